@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export DO_NOT_TRACK := 1
+export MLFLOW_DISABLE_TELEMETRY := true
+
+.PHONY: install demo test lint types bench lock clean
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --no-deps --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/pip check --quiet
+	touch $@
+
+install: $(VENV)/.installed
+
+demo: install
+	$(BIN)/evenhand run conf/quickstart.yaml
+
+test: install
+	$(BIN)/pytest -n auto --dist loadgroup
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+bench: install
+	$(BIN)/python benchmarks/against_plain_script.py
+
+lock:
+	uv pip compile pyproject.toml --extra dev --extra fast --extra postgres --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

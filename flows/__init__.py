@@ -1,0 +1,1 @@
+"""The process, in the order it happens."""

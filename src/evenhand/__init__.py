@@ -1,0 +1,1 @@
+"""Retrain and compare classical models on imbalanced tables, without leaks."""
