@@ -1,0 +1,96 @@
+"""Columns of raw tables: which cells are missing, which columns are categories, how values become codes."""
+
+from collections import Counter
+from itertools import repeat
+from numbers import Real
+
+import numpy as np
+
+
+def is_missing(value):
+    """Tell whether one value is None, NaN, NaT or NA."""
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124  only NaN and its kin differ from themselves
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def missing_cells(column):
+    """Give the mask of the missing cells of a column."""
+    if column.dtype.kind in "biu":
+        return np.zeros(column.size, dtype=bool)
+    if column.dtype.kind == "f":
+        return np.isnan(column)
+    return np.fromiter(map(is_missing, column.tolist()), dtype=bool, count=column.size)
+
+
+def count_values(column, name, weights=None):
+    """Give the number of rows (or their weight) of each value of a column, missing cells left out."""
+    if column.dtype.kind in "biuf":
+        kept = ~missing_cells(column)
+        values, rows = np.unique(column[kept], return_inverse=True)
+        counts = np.bincount(rows, None if weights is None else weights[kept], minlength=values.size)
+        return dict(zip(values.tolist(), counts.tolist(), strict=True))
+    cells = column.tolist()
+    try:
+        counts = Counter(cells) if weights is None else _weigh(cells, weights)
+    except TypeError as error:
+        raise TypeError(
+            f"The categories of column {name} must be hashable and their argument must be a string or a number, "
+            f"but {error}. Turn such cells into strings."
+        ) from error
+    return {value: count for value, count in counts.items() if not is_missing(value)}
+
+
+def _weigh(cells, weights):
+    totals = {}
+    for value, weight in zip(cells, weights.tolist(), strict=True):
+        totals[value] = totals.get(value, 0.0) + weight
+    return totals
+
+
+def value_order(value):
+    """Give a key that sorts numbers by size, then all other values by type and text."""
+    if isinstance(value, Real):
+        return 0, "", value
+    return 1, type(value).__name__, str(value)
+
+
+def look_up(column, codes, unseen, missing):
+    """Give the code of each cell of a column as int32; `codes` maps a value to its code."""
+    if column.dtype.kind in "biuf":
+        return _look_up_numbers(column, codes, unseen, missing)
+    cells = column.tolist()
+    try:
+        found = np.fromiter(map(codes.get, cells, repeat(unseen)), dtype=np.int32, count=len(cells))
+    except TypeError:
+        found = np.array([_look_up_one(cell, codes, unseen) for cell in cells], dtype=np.int32)
+    unknown = np.flatnonzero(found == unseen)
+    found[unknown[missing_cells(column[unknown])]] = missing
+    return found
+
+
+def _look_up_one(cell, codes, unseen):
+    return codes.get(cell, unseen) if cell.__hash__ else unseen
+
+
+def _look_up_numbers(column, codes, unseen, missing):
+    values, rows = np.unique(column, return_inverse=True)
+    distinct = np.array([codes.get(value, unseen) for value in values.tolist()], dtype=np.int32)
+    found = distinct[rows] if values.size else np.empty(0, dtype=np.int32)
+    found[missing_cells(column)] = missing
+    return found
+
+
+def codes_from_cuts(X, cuts):
+    """Give, as int32, the number of cut points not above each value; NaN gets a code of its own, the last one."""
+    codes = np.empty(X.shape, dtype=np.int32)
+    for j, points in enumerate(cuts):
+        codes[:, j] = np.searchsorted(points, X[:, j], side="right")
+        codes[np.isnan(X[:, j]), j] = len(points) + 1
+    return codes
+
+
+def column_name(names, j):
+    """Give the name of column j for an error message, or its position where there are no names."""
+    return repr(str(names[j])) if names is not None else str(j)
