@@ -1,0 +1,179 @@
+"""Study files: reading one with every mistake and its line, setting values over it, and its JSON Schema."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from evenhand.consistency import Inconsistent, Mistake, Place
+from evenhand.errors import ConfError, nearest
+from evenhand.settings import Settings, Study
+
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def load_study(path: str | os.PathLike[str], changes: Iterable[str] = ()) -> Study:
+    """The study in a file, with `key.path=value` changes applied; every mistake is told at once."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfError(f"there is no study file '{file}'.{_files_beside(file)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfError(f"the study file '{file}' cannot be read as UTF-8 text: {error}") from None
+    content, lines = _parsed(text, file)
+    content.setdefault("name", file.stem)
+    for change in changes:
+        _set(content, change)
+    try:
+        study = Study.model_validate(content)
+    except ValidationError as error:
+        raise ConfError(told(_mistakes(error), lines, str(file))) from None
+    study._lines.update(lines)
+    study._file = str(file)
+    return study
+
+
+def told(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
+    """Mistakes as one message: a line each, with the file's line where it is known."""
+    mistakes = list(mistakes)
+    count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+    rows = [f"  {_where(place, lines)}{'.'.join(place) or 'the file'}: {message}" for place, message in mistakes]
+    return "\n".join([f"{file or 'the study'} has {count}:", *rows])
+
+
+def refuse(study: Study, mistakes: list[Mistake]) -> None:
+    """Raise the mistakes found in a loaded study, if there are any, with their lines."""
+    if mistakes:
+        raise ConfError(told(mistakes, study._lines, study._file))
+
+
+def expanded(text: str) -> str:
+    """Text with each `${NAME}` replaced by that environment variable."""
+
+    def value(match: re.Match[str]) -> str:
+        if (found := os.environ.get(match[1])) is None:
+            raise ConfError(f"'{text}' names the environment variable {match[1]}, which is not set: export it first")
+        return found
+
+    return VARIABLE.sub(value, text)
+
+
+def schema() -> str:
+    """The JSON Schema of a study file, for editors."""
+    content = Study.model_json_schema(by_alias=True)
+    content["required"] = [name for name in content["required"] if name != "name"]
+    content["title"] = "Evenhand study"
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _files_beside(file: Path) -> str:
+    found = sorted(str(other) for other in file.parent.glob("*.yaml")) if file.parent.is_dir() else []
+    hint = nearest(str(file), found)
+    return hint or (f" In {file.parent}: {', '.join(found)}" if found else "")
+
+
+def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        lines: dict[Place, int] = {}
+        repeated = _note_lines(node, (), lines)
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    if repeated:
+        raise ConfError(told([(place, "stands twice: keep one") for place in repeated], lines, str(file)))
+    if not isinstance(content, dict):
+        raise ConfError(f"{file} holds no study: it needs at least source, target and candidates")
+    return content, lines
+
+
+def _note_lines(node: yaml.Node | None, place: Place, lines: dict[Place, int]) -> list[Place]:
+    """Write down the line of every key; the places that stand twice are returned."""
+    repeated: list[Place] = []
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = (*place, str(key.value))
+            repeated += [inner] if inner in lines else []
+            lines[inner] = key.start_mark.line + 1
+            repeated += _note_lines(value, inner, lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            lines[(*place, str(number))] = value.start_mark.line + 1
+            repeated += _note_lines(value, (*place, str(number)), lines)
+    return repeated
+
+
+def _set(content: dict[str, Any], change: str) -> None:
+    key, found, value = change.partition("=")
+    if not found or not key:
+        raise ConfError(f"--set {change}: write it as key.path=value, such as split.folds=3")
+    *outer, last = key.split(".")
+    place = content
+    for name in outer:
+        if isinstance(place.get(name), list):
+            place[name] = {str(item): None for item in place[name]}
+        elif place.get(name) is None:
+            place[name] = {}
+        place = place[name]
+        if not isinstance(place, dict):
+            raise ConfError(f"--set {change}: '{name}' holds a single value, so nothing can be set inside it")
+    try:
+        place[last] = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfError(f"--set {change}: '{value}' is not a YAML value: quote it") from None
+
+
+def _mistakes(error: ValidationError) -> list[Mistake]:
+    found: list[Mistake] = []
+    for item in error.errors():
+        place = tuple(str(part) for part in item["loc"] if not str(part).startswith(("function-", "tagged-union")))
+        cause = item.get("ctx", {}).get("error")
+        if isinstance(cause, Inconsistent):
+            found += cause.mistakes
+        else:
+            found.append((place, _in_words(item, place)))
+    return found
+
+
+def _in_words(item: Mapping[str, Any], place: Place) -> str:
+    if item["type"] == "extra_forbidden":
+        known = _fields_at(place[:-1])
+        return f"unknown key.{nearest(place[-1], known)} Known here: {', '.join(sorted(known))}"
+    if item["type"] == "missing":
+        return "is needed but was not given"
+    message = item["msg"].removeprefix("Value error, ")
+    given = item.get("input")
+    return message if isinstance(given, dict | Settings) else f"{message}; found {given!r}"
+
+
+def _fields_at(place: Place) -> list[str]:
+    """The keys known at a place of the study, followed through the JSON Schema."""
+    content = Study.model_json_schema(by_alias=True)
+    node = content
+    for name in place:
+        node = _resolved(node.get("properties", {}).get(name) or node.get("additionalProperties") or {}, content)
+    return list(node.get("properties", {}))
+
+
+def _resolved(node: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    while isinstance(node, dict) and ("$ref" in node or "anyOf" in node):
+        if "$ref" in node:
+            node = content["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        else:
+            node = next((option for option in node["anyOf"] if option.get("type") != "null"), {})
+    if isinstance(node, dict) and "additionalProperties" in node and "properties" not in node:
+        return {"additionalProperties": node["additionalProperties"]}
+    return node if isinstance(node, dict) else {}
+
+
+def _where(place: Place, lines: Mapping[Place, int]) -> str:
+    for length in range(len(place), 0, -1):
+        if place[:length] in lines:
+            return f"line {lines[place[:length]]}: "
+    return ""

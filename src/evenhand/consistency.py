@@ -1,0 +1,138 @@
+"""Whether the parts of a study name each other rightly; every mistake is found, not only the first."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from evenhand.errors import listed, nearest
+from evenhand.vocabulary import (
+    BALANCES,
+    BINARY_METRICS,
+    CLASSIFIERS,
+    METRICS,
+    MULTICLASS_METRICS,
+    REGRESSION_METRICS,
+    REGRESSORS,
+    RESERVED_NAMES,
+)
+
+Place = tuple[str, ...]
+Mistake = tuple[Place, str]
+
+
+class Inconsistent(ValueError):
+    """Carries every mistake with its place in the study."""
+
+    def __init__(self, mistakes: list[Mistake]) -> None:
+        self.mistakes = mistakes
+        super().__init__("; ".join(f"{'.'.join(place)}: {message}" for place, message in mistakes))
+
+
+def inconsistencies(study: Any) -> list[Mistake]:
+    """Every place where a study contradicts itself or names what it does not have."""
+    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split)
+    return [mistake for check in checks for mistake in check(study)]
+
+
+def unknown(place: Place, name: str, known: Iterable[str], what: str) -> Mistake:
+    """The mistake of a name that is not known, with the nearest that is."""
+    known = list(known)
+    return place, f"there is no {what} '{name}'.{nearest(name, known)} Known: {', '.join(known)}"
+
+
+def _candidates(study: Any) -> Iterator[Mistake]:
+    for name, candidate in study.candidates.items():
+        place = ("candidates", name)
+        if name in RESERVED_NAMES:
+            yield place, f"'{name}' is taken by the ensemble of all candidates: choose another name"
+        for used in candidate.encodings or ():
+            if used not in study.encodings:
+                yield unknown((*place, "encodings"), used, study.encodings, "encoding")
+        for used in candidate.balance or ():
+            if used not in study.balance:
+                yield unknown((*place, "balance"), used, study.balance, "balance")
+
+
+def _models(study: Any) -> Iterator[Mistake]:
+    kinds = set()
+    for name, candidate in study.candidates.items():
+        model, known = candidate.model or name, (*CLASSIFIERS, *REGRESSORS)
+        place = ("candidates", name, "model") if candidate.model else ("candidates", name)
+        if "." not in model and model not in known:
+            yield unknown(place, model, known, "model")
+        kinds |= {"regression"} if model in REGRESSORS else {"classification"} if model in CLASSIFIERS else set()
+    if len(kinds) > 1:
+        yield (
+            ("candidates",),
+            "models for classes and models for numbers stand side by side: split them into two studies",
+        )
+    elif study.task is not None and kinds - {study.task}:
+        yield ("task",), f"task is {study.task}, but the models listed are for {kinds.pop()}"
+
+
+def _balances(study: Any) -> Iterator[Mistake]:
+    for name, balance in study.balance.items():
+        kind = balance.kind or name
+        if kind not in BALANCES:
+            yield unknown(("balance", name), kind, BALANCES, "balance")
+        elif balance.rows_per_class is not None and kind not in {"undersample", "oversample"}:
+            yield (
+                ("balance", name, "rows_per_class"),
+                f"{kind} takes ratio; rows_per_class is for undersample, oversample",
+            )
+        elif balance.ratio is not None and kind in {"none", "class_weight", "tomek"}:
+            yield ("balance", name, "ratio"), f"{kind} takes no ratio"
+
+
+def _metrics(study: Any) -> Iterator[Mistake]:
+    allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else (*BINARY_METRICS, *MULTICLASS_METRICS)
+    named = [(("metric",), study.metric)] + [(("metrics",), metric) for metric in study.metrics]
+    if study.ensemble is not None:
+        named.append((("ensemble", "metric"), study.ensemble.metric))
+    for place, metric in named:
+        if metric is not None and metric not in METRICS:
+            yield unknown(place, metric, allowed, "metric")
+        elif metric is not None and metric not in allowed:
+            yield place, f"{metric} does not fit {study.kind_of_task}; use one of {', '.join(allowed)}"
+
+
+def _regression(study: Any) -> Iterator[Mistake]:
+    if study.kind_of_task != "regression":
+        for name, candidate in study.candidates.items():
+            if candidate.target_transform not in {None, "none"}:
+                yield ("candidates", name, "target_transform"), "classes cannot be transformed; leave it out"
+        return
+    for name, balance in study.balance.items():
+        if (balance.kind or name) != "none":
+            yield (
+                ("balance", name),
+                f"{balance.kind or name} needs classes, but this study predicts numbers: leave balance out",
+            )
+    for name, candidate in study.candidates.items():
+        if candidate.multiclass:
+            yield ("candidates", name, "multiclass"), "needs classes, but this study predicts numbers"
+    if study.positive is not None:
+        yield ("positive",), "needs classes, but this study predicts numbers: leave it out"
+    if study.split.folds_by == "stratified":
+        yield ("split", "folds_by"), "stratified needs classes, but this study predicts numbers: use plain"
+
+
+def _columns(study: Any) -> Iterator[Mistake]:
+    roles: dict[str, list[str]] = {}
+    for role in ("numeric", "categorical", "text", "ignore", "key"):
+        for name in getattr(study.columns, role):
+            roles.setdefault(name, []).append(role)
+    for role in ("time", "group"):
+        if name := getattr(study.columns, role):
+            roles.setdefault(name, []).append(role)
+    for name, given in roles.items():
+        if len(given) > 1:
+            yield ("columns", given[1]), f"'{name}' is listed as {listed(given)}: give it one role"
+    if study.target in roles:
+        yield ("columns", roles[study.target][0]), f"'{study.target}' is the target: it cannot have another role"
+
+
+def _split(study: Any) -> Iterator[Mistake]:
+    for role in ("time", "group"):
+        keys = [key for key in ("holdout", "folds_by") if getattr(study.split, key) == role]
+        if keys and getattr(study.columns, role) is None:
+            yield ("split", keys[0]), f"{keys[0]}: {role} needs columns.{role}: name the column"

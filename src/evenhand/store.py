@@ -1,0 +1,231 @@
+"""Content-addressed files that tasks exchange and later runs reuse.
+
+A key is the digest of what went in, the parameters, the source of the code that does the work (with all of our modules
+that it imports) and the versions of the numeric packages. An entry is a folder that is written under another name and
+renamed when it is whole, so that a half-written one is never seen.
+"""
+
+import ast
+import errno
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from evenhand.errors import PlaceError
+
+NUMERIC_PACKAGES = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "pyarrow",
+    "scikit-learn",
+    "imbalanced-learn",
+    "numba",
+    "scikit-learn-intelex",
+)
+FACTS = "facts.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A folder of the store, the facts kept with it, and whether it was there before."""
+
+    digest: str
+    path: Path
+    facts: dict[str, Any]
+    reused: bool
+
+
+def home() -> Path:
+    """The folder of the store and of what must outlive a run: $EVENHAND_HOME, or .evenhand here."""
+    return Path(os.environ.get("EVENHAND_HOME", ".evenhand")).absolute()
+
+
+def digest(content: Any) -> str:
+    """The digest of anything made of records, mappings, sequences, text and numbers."""
+    text = json.dumps(content, sort_keys=True, default=_plain, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The digest of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """The installed versions of the packages that numbers depend on."""
+    found = {}
+    for name in NUMERIC_PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def code_digest(module: str) -> str:
+    """The digest of a module's source and of every module of its own top-level package that it imports."""
+    sources = {name: hashlib.blake2b(Path(file).read_bytes()).hexdigest() for name, file in _closure(module).items()}
+    return digest(sources)
+
+
+class Store:
+    """Makes an entry once; later calls with the same key find it."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or home() / "store"
+        self._locks: dict[str, threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def keep(
+        self, stage: str, inputs: Mapping[str, Any], module: str, build: Callable[[Path], Mapping[str, Any]]
+    ) -> Entry:
+        """The entry for these inputs; `build` fills a folder and returns facts if there is none yet."""
+        key = digest([stage, inputs, code_digest(module), versions()])
+        path = self.root / stage / key[:2] / key
+        with self._lock(key):
+            if (facts := _read_facts(path)) is not None:
+                return Entry(key, path, facts, reused=True)
+            return Entry(key, path, self._build(path, build), reused=False)
+
+    def _build(self, path: Path, build: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
+        unfinished = self.root / "unfinished" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        try:
+            unfinished.mkdir(parents=True)
+            facts = json.loads(json.dumps(dict(build(unfinished)), default=_plain))
+            (unfinished / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _rename(unfinished, path)
+        except OSError as error:
+            raise _told(error, self.root) from error
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+        return facts
+
+    def _lock(self, key: str) -> threading.Lock:
+        with self._guard:
+            return self._locks.setdefault(key, threading.Lock())
+
+    def entries(self) -> list[tuple[Path, float, int]]:
+        """Every entry with the time of its last use and its size in bytes."""
+        found = []
+        for facts in self.root.glob(f"*/??/*/{FACTS}"):
+            size = sum(file.stat().st_size for file in facts.parent.rglob("*") if file.is_file())
+            found.append((facts.parent, facts.stat().st_mtime, size))
+        return found
+
+    def prune(self, most_bytes: int) -> tuple[int, int]:
+        """Remove the entries that were not used for longest until the rest fits; how many, and bytes left."""
+        entries = sorted(self.entries(), key=lambda entry: entry[1], reverse=True)
+        kept, removed = 0, 0
+        for path, _, size in entries:
+            if kept + size <= most_bytes:
+                kept += size
+                continue
+            doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
+            doomed.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(doomed)
+            shutil.rmtree(doomed)
+            removed += 1
+        return removed, kept
+
+    def sweep(self, older_than_seconds: float = 3600.0) -> None:
+        """Remove what processes that ended in the middle left behind."""
+        for path in (self.root / "unfinished").glob("*"):
+            owner = path.name.partition("-")[0]
+            gone = owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc").exists()
+            if gone or time.time() - path.stat().st_mtime > older_than_seconds:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump(by_alias=True)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, set | frozenset | tuple):
+        return sorted(value) if isinstance(value, set | frozenset) else list(value)
+    return str(value)
+
+
+def _read_facts(path: Path) -> dict[str, Any] | None:
+    try:
+        text = (path / FACTS).read_text(encoding="utf-8")
+        os.utime(path / FACTS)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _told(error, path) from error
+    return json.loads(text)
+
+
+def _rename(unfinished: Path, path: Path) -> None:
+    """Give a whole entry its name; the same entry made by another process meanwhile is as good."""
+    try:
+        unfinished.rename(path)
+    except OSError as error:
+        if error.errno not in {errno.EEXIST, errno.ENOTEMPTY} or _read_facts(path) is None:
+            raise
+
+
+def _told(error: OSError, place: Path) -> PlaceError:
+    if error.errno == errno.ENOSPC:
+        return PlaceError(
+            f"the disk is full: the store '{place}' could not be written. Nothing half-written was kept. "
+            "Free some space, bound the store with `evenhand prune`, or set EVENHAND_HOME to another disk."
+        )
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return PlaceError(
+            f"the store '{place}' is not writable: {error.strerror}. Set EVENHAND_HOME to another folder."
+        )
+    return PlaceError(f"the store '{place}' could not be used: {error}")
+
+
+@cache
+def _closure(module: str) -> dict[str, str]:
+    package, todo, files = module.partition(".")[0], [module], {}
+    while todo:
+        name = todo.pop()
+        file = _file_of(name)
+        if name in files or file is None:
+            continue
+        files[name] = file
+        todo += [found for found in _imported(name, file) if found.partition(".")[0] == package]
+    return files
+
+
+def _file_of(module: str) -> str | None:
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ModuleNotFoundError, AttributeError, ValueError):
+        return None
+    return spec.origin if spec is not None and spec.origin and spec.origin.endswith(".py") else None
+
+
+def _imported(module: str, file: str) -> list[str]:
+    """The names a source file imports; `from a import b` counts as a and as a.b."""
+    package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
+    found = []
+    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            name = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            found += [name, *(f"{name}.{alias.name}" for alias in node.names)]
+    return found
