@@ -1,0 +1,32 @@
+"""Targets as class codes: classes as they are, continuous targets as quantile classes."""
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+MOST_CLASSES = 100  # numbers with more different values than this are taken for a continuous target
+
+
+def is_continuous(y):
+    """Tell whether a target is a quantity: it has fractions, or more than 100 different numbers."""
+    if type_of_target(y).startswith("continuous"):
+        return True
+    return np.asarray(y).dtype.kind in "iuf" and np.unique(y).size > MOST_CLASSES
+
+
+def quantile_cuts(y, n_classes, weights=None):
+    """Give the rising values that cut a numeric target into at most n_classes groups of like weight."""
+    shares = np.linspace(0, 1, n_classes + 1)[1:-1]
+    cuts = np.unique(np.quantile(np.asarray(y, dtype=np.float64), shares, method="inverted_cdf", weights=weights))
+    return cuts[cuts > np.min(y)]
+
+
+def target_classes(y, n_target_classes, weights=None):
+    """Give the classes of a target and the position of each row's class among them."""
+    if not is_continuous(y):
+        return np.unique(y, return_inverse=True)
+    if n_target_classes < 2:
+        raise ValueError(
+            f"A continuous target needs n_target_classes of 2 or more, but it is {int(n_target_classes)}. Raise it."
+        )
+    cuts = quantile_cuts(y, n_target_classes, weights)
+    return np.arange(cuts.size + 1), np.searchsorted(cuts, y, side="right")
