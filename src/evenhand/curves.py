@@ -1,0 +1,360 @@
+"""From truth and score to the points of a curve: pure functions that return small frozen records.
+
+`truth` is 1 or True where the row is positive. A row is called positive where its score is at or above the threshold.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+
+from evenhand.errors import DataError
+
+Numbers = tuple[float, ...]
+MOST_POINTS = 200
+PERCENTS = np.arange(101) / 100  # the same doubles as counts / 100, which linspace does not give
+
+
+@dataclass(frozen=True)
+class Roc:
+    """True positive rate against false positive rate; the first threshold is above every score."""
+
+    fpr: Numbers
+    tpr: Numbers
+    thresholds: Numbers
+    area: float
+
+
+@dataclass(frozen=True)
+class PrecisionRecall:
+    """The steps of precision over recall, corners included; `area` is the average precision of all rows."""
+
+    recall: Numbers
+    precision: Numbers
+    thresholds: Numbers
+    area: float
+    share_positive: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """A curve averaged over folds at fixed x, with one sample standard deviation to each side inside [0, 1]."""
+
+    x: Numbers
+    mean: Numbers
+    low: Numbers
+    high: Numbers
+    areas: Numbers
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Rows with neighbouring scores: what was promised, what came, and its 95 % Wilson interval."""
+
+    mean_score: float
+    share: float
+    low: float
+    high: float
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Bins of about equal size and their mean distance from the diagonal, weighted by size."""
+
+    bins: tuple[CalibrationBin, ...]
+    error: float
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Counts of the four outcomes at falling thresholds; the first threshold is above every score."""
+
+    thresholds: Numbers
+    tp: Numbers
+    fp: Numbers
+    fn: Numbers
+    tn: Numbers
+
+    def cost(self, false_positive: float, false_negative: float) -> Numbers:
+        """The total cost at each threshold where a mistake of each kind costs as given."""
+        return tuple(false_positive * fp + false_negative * fn for fp, fn in zip(self.fp, self.fn, strict=True))
+
+    def cheapest(self, false_positive: float, false_negative: float) -> float:
+        """The threshold with the least cost; the highest of equals, which flags the fewest rows."""
+        cost = self.cost(false_positive, false_negative)
+        return self.thresholds[cost.index(min(cost))]
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Counts with one row per true class and one column per predicted class."""
+
+    labels: tuple[str, ...]
+    counts: tuple[Numbers, ...]
+
+
+@dataclass(frozen=True)
+class ClassFigures:
+    """How one class fared; NaN where a share has nothing to be a share of."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: float
+
+
+@dataclass(frozen=True)
+class PredictedActual:
+    """Rows to draw as points, thinned evenly along the actual values, with the worst misses kept."""
+
+    actual: Numbers
+    predicted: Numbers
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """A histogram of actual minus predicted over the middle 99 %, with the number of rows beyond either end."""
+
+    edges: Numbers
+    counts: tuple[int, ...]
+    n_below: int
+    n_above: int
+
+
+@dataclass(frozen=True)
+class Decile:
+    """A tenth of the rows by predicted value, which is known in service, and how far off they are."""
+
+    low: float
+    high: float
+    mean_predicted: float
+    mean_actual: float
+    mean_absolute_error: float
+    root_mean_squared_error: float
+    n_rows: int
+
+
+def roc(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS) -> Roc:
+    """The ROC curve in at most `most` points; its area is that of all points."""
+    truth, score, weights = _checked(truth, score, weights, "A ROC curve")
+    fpr, tpr, thresholds = metrics.roc_curve(truth, score, sample_weight=weights)
+    kept = outline(fpr, tpr, most)
+    return Roc(_numbers(fpr[kept]), _numbers(tpr[kept]), _numbers(thresholds[kept]), float(metrics.auc(fpr, tpr)))
+
+
+def precision_recall(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS) -> PrecisionRecall:
+    """The precision-recall steps in at most `most` points; its area is that of all points."""
+    truth, score, weights = _checked(truth, score, weights, "A precision-recall curve")
+    precision, recall, thresholds = _falling(truth, score, weights)
+    area = float(np.sum(np.diff(recall, prepend=0.0) * precision))
+    x, y = np.concatenate([[0.0], np.repeat(recall, 2)[:-1]]), np.repeat(precision, 2)
+    kept = outline(x, y, most)
+    at = np.repeat(thresholds, 2)[kept]
+    return PrecisionRecall(_numbers(x[kept]), _numbers(y[kept]), _numbers(at), area, float(precision[-1]))
+
+
+def tpr_by_fpr_percent(truth: Any, score: Any, weights: Any = None) -> Numbers:
+    """The true positive rate at false positive rates of 0, 1, ... 100 percent; the top of a vertical step."""
+    truth, score, weights = _checked(truth, score, weights, "A ROC curve")
+    fpr, tpr, _ = metrics.roc_curve(truth, score, sample_weight=weights, drop_intermediate=False)
+    return _numbers(np.interp(PERCENTS, fpr, tpr))
+
+
+def mean_roc(folds: Sequence[tuple[Any, Any]]) -> Band:
+    """The ROC curve averaged over folds of (truth, score) at each percent of false positives."""
+    curves = [tpr_by_fpr_percent(truth, score) for truth, score in folds]
+    areas = [metrics.roc_auc_score(np.asarray(truth, bool), score) for truth, score in folds]
+    return _band(curves, areas)
+
+
+def mean_precision_recall(folds: Sequence[tuple[Any, Any]]) -> Band:
+    """The precision-recall steps averaged over folds of (truth, score) at each percent of recall."""
+    curves, areas = [], []
+    for truth, score in folds:
+        checked = _checked(truth, score, None, "A precision-recall curve")
+        precision, recall, _ = _falling(*checked)
+        curves.append(precision[np.searchsorted(recall, PERCENTS)])
+        areas.append(metrics.average_precision_score(*checked[:2]))
+    return _band(curves, areas)
+
+
+def calibration(truth: Any, score: Any, weights: Any = None, n_bins: int = 10) -> Calibration:
+    """How often rows of neighbouring scores were positive; equal scores are never parted, so bins may be fewer."""
+    truth, score, weights = _checked(truth, score, weights, "A calibration curve", needs_both=False)
+    weights = np.ones(len(score)) if weights is None else weights
+    inner = np.unique(np.quantile(score, np.arange(1, n_bins) / n_bins))
+    place = np.searchsorted(inner, score, side="left")
+    members = [np.flatnonzero(place == bin_) for bin_ in np.unique(place)]
+    bins = tuple(_calibration_bin(truth[rows], score[rows], weights[rows]) for rows in members)
+    sizes = np.array([weights[rows].sum() for rows in members])
+    distances = np.array([abs(one.share - one.mean_score) for one in bins])
+    return Calibration(bins, float(distances @ sizes / sizes.sum()))
+
+
+def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS) -> Sweep:
+    """The four counts at `most` thresholds or fewer, set evenly along the ROC curve so that rare positives count."""
+    truth, score, weights = _checked(truth, score, weights, "A cost curve")
+    tn, fp, fn, tp, thresholds = metrics.confusion_matrix_at_thresholds(truth, score, sample_weight=weights)
+    if np.isfinite(thresholds[0]):
+        tn, fp, fn, tp = (np.concatenate([[first], rest]) for first, rest in _nothing_flagged(tn, fp, fn, tp))
+        thresholds = np.concatenate([[np.inf], thresholds])
+    way = fp / max(fp[-1], 1) + tp / max(tp[-1], 1)
+    kept = np.unique(np.searchsorted(way, np.linspace(0, way[-1], most)).clip(0, len(way) - 1))
+    return Sweep(*(_numbers(values[kept]) for values in (thresholds, tp, fp, fn, tn)))
+
+
+def confusion(truth: Any, predicted: Any, labels: Sequence[Any], weights: Any = None) -> Confusion:
+    """Counts of each true class predicted as each class, in the order of `labels`."""
+    counts = metrics.confusion_matrix(truth, predicted, labels=list(labels), sample_weight=weights)
+    return Confusion(tuple(str(label) for label in labels), tuple(_numbers(row) for row in counts))
+
+
+def per_class(confusion: Confusion) -> tuple[ClassFigures, ...]:
+    """Precision, recall, F1 and support of each class of a confusion."""
+    counts = np.array(confusion.counts)
+    hits, called, support = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
+    precision, recall, f1 = (_share(hits, called), _share(hits, support), _share(2 * hits, called + support))
+    rows = zip(confusion.labels, precision, recall, f1, support, strict=True)
+    return tuple(ClassFigures(label, *map(float, figures)) for label, *figures in rows)
+
+
+def predicted_actual(actual: Any, predicted: Any, most: int = 800, n_worst: int = 20) -> PredictedActual:
+    """At most `most` points of predicted against actual values; the `n_worst` largest misses are among them."""
+    actual, predicted = _values(actual, predicted)
+    order = np.argsort(actual, kind="stable")
+    even = order if len(order) <= most else order[np.linspace(0, len(order) - 1, most - n_worst).round().astype(int)]
+    worst = np.argsort(-np.abs(actual - predicted), kind="stable")[:n_worst]
+    kept = np.unique(np.concatenate([even, worst]))
+    return PredictedActual(_numbers(actual[kept]), _numbers(predicted[kept]), len(actual))
+
+
+def residuals(actual: Any, predicted: Any, most_bins: int = 40) -> Residuals:
+    """How the differences actual minus predicted are spread."""
+    actual, predicted = _values(actual, predicted)
+    left = actual - predicted
+    low, high = np.quantile(left, [0.005, 0.995]) if len(left) >= 200 else (left.min(), left.max())
+    inside = left[(left >= low) & (left <= high)]
+    edges = np.histogram_bin_edges(inside, bins="auto")
+    if len(edges) - 1 > most_bins:
+        edges = np.linspace(edges[0], edges[-1], most_bins + 1)
+    counts, _ = np.histogram(inside, edges)
+    return Residuals(_numbers(edges), tuple(map(int, counts)), int((left < low).sum()), int((left > high).sum()))
+
+
+def deciles(actual: Any, predicted: Any) -> tuple[Decile, ...]:
+    """The error in each tenth of the rows by predicted value; fewer than ten where there are fewer rows."""
+    actual, predicted = _values(actual, predicted)
+    parts = np.array_split(np.argsort(predicted, kind="stable"), min(10, len(predicted)))
+    return tuple(_decile(actual[rows], predicted[rows]) for rows in parts)
+
+
+def outline(x: Any, y: Any, most: int) -> Any:
+    """The indices of at most `most` points between which straight lines stay closest to all points.
+
+    Each further point is the one that lies farthest from the lines drawn so far (Ramer 1972, Douglas and Peucker 1973,
+    here by largest distance first so that the number of points is what is bounded).
+    """
+    kept, waiting = {0, len(x) - 1}, [_farthest(x, y, 0, len(x) - 1)]
+    while waiting and len(kept) < most:
+        distance, at, start, end = heapq.heappop(waiting)
+        if -distance <= 1e-9:
+            break
+        kept.add(at)
+        heapq.heappush(waiting, _farthest(x, y, start, at))
+        heapq.heappush(waiting, _farthest(x, y, at, end))
+    return np.array(sorted(kept))
+
+
+def wilson(successes: float, trials: float, z: float = 1.959963984540054) -> tuple[float, float]:
+    """The Wilson score interval of a share, 95 % unless told otherwise."""
+    share, z2 = successes / trials, z * z
+    middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = z * np.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
+    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+
+
+def _farthest(x: Any, y: Any, start: int, end: int) -> tuple[float, int, int, int]:
+    if end - start < 2:
+        return 0.0, start, start, end
+    run, rise = x[end] - x[start], y[end] - y[start]
+    along, up = x[start + 1 : end] - x[start], y[start + 1 : end] - y[start]
+    length = np.hypot(run, rise)
+    distance = np.abs(run * up - rise * along) / length if length > 0 else np.hypot(along, up)
+    at = int(np.argmax(distance))
+    return -float(distance[at]), start + 1 + at, start, end
+
+
+def _falling(truth: Any, score: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Precision, recall and threshold from the highest score down, without the made-up first point."""
+    precision, recall, thresholds = metrics.precision_recall_curve(truth, score, sample_weight=weights)
+    return precision[-2::-1], recall[-2::-1], thresholds[::-1]
+
+
+def _nothing_flagged(tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[tuple[float, Any], ...]:
+    return (tn[0] + fp[0], tn), (0.0, fp), (fn[0] + tp[0], fn), (0.0, tp)
+
+
+def _calibration_bin(truth: Any, score: Any, weights: Any) -> CalibrationBin:
+    total = weights.sum()
+    share = float(weights @ truth / total)
+    n_worth = total**2 / (weights @ weights)  # Kish: so many unweighted rows would tell as much
+    low, high = wilson(share * n_worth, n_worth)
+    return CalibrationBin(float(weights @ score / total), share, low, high, len(score))
+
+
+def _decile(actual: Any, predicted: Any) -> Decile:
+    misses = actual - predicted
+    spread, size = float(np.sqrt(np.mean(misses**2))), float(np.abs(misses).mean())
+    low, high = float(predicted.min()), float(predicted.max())
+    return Decile(low, high, float(predicted.mean()), float(actual.mean()), size, spread, len(actual))
+
+
+def _band(curves: Sequence[Any], areas: Sequence[float]) -> Band:
+    values = np.array(curves)
+    mean = values.mean(axis=0)
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros_like(mean)
+    low, high = np.clip(mean - spread, 0, 1), np.clip(mean + spread, 0, 1)
+    return Band(_numbers(PERCENTS), _numbers(mean), _numbers(low), _numbers(high), _numbers(areas))
+
+
+def _share(part: Any, whole: Any) -> Any:
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+def _numbers(values: Any) -> Numbers:
+    return tuple(float(value) for value in values)
+
+
+def _checked(truth: Any, score: Any, weights: Any, what: str, needs_both: bool = True) -> tuple[Any, Any, Any]:
+    truth, score = np.asarray(truth), np.asarray(score, float)
+    if len(truth) != len(score) or len(truth) == 0:
+        raise DataError(
+            f"{what} needs as many truths as scores, and some, but there are {len(truth)} and {len(score)}."
+        )
+    if not np.isin(truth, (0, 1)).all():
+        raise DataError(f"{what} needs truth as 0 and 1, but found {np.unique(truth)[:3].tolist()}. Compare it first.")
+    if not np.isfinite(score).all():
+        raise DataError(f"{what} needs finite scores, but {int((~np.isfinite(score)).sum())} of {len(score)} are not.")
+    truth = truth.astype(float)
+    if needs_both and truth.min() == truth.max():
+        found = "positive" if truth[0] else "negative"
+        raise DataError(
+            f"{what} needs rows of both classes, but all {len(truth)} are {found}. Judge more rows at once."
+        )
+    return truth, score, None if weights is None else np.asarray(weights, float)
+
+
+def _values(actual: Any, predicted: Any) -> tuple[Any, Any]:
+    actual, predicted = np.asarray(actual, float), np.asarray(predicted, float)
+    if len(actual) != len(predicted) or len(actual) == 0:
+        found = f"{len(predicted)} and {len(actual)}"
+        raise DataError(f"Errors need as many predicted as actual values, and some, but there are {found}.")
+    if not (np.isfinite(actual).all() and np.isfinite(predicted).all()):
+        raise DataError("Errors need finite values, but some are missing or infinite. Leave those rows out first.")
+    return actual, predicted
