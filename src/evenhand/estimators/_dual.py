@@ -1,0 +1,275 @@
+"""Dual coordinate descent for support-vector machines whose kernel is a sum of look-up tables.
+
+The problem, for classification and regression alike, is
+
+    minimise  b' K b / 2 - target' b + epsilon |b|_1   with  lower <= b <= upper  and  sum(b) = 0.
+
+K never exists. Its score of a row is a sum of look-ups into `weights`, which one coordinate step changes by one row of
+each column's table. The constraint, which stands for the unpenalised intercept, is kept by an augmented Lagrangian; on
+the plane sum(b) = 0 a kernel may be centred freely, and centring it is what makes the steps nearly independent.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+SWEEPS_BETWEEN_CHECKS = 6
+LEAST_STIFFNESS = 0.01  # of the constraint, as a share of the mean curvature; few rows answer it only if it is larger
+SUM, PULLED, INTERCEPT, PATIENCE = range(4)
+
+
+class Geometry(NamedTuple):
+    """Rows as cells of look-up tables: full tables in the first columns, diagonal and factors in the rest."""
+
+    index: np.ndarray  # (n_rows, n_columns) cell of every value
+    blend: np.ndarray  # (n_rows, n_blends) share of every row in each copy of the tables
+    table: np.ndarray  # full tables, one after another
+    row_start: np.ndarray  # (n_cells,) where the table row of a cell starts
+    start: np.ndarray  # (n_columns,) first cell of a column
+    width: np.ndarray  # (n_full,) cells of a full column
+    diagonal: np.ndarray  # (n_cells,) what a match adds in a factored column
+    factor: np.ndarray  # factor rows, one after another
+    factor_start: np.ndarray  # (n_cells,) where the factor row of a cell starts
+    sign: np.ndarray  # (n_states,) sign of each factor
+    state_start: np.ndarray  # (n_columns,) first factor state of a column
+    rank: np.ndarray  # (n_columns,) factors of a column
+    n_weights: int  # cells and factor states
+
+
+class Problem(NamedTuple):
+    target: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    epsilon: float
+
+
+class Point(NamedTuple):
+    """Where a descent is; state holds the sum of coef, its product with the centre, the intercept and the patience."""
+
+    coef: np.ndarray
+    weights: np.ndarray
+    state: np.ndarray
+
+
+class Solution(NamedTuple):
+    coef: np.ndarray
+    weights: np.ndarray
+    intercept: float
+    objective: float
+    gap: float
+    n_iter: int
+
+
+@njit(cache=True, fastmath=True, nogil=True, inline="always")
+def score_row(g, weights, i):
+    total = 0.0
+    n_columns = g.index.shape[1]
+    for j in range(weights.shape[0]):
+        part = 0.0
+        for k in range(n_columns):
+            part += weights[j, g.index[i, k]]
+        for k in range(g.width.size, n_columns):
+            first = g.factor_start[g.index[i, k]] if g.rank[k] > 0 else 0
+            for r in range(g.rank[k]):
+                part += g.factor[first + r] * weights[j, g.state_start[k] + r]
+        total += g.blend[i, j] * part
+    return total
+
+
+@njit(cache=True, fastmath=True, nogil=True, inline="always")
+def add_row(g, weights, i, step):
+    n_columns = g.index.shape[1]
+    for j in range(weights.shape[0]):
+        share = step * g.blend[i, j]
+        for k in range(g.width.size):
+            source, goal = g.row_start[g.index[i, k]], g.start[k]
+            for v in range(g.width[k]):
+                weights[j, goal + v] += share * g.table[source + v]
+        for k in range(g.width.size, n_columns):
+            cell = g.index[i, k]
+            weights[j, cell] += share * g.diagonal[cell]
+            first = g.factor_start[cell] if g.rank[k] > 0 else 0
+            for r in range(g.rank[k]):
+                state = g.state_start[k] + r
+                weights[j, state] += share * g.sign[state] * g.factor[first + r]
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def scores(g, weights):
+    out = np.empty(g.index.shape[0])
+    for i in range(out.size):
+        out[i] = score_row(g, weights, i)
+    return out
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def accumulate(g, coef):
+    weights = np.zeros((g.blend.shape[1], g.n_weights))
+    for i in range(coef.size):
+        if coef[i] != 0.0:
+            add_row(g, weights, i, coef[i])
+    return weights
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def self_similarity(g):
+    """The diagonal of K."""
+    n_rows, n_columns = g.index.shape
+    out = np.empty(n_rows)
+    for i in range(n_rows):
+        total = 0.0
+        for k in range(n_columns):
+            cell = g.index[i, k]
+            if k < g.width.size:
+                total += g.table[g.row_start[cell] + cell - g.start[k]]
+            else:
+                total += g.diagonal[cell]
+                for r in range(g.rank[k]):
+                    total += g.sign[g.state_start[k] + r] * g.factor[g.factor_start[cell] + r] ** 2
+        out[i] = total * (g.blend[i] ** 2).sum()
+    return out
+
+
+@njit(cache=True, nogil=True, inline="always")
+def best_step(coef, gradient, curvature, problem, i):
+    """New value of one coordinate, and how far the gradient is from moving it off a bound."""
+    lower, upper = problem.lower[i], problem.upper[i]
+    pull = coef * curvature - gradient
+    if abs(pull) <= problem.epsilon:
+        return min(max(0.0, lower), upper), problem.epsilon - abs(pull)
+    pull -= problem.epsilon if pull > 0 else -problem.epsilon
+    if pull >= upper * curvature:
+        return upper, pull - upper * curvature
+    if pull <= lower * curvature:
+        return lower, lower * curvature - pull
+    return pull / curvature, 0.0
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def sweep(g, problem, seen, order, point):
+    """One pass over `order`; rows that stay in play are moved to its front, and their number is returned.
+
+    A row leaves when it stays at a bound that its gradient presses it against by more than the largest violation of
+    the pass before.
+    """
+    coef, weights, state = point
+    kept, worst = 0, 0.0
+    for position in range(order.size):
+        i = order[position]
+        score = score_row(g, weights, i) - state[PULLED] - state[SUM] * (seen.centre[i] - seen.mean_centre)
+        gradient = score + state[INTERCEPT] + seen.rho * state[SUM] - problem.target[i]
+        new, slack = best_step(coef[i], gradient, seen.curvature[i], problem, i)
+        step = new - coef[i]
+        if step == 0.0 and slack > state[PATIENCE]:
+            continue
+        order[kept] = i
+        kept += 1
+        if step != 0.0:
+            worst = max(worst, abs(step) * seen.curvature[i])
+            coef[i] = new
+            add_row(g, weights, i, step)
+            state[SUM] += step
+            state[PULLED] += step * seen.centre[i]
+    state[PATIENCE] = worst
+    return kept
+
+
+def balanced(coef):
+    """The coefficients scaled back, on their heavier side, to a sum of zero."""
+    positive, negative = coef[coef > 0].sum(), -coef[coef < 0].sum()
+    if positive > negative:
+        return np.where(coef > 0, coef * (negative / positive), coef)
+    return np.where(coef < 0, coef * (positive / negative), coef) if negative > 0 else coef
+
+
+def best_intercept(residual, problem):
+    """The intercept that minimises the primal loss: a weighted median of its break points."""
+    points = np.concatenate([residual - problem.epsilon, residual + problem.epsilon])
+    slopes = np.concatenate([problem.upper, -problem.lower])
+    points, slopes = points[slopes > 0], slopes[slopes > 0]
+    order = np.argsort(points, kind="stable")
+    climbed = np.cumsum(slopes[order]) - problem.upper.sum()
+    flat = 1e-12 * slopes.sum()
+    low = points[order[min(np.searchsorted(climbed, -flat), order.size - 1)]]
+    high = points[order[min(np.searchsorted(climbed, flat, side="right"), order.size - 1)]]
+    return (low + high) / 2
+
+
+def loss(residual, problem):
+    over = np.maximum(residual - problem.epsilon, 0) * problem.upper
+    under = np.maximum(-residual - problem.epsilon, 0) * -problem.lower
+    return over.sum() + under.sum()
+
+
+def objectives(coef, score, intercept, problem):
+    """Dual and primal value of a feasible point; their difference bounds the error of both."""
+    norm = coef @ score / 2
+    dual = problem.target @ coef - problem.epsilon * np.abs(coef).sum() - norm
+    return dual, norm + loss(problem.target - score - intercept, problem)
+
+
+def centring(g, problem):
+    """Similarity of each row to a mean in which rows that can push up and rows that can push down weigh the same."""
+    up, down = problem.upper, -problem.lower
+    share = up / max(up.sum(), 1e-300) + down / max(down.sum(), 1e-300)
+    share = share / share.sum()
+    centre = scores(g, accumulate(g, share))
+    return centre, share @ centre
+
+
+class Metric(NamedTuple):
+    """The centred kernel as coordinate steps see it."""
+
+    centre: np.ndarray
+    mean_centre: float
+    curvature: np.ndarray
+    rho: float
+
+
+def metric(g, problem):
+    centre, mean_centre = centring(g, problem)
+    own = self_similarity(g) - 2 * centre + mean_centre
+    scale = max(own.mean(), 1e-12)
+    rho = scale * min(1.0, max(LEAST_STIFFNESS, 10 / own.size))
+    return Metric(centre, mean_centre, np.maximum(own, 1e-10 * scale) + rho, rho)
+
+
+def certify(g, problem, coef, n_iter):
+    """The feasible point next to `coef`, with fresh scores, its best intercept and its duality gap."""
+    coef = balanced(coef)
+    weights = accumulate(g, coef)
+    score = scores(g, weights)
+    intercept = best_intercept(problem.target - score, problem)
+    dual, primal = objectives(coef, score, intercept, problem)
+    return Solution(coef, weights, intercept, dual, primal - dual, n_iter)
+
+
+def descend(g, problem, found, seen, rng):
+    """A few passes from a feasible point, each over the rows that the pass before left in play."""
+    pulled = found.coef @ seen.centre
+    state = np.array([0.0, pulled, found.intercept + pulled, np.inf])
+    point = Point(found.coef.copy(), found.weights, state)
+    active = np.arange(found.coef.size)
+    for _ in range(SWEEPS_BETWEEN_CHECKS):
+        order = rng.permutation(active)
+        active = order[: sweep(g, problem, seen, order, point)]
+        state[INTERCEPT] += seen.rho * state[SUM]
+    return point.coef
+
+
+def is_closed(found, problem, tol):
+    """Whether the gap is within `tol` of the primal value, or is rounding beside the loss of doing nothing."""
+    idle = loss(problem.target, problem)
+    return found.gap <= max(tol * abs(found.objective + found.gap), 1e-12 * idle)
+
+
+def solve(g, problem, *, tol, max_iter, rng, start=None):
+    """A feasible point whose duality gap is closed to `tol`, or the last one after `max_iter` passes."""
+    seen = metric(g, problem)
+    coef = np.zeros(problem.target.size) if start is None else np.clip(start, problem.lower, problem.upper)
+    found = certify(g, problem, coef, 0)
+    while not is_closed(found, problem, tol) and found.n_iter < max_iter:
+        coef = descend(g, problem, found, seen, rng)
+        found = certify(g, problem, coef, found.n_iter + SWEEPS_BETWEEN_CHECKS)
+    return found
