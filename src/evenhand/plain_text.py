@@ -1,0 +1,77 @@
+"""What type a column of text is, settled over all of it, and text read as that type.
+
+Nothing is lost: `007` stays text, and so do integers beyond 64 bits, `0x1F`, and a column with a single value that is
+no number. In a column of numbers the usual words for missing (NA, nan, null) are missing; in a column of words they stay.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MISSING_WORDS = pa.array(
+    ["", "NA", "N/A", "n/a", "na", "#N/A", "#NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "."]
+)
+INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME, TEXT = (
+    pa.int64(),
+    pa.float64(),
+    pa.bool_(),
+    pa.timestamp("us"),
+    pa.timestamp("us", "UTC"),
+    pa.string(),
+)
+CODE = r"^\s*[+-]?(0[0-9xX]|\d{19,}\s*$)"
+
+
+class Settling:
+    """Narrows the types one column can have, batch by batch."""
+
+    def __init__(self) -> None:
+        self.possible = [INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME]
+
+    def add(self, text: pa.StringArray) -> None:
+        """Take in one more batch."""
+        if not self.possible or text.null_count == len(text):
+            return
+        first = next((kind for kind in self.possible if read_as(text, kind) is not None), None)
+        if first == INTEGER:
+            self._keep(INTEGER, NUMBER)
+        else:
+            self._keep(*([] if first is None else [first]))
+
+    def _keep(self, *kinds: pa.DataType) -> None:
+        self.possible = [kind for kind in self.possible if kind in kinds]
+
+    @property
+    def type(self) -> pa.DataType:
+        """The narrowest type that holds every value seen; text where none was."""
+        return self.possible[0] if self.possible and len(self.possible) < 5 else TEXT
+
+
+def read_as(text: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
+    """Text as values of a type, or nothing if one of them is not of it."""
+    if kind == TEXT:
+        return text
+    if kind in {INTEGER, NUMBER} and has_codes(text):
+        return None
+    return _cast(text, kind) or _cast(tidy(text), kind)
+
+
+def has_codes(text: pa.StringArray) -> bool:
+    """Whether a value looks like a number but would lose digits as one."""
+    return bool(pc.any(pc.match_substring_regex(text, CODE)).as_py())
+
+
+def tidy(text: pa.StringArray) -> pa.StringArray:
+    """Text without blanks around it, without a leading plus, and with words for missing made missing."""
+    bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(text), r"^\+", "")
+    return pc.if_else(pc.is_in(bare, MISSING_WORDS), pa.scalar(None, pa.string()), bare)
+
+
+def _cast(text: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
+    if kind == TRUTH:
+        words = pc.is_in(pc.utf8_lower(text), pa.array(["true", "false"]))
+        if not pc.all(pc.or_(words, text.is_null()), min_count=0).as_py():
+            return None
+    try:
+        return text.cast(kind)
+    except pa.ArrowInvalid:
+        return None

@@ -1,0 +1,212 @@
+"""The second stage: rows as the study wants them, with the role of each column; nothing is learned."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.canonical import fingerprint
+from evenhand.coercion import as_kind, as_numbers, as_text, without
+from evenhand.errors import DataError, listed, nearest
+from evenhand.frames import ROWS, TARGET, as_array
+from evenhand.log import logger
+from evenhand.roles import given_roles, grouped_notes, inferred_role, summary
+from evenhand.rules import compile_rule
+from evenhand.settings import Cleaning, Study
+from evenhand.store import Entry, Store, digest
+from evenhand.tables import Feature, Snapshot, Table
+from evenhand.targets import target_values
+
+KEPT = ("numeric", "categorical", "text", "key", "time", "group")
+FEATURES = ("numeric", "categorical", "text")
+
+
+@task(name="clean", cache_policy=NO_CACHE, persist_result=False)
+def clean(snapshot: Snapshot, study: Study) -> Table:
+    """The rows a study learns from, their target and the role of each column, by row rules only."""
+    inputs = {
+        "snapshot": snapshot.digest,
+        "cleaning": study.cleaning,
+        "columns": study.columns,
+        "target": [study.target, study.positive, study.kind_of_task],
+    }
+    entry = Store().keep("table", inputs, __name__, partial(_build, snapshot, study))
+    table = _table(entry, snapshot, study.target)
+    for rule, n_taken in table.taken.items():
+        logger().info("%s rows taken out by %s", f"{n_taken:,}", rule)
+    for note in table.notes:
+        logger().info(note)
+    logger().info("%s rows left; columns: %s", f"{table.n_rows:,}", summary(table.roles))
+    return table
+
+
+def _table(entry: Entry, snapshot: Snapshot, target: str) -> Table:
+    facts = entry.facts
+    return Table(
+        digest=facts["digest"],
+        path=entry.path,
+        n_rows=facts["n_rows"],
+        features=tuple(Feature(**feature) for feature in facts["features"]),
+        target=target,
+        classes=tuple(facts["classes"]),
+        roles=facts["roles"],
+        taken=facts["taken"],
+        notes=tuple(facts["notes"]),
+        contract=snapshot.columns,
+    )
+
+
+def _build(snapshot: Snapshot, study: Study, folder: Path) -> Mapping[str, Any]:
+    raw = pq.read_table(snapshot.path)
+    given = given_roles(study.columns, study.target, raw.column_names)
+    notes: list[str] = []
+    read = _read_as_said(raw, study.cleaning, given, notes)
+    rows, taken = _by_rules(read, study, notes)
+    roles = _roles(rows, given, notes)
+    kept = _kept(rows, roles)
+    classes, target, target_notes = target_values(as_array(rows, study.target), study)
+    features = [Feature(name, role) for name, role in roles.items() if role in FEATURES]  # type: ignore[arg-type]
+    _check_some(features, roles)
+    pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
+    np.save(folder / TARGET, target)
+    content = [fingerprint(kept), fingerprint(pa.table({study.target: target})), classes, [asdict(f) for f in features]]
+    return {
+        "digest": digest(content),
+        "n_rows": rows.num_rows,
+        "features": [asdict(feature) for feature in features],
+        "classes": list(classes),
+        "roles": roles,
+        "taken": taken,
+        "notes": [*notes, *target_notes],
+    }
+
+
+def _read_as_said(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], notes: list[str]) -> pa.Table:
+    """The columns after `missing_values` and `types`; a column listed as numeric is read as numbers too."""
+    for name in cleaning.types:
+        if name not in raw.column_names:
+            raise DataError(f"cleaning.types names '{name}', which is no column.{nearest(name, raw.column_names)}")
+    columns = {}
+    for name in raw.column_names:
+        array = as_array(raw, name)
+        if cleaning.missing_values:
+            array = without(array, cleaning.missing_values)
+        kind = cleaning.types.get(name) or ("numeric" if given.get(name) == "numeric" else None)
+        if kind is not None:
+            array, n_lost = as_kind(name, array, kind, cleaning.unreadable == "refuse")
+            notes += [f"column '{name}': {n_lost:,} values that are not {kind} were made missing"] * bool(n_lost)
+        columns[name] = array
+    return pa.table(columns)
+
+
+def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table, dict[str, int]]:
+    """The rows that every rule keeps, and how many each took out."""
+    taken = {}
+    for text in study.cleaning.rows:
+        mask = compile_rule(text, rows.schema).mask(rows)
+        left = rows.filter(mask)
+        taken[text] = rows.num_rows - left.num_rows
+        if mask.null_count:
+            notes.append(f"rule '{text}' took out {mask.null_count:,} rows because a value it needs is missing")
+        rows = _some_left(left, f"cleaning.rows '{text}'")
+    target = rows.column(study.target)
+    if target.null_count:
+        rows = _some_left(rows.filter(_with_target(target, study)), "drop_missing_target")
+        taken["drop_missing_target"] = target.null_count
+    if study.cleaning.drop_duplicates:
+        left = rows.filter(pa.array(~_repeats(rows)))
+        taken["drop_duplicates"] = rows.num_rows - left.num_rows
+        rows = left
+    return rows, taken
+
+
+def _with_target(target: pa.ChunkedArray, study: Study) -> pa.ChunkedArray:
+    if not study.cleaning.drop_missing_target:
+        raise DataError(
+            f"target '{study.target}' is missing in {target.null_count:,} of {len(target):,} rows. Mend the source, or "
+            "say cleaning.drop_missing_target: true."
+        )
+    return target.is_valid()
+
+
+def _some_left(rows: pa.Table, rule: str) -> pa.Table:
+    if not rows.num_rows:
+        raise DataError(f"no rows are left after {rule}: loosen it, or check the source.")
+    return rows
+
+
+def _repeats(rows: pa.Table) -> np.ndarray:
+    """Which rows are exact copies of an earlier one."""
+    frame = rows.to_pandas()
+    hashes = pd.util.hash_pandas_object(frame, index=False)
+    repeats = hashes.duplicated(keep=False).to_numpy(copy=True)
+    if repeats.any():
+        suspects = np.flatnonzero(repeats)
+        repeats[suspects] = frame.iloc[suspects].duplicated().to_numpy()
+    return repeats
+
+
+def _roles(rows: pa.Table, given: Mapping[str, str], notes: list[str]) -> dict[str, str]:
+    """The role of every column in their order."""
+    roles, found = {}, []
+    for name in rows.column_names:
+        role, note = _role(name, as_array(rows, name), given.get(name))
+        roles[name] = role
+        found += [(name, note)] * bool(note)
+    notes += grouped_notes(found)
+    return roles
+
+
+def _role(name: str, array: pa.Array, given: str | None) -> tuple[str, str]:
+    if given is None:
+        role, note = inferred_role(name, array)
+        return role, f"{role}: {note}" if note else ""
+    if given in FEATURES and array.null_count == len(array):
+        return "dropped", "dropped: has no values"
+    if given == "time" and pa.types.is_string(array.type):
+        raise DataError(
+            f"columns.time '{name}' holds text such as '{array[0]}': say cleaning.types: {{{name}: date}} or numeric."
+        )
+    return given, ""
+
+
+def _kept(rows: pa.Table, roles: Mapping[str, str]) -> pa.Table:
+    columns = {name: _as_role(as_array(rows, name), role) for name, role in roles.items() if role in KEPT}
+    numeric = {name: array for name, array in columns.items() if roles[name] == "numeric"}
+    if infinite := list(_infinite(numeric)):
+        raise DataError(
+            f"infinite values in {len(infinite)} numeric columns: {'; '.join(infinite[:8])}. Name them in "
+            "cleaning.missing_values ([inf, -inf]), or leave those rows out with cleaning.rows."
+        )
+    return pa.table(columns)
+
+
+def _as_role(array: pa.Array, role: str) -> pa.Array:
+    if role == "numeric" or (role == "time" and not pa.types.is_timestamp(array.type)):
+        return as_numbers(array)[0]
+    return array if role == "time" else as_text(array)
+
+
+def _infinite(columns: Mapping[str, pa.Array]) -> Iterator[str]:
+    for name, array in columns.items():
+        if n_infinite := pc.sum(pc.is_inf(array)).as_py():
+            yield f"'{name}' has {n_infinite:,}"
+
+
+def _texts(rows: pa.Table) -> list[str]:
+    return [field.name for field in rows.schema if pa.types.is_string(field.type)]
+
+
+def _check_some(features: list[Feature], roles: Mapping[str, str]) -> None:
+    if not features:
+        left_out = [f"{name} ({role})" for name, role in roles.items() if role != "target"]
+        raise DataError(f"no column is left to learn from. Left out: {listed(left_out)}. Name some in columns.")

@@ -1,0 +1,68 @@
+"""The first stage: raw rows, wherever they are, become one canonical file with a fingerprint."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.canonical import examine, write_rows
+from evenhand.contract import hold
+from evenhand.log import logger
+from evenhand.remote import Unreachable
+from evenhand.settings import Study
+from evenhand.sources import Opened, opened
+from evenhand.store import Entry, Store
+from evenhand.tables import Column, Snapshot
+
+ROWS = "rows.parquet"
+
+
+def _may_pass(task: Any, run: Any, state: Any) -> bool:
+    """Whether a failure was of the network, so that trying again makes sense."""
+    return isinstance(state.result(raise_on_failure=False), Unreachable)
+
+
+@task(
+    name="ingest",
+    cache_policy=NO_CACHE,
+    persist_result=False,
+    retries=2,
+    retry_delay_seconds=[2, 10],
+    retry_condition_fn=_may_pass,
+)
+def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
+    """The rows of the study's source as they are, kept under the fingerprint of their content."""
+    with opened(study) as source:
+        entry = Store().keep("snapshot", source.inputs, __name__, partial(_build, source))
+    snapshot = _snapshot(entry, source.origin)
+    for note in hold(study.name, snapshot.columns, accepts_contract):
+        logger().warning(note)
+    logger().info(
+        "%s rows and %s columns %s %s, fingerprint %s",
+        f"{snapshot.n_rows:,}",
+        f"{len(snapshot.columns):,}",
+        "found unchanged from" if entry.reused else "read from",
+        snapshot.origin,
+        snapshot.digest[:12],
+    )
+    return snapshot
+
+
+def _build(source: Opened, folder: Path) -> Mapping[str, Any]:
+    n_rows = write_rows(folder / ROWS, source.read())
+    content, columns = examine(folder / ROWS)
+    return {"digest": content, "n_rows": n_rows, "columns": [asdict(column) for column in columns]}
+
+
+def _snapshot(entry: Entry, origin: str) -> Snapshot:
+    columns = tuple(
+        Column(**{**item, "categories": None if item["categories"] is None else tuple(item["categories"])})
+        for item in entry.facts["columns"]
+    )
+    return Snapshot(
+        entry.facts["digest"], entry.path / ROWS, entry.facts["n_rows"], columns, origin, reused=entry.reused
+    )
