@@ -83,18 +83,30 @@ def test_delong_worked_by_hand():
 
 def test_area_error_and_interval_of_the_ct_ratings_are_those_of_stata():
     areas, covariance = delong(DISEASED, RATED)
-    interval = auc_interval(DISEASED, RATED)
+    interval = auc_interval(DISEASED, RATED, scale="plain")
 
     assert areas[0] == pytest.approx(0.8932, abs=5e-5)
     assert math.sqrt(covariance[0, 0]) == pytest.approx(0.0307, abs=5e-5)
     assert (interval.low, interval.high) == pytest.approx((0.83295, 0.95339), abs=5e-6)
 
 
-def test_the_error_before_any_data_is_that_of_hanley_and_mcneil():
-    # area .8: Q1 = .8 / 1.2, Q2 = 1.28 / 1.8; (.16 + 9 (2/3 - .64) + 9 (32/45 - .64)) / 100 = 1.04 / 100;
-    # the paper prints .032 for its 51 and 58 images and .893
-    assert auc_variance(0.8, 10, 10) == pytest.approx(0.0104)
-    assert math.sqrt(auc_variance(0.893, 51, 58)) == pytest.approx(0.032, abs=6e-4)
+def test_the_interval_on_the_logit_scale_worked_by_hand():
+    # area 3/4, deviation √.125 (see above): logit ln 3, reach 1.96 √.125 / (3/16)
+    interval = auc_interval([1, 1, 0, 0], [3, 1, 2, 0])
+
+    reach = 1.959964 * math.sqrt(0.125) * 16 / 3
+    assert interval.low == pytest.approx(1 / (1 + math.exp(reach) / 3), abs=1e-6)
+    assert interval.high == pytest.approx(1 / (1 + math.exp(-reach) / 3), abs=1e-6)
+
+
+def test_the_error_before_any_data_of_chance_is_that_of_mann_and_whitney():
+    # (n + m + 1) / (12 n m)
+    assert auc_variance(0.5, 7, 11) == pytest.approx(19 / (12 * 77))
+
+
+def test_the_error_before_any_data_is_close_to_the_one_seen():
+    # the CT images of Hanley and McNeil: Stata's .0307 from the ratings, .032 by their own formula
+    assert math.sqrt(auc_variance(0.893, 51, 58)) == pytest.approx(0.0307, abs=0.0015)
 
 
 @settings(deadline=None, max_examples=30)
@@ -133,7 +145,7 @@ def test_scores_that_order_alike_do_not_differ_and_have_no_error():
 
 
 def test_four_rows_that_part_perfectly_do_not_prove_that_scores_know_the_label():
-    # Wilson with 2 of 2: low end 1 - z² / (2 + z²) = 1 - 3.8415 / 5.8415
+    # Wilson's interval with 2 of 2: low end 1 - z² / (2 + z²) = 1 - 3.8415 / 5.8415
     few, many = auc_interval([0, 0, 1, 1], [1, 2, 3, 4]), auc_interval(np.repeat([0, 1], 50), np.arange(100))
 
     assert few.low == pytest.approx(1 - 3.8415 / 5.8415, abs=1e-4)
@@ -347,6 +359,17 @@ def test_draws_keep_the_number_of_rows_of_every_stratum():
     assert np.unique(counts).tolist() == [3]
 
 
+def test_an_interval_from_few_rows_reaches_further_out():
+    # n = 5: √(5/4) · 2.7764 = 3.1042 normal deviations instead of 1.96, so even the 1 % of draws lies inside
+    y, strata = np.arange(5.0), np.zeros(5)
+
+    drawn = bootstrap_interval(lambda y, scores: scores.mean(), y, y, strata=strata, n_draws=4000)
+    figures = bootstrap_figures(lambda y, scores: scores.mean(), y, [y], strata=strata, n_draws=4000)
+
+    assert drawn.low == pytest.approx(np.quantile(figures, norm.sf(3.1042)), abs=1e-3)
+    assert drawn.low < np.quantile(figures, 0.01)
+
+
 def test_bootstrap_and_delong_intervals_of_an_area_agree():
     y, scores = rivals(np.random.default_rng(0), 300)
 
@@ -361,7 +384,7 @@ def test_the_paired_bootstrap_tells_better_from_equal():
     better = paired_bootstrap("roc_auc", y, scores[:, 0], scores[:, 1], n_draws=400)
     equal = paired_bootstrap(roc_auc_score, y, scores[:, 0], 2 * scores[:, 0], n_draws=50)
 
-    assert better.p_value == pytest.approx(2 / 401)
+    assert 2 / 401 < better.p_value < 0.01
     assert better.interval.low > 0
     assert better.difference == pytest.approx(roc_auc_score(y, scores[:, 0]) - roc_auc_score(y, scores[:, 1]))
     assert (equal.difference, equal.p_value) == (0, 1)

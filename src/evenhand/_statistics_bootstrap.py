@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.stats import norm, t
 
 from evenhand._statistics_records import Comparison, Interval, codes_of_two
 
@@ -39,9 +40,13 @@ def bootstrap_figures(
 def bootstrap_interval(
     metric: Metric, y: np.ndarray, scores: np.ndarray, *, level: float = 0.95, **options: object
 ) -> Interval:
-    """Return the percentile interval of a metric over stratified bootstrap draws; options as in `bootstrap_figures`."""
+    """Return the expanded percentile interval of a metric over stratified draws; options as in `bootstrap_figures`.
+
+    Draws from n rows vary by (n - 1) / n less than the rows themselves and know no uncertainty of their spread; the
+    percentiles are taken further out by both, with n the smallest stratum: Hesterberg (2015), American Statistician 69.
+    """
     figures = bootstrap_figures(metric, y, [np.asarray(scores)], **options)[:, 0]  # type: ignore[arg-type]
-    return _percentiles(figures, level)
+    return _percentiles(figures, level, _smallest_stratum(y, options))
 
 
 def paired_bootstrap(
@@ -50,22 +55,32 @@ def paired_bootstrap(
     """Compare a metric of two scores on the same draws of rows; options as in `bootstrap_figures`.
 
     The p-value doubles the smaller share of draws on either side of no difference, with one added to count and number
-    so that it is never 0; the statistic is the mean difference over its deviation.
+    so that it is never 0, and is expanded as the interval is; the statistic is the difference over its deviation.
     """
     columns = [np.asarray(first), np.asarray(second)]
     figures = bootstrap_figures(metric, y, columns, **options)  # type: ignore[arg-type]
     rows, weight = np.arange(len(y)), options.get("sample_weight")
     seen = [_whole(metric, np.asarray(y), column, weight, rows) for column in columns]
     gaps = figures[:, 0] - figures[:, 1]
+    n_rows = _smallest_stratum(y, options)
     smaller = min((gaps <= 0).sum(), (gaps >= 0).sum())
-    p_value = min(1.0, 2 * (smaller + 1) / (len(gaps) + 1))
+    raw = min(1.0, 2 * (smaller + 1) / (len(gaps) + 1))
+    p_value = 2 * t.sf(norm.isf(raw / 2) * np.sqrt((n_rows - 1) / n_rows), n_rows - 1)
     deviation = gaps.std(ddof=1)
     statistic = float((seen[0] - seen[1]) / deviation) if deviation > 0 else 0.0
-    return Comparison(seen[0] - seen[1], _percentiles(gaps, level), statistic, float(p_value), "paired bootstrap")
+    interval = _percentiles(gaps, level, n_rows)
+    return Comparison(seen[0] - seen[1], interval, statistic, float(p_value), "paired bootstrap")
 
 
-def _percentiles(figures: np.ndarray, level: float) -> Interval:
-    low, high = np.quantile(figures, [0.5 - level / 2, 0.5 + level / 2])
+def _smallest_stratum(y: np.ndarray, options: dict[str, object]) -> int:
+    strata = options.get("strata")
+    _, counts = np.unique(np.asarray(y if strata is None else strata), return_counts=True)
+    return max(2, int(counts.min()))
+
+
+def _percentiles(figures: np.ndarray, level: float, n_rows: int) -> Interval:
+    tail = norm.sf(np.sqrt(n_rows / (n_rows - 1)) * t.ppf(0.5 + level / 2, n_rows - 1))
+    low, high = np.quantile(figures, [tail, 1 - tail])
     return Interval(float(low), float(high), level)
 
 
