@@ -27,6 +27,7 @@ class Geometry(NamedTuple):
     table: np.ndarray  # full tables, one after another
     row_start: np.ndarray  # (n_cells,) where the table row of a cell starts
     start: np.ndarray  # (n_columns,) first cell of a column
+    stop: np.ndarray  # (n_columns,) its last cell, that of values never counted
     width: np.ndarray  # (n_full,) cells of a full column
     diagonal: np.ndarray  # (n_cells,) what a match adds in a factored column
     factor: np.ndarray  # factor rows, one after another
@@ -103,12 +104,35 @@ def scores(g, weights):
     return out
 
 
-@njit(cache=True, fastmath=True, nogil=True)
-def accumulate(g, coef):
-    weights = np.zeros((g.blend.shape[1], g.n_weights))
+@njit(cache=True, nogil=True)
+def histogram(g, coef):
+    """(n_blends, n_weights) sum of coefficients over the rows that hold each cell."""
+    held = np.zeros((g.blend.shape[1], g.n_weights))
     for i in range(coef.size):
         if coef[i] != 0.0:
-            add_row(g, weights, i, coef[i])
+            for j in range(held.shape[0]):
+                share = coef[i] * g.blend[i, j]
+                for k in range(g.index.shape[1]):
+                    held[j, g.index[i, k]] += share
+    return held
+
+
+@njit(cache=True, fastmath=True, nogil=True)
+def accumulate(g, coef):
+    """What `add_row` over all rows gives, with each table applied once."""
+    held = histogram(g, coef)
+    weights = np.zeros_like(held)
+    for j in range(held.shape[0]):
+        for k in range(g.start.size):
+            for cell in range(g.start[k], g.stop[k]):
+                if k < g.width.size:
+                    for v in range(g.width[k]):
+                        weights[j, g.start[k] + v] += held[j, cell] * g.table[g.row_start[cell] + v]
+                else:
+                    weights[j, cell] = held[j, cell] * g.diagonal[cell]
+                    for r in range(g.rank[k]):
+                        state = g.state_start[k] + r
+                        weights[j, state] += held[j, cell] * g.sign[state] * g.factor[g.factor_start[cell] + r]
     return weights
 
 

@@ -20,6 +20,7 @@ class TableSpace:
         self.measure = measure
         self.order = np.concatenate([np.flatnonzero(full), np.flatnonzero(~full)])
         self.start = np.cumsum(np.append(0, n_values[self.order] + 1))[:-1]
+        self.stop = self.start + n_values[self.order]
         self.n_cells = int((n_values + 1).sum())
         self.width = (n_values + 1)[self.order][: full.sum()]
         self.cost = np.zeros(self.n_cells)
@@ -93,6 +94,7 @@ class TableSpace:
             self.table,
             self.row_start,
             self.start,
+            self.stop,
             self.width,
             self.diagonal,
             self.factor,

@@ -74,11 +74,11 @@ class ColumnTable(NamedTuple):
 
 def column_table(measure, count, total, clip=False):
     """The table of one column, from the counts of its values."""
-    count = np.maximum(count, 1.0) if measure in MISMATCH else count
-    match = MATCH[measure](count, total)
     if measure not in MISMATCH:
-        return ColumnTable(match, np.zeros(count.size + 1, dtype=np.int64), np.zeros((1, 1)))
-    levels, level = np.unique(np.append(count, 1.0), return_inverse=True)
+        return ColumnTable(MATCH[measure](count, total), np.zeros(count.size + 1, dtype=np.int64), np.zeros((1, 1)))
+    at_least_one = np.maximum(np.append(count, 0.0), 1.0)
+    match = MATCH[measure](at_least_one[:-1], total)
+    levels, level = np.unique(at_least_one, return_inverse=True)
     mismatch = MISMATCH[measure](levels[:, None], levels, max(total, levels[-1]))
     table = ColumnTable(match - mismatch[level[:-1], level[:-1]], level, mismatch)
     return clipped(table, count) if clip and measure in INDEFINITE else table

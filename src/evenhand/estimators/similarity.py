@@ -72,6 +72,7 @@ def similarity_matrix(X, Y=None, *, measure, counts=None, column_weights=None, c
     X = check_values(X)
     Y_given = X if Y is None else check_values(Y)
     weights = check_column_weights(column_weights, X.shape[1])
+    check_columns(X.shape[1], Y_given.shape[1], counts)
     coded = [shared_codes(X[:, k], Y_given[:, k], counts and counts[k]) for k in range(X.shape[1])]
     total = max(coded[0][2].sum(), 1.0)
     share = weights if measure == "lin" else weights / max(weights.sum(), 1e-300)
@@ -107,6 +108,15 @@ def check_measure(measure):
     if measure not in MEASURES:
         raise ValueError(
             f"measure={measure!r} was asked, but the measures are {', '.join(MEASURES)}. Name one of them."
+        )
+
+
+def check_columns(n_columns, n_columns_of_Y, counts):
+    if n_columns_of_Y != n_columns:
+        raise ValueError(f"Y has {n_columns_of_Y} columns, but X has {n_columns}. Give both the same columns.")
+    if counts is not None and len(counts) != n_columns:
+        raise ValueError(
+            f"counts for {len(counts)} columns were given, but X has {n_columns}. Give one dict per column."
         )
 
 

@@ -159,7 +159,7 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         The labels of the latter are never known; that they must be at hand is the price of "all".
     column_weights : array-like of shape (n_columns,), default=None
         A weight of 2 equals the column twice.
-    tol : float, default=1e-4
+    tol : float, default=3e-4
         Duality gap, as a share of the objective, at which to stop.
     max_iter : int, default=5000
         Passes over the rows.
@@ -201,7 +201,7 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         class_weight=None,
         frequencies="train",
         column_weights=None,
-        tol=1e-4,
+        tol=3e-4,
         max_iter=5000,
         random_state=None,
     ):
@@ -218,8 +218,10 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if self.classes_.size < 2:
-            found = f"one class only, {self.classes_.tolist()[0]!r}" if self.classes_.size else "no row with a weight"
-            raise ValueError(f"{type(self).__name__} needs rows of two classes or more, but found {found}. Add rows.")
+            raise ValueError(
+                f"{type(self).__name__} needs rows of two classes or more, but found one class only, "
+                f"{self.classes_.tolist()[0]!r}. Add rows of another class."
+            )
         extra = {"sample_weight": weight} if self.class_weight == "balanced" else {}
         return labels, weight * compute_class_weight(self.class_weight, classes=self.classes_, y=y, **extra)[labels]
 
@@ -289,7 +291,7 @@ class SimilaritySVR(RegressorMixin, _SimilarityMachine):
         epsilon=0.1,
         frequencies="train",
         column_weights=None,
-        tol=1e-4,
+        tol=3e-4,
         max_iter=5000,
         random_state=None,
     ):
@@ -303,8 +305,6 @@ class SimilaritySVR(RegressorMixin, _SimilarityMachine):
         self.random_state = random_state
 
     def _learn_goal(self, y, weight):
-        if weight.size == 0:
-            raise ValueError(f"{type(self).__name__} needs rows to fit, but no row has a weight. Add rows or weights.")
         return y.astype(np.float64), weight
 
     def _problems(self, prepared):
