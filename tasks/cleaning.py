@@ -91,7 +91,7 @@ def _build(snapshot: Snapshot, study: Study, folder: Path) -> Mapping[str, Any]:
 
 
 def _read_as_said(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], notes: list[str]) -> pa.Table:
-    """The columns after `missing_values` and `types`; a column listed as numeric is read as numbers too."""
+    """The columns after `missing_values` and `types`; text that orders rows in time is read as dates."""
     for name in cleaning.types:
         if name not in raw.column_names:
             raise DataError(f"cleaning.types names '{name}', which is no column.{nearest(name, raw.column_names)}")
@@ -100,7 +100,8 @@ def _read_as_said(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], n
         array = as_array(raw, name)
         if cleaning.missing_values:
             array = without(array, cleaning.missing_values)
-        kind = cleaning.types.get(name) or ("numeric" if given.get(name) == "numeric" else None)
+        is_time = given.get(name) == "time" and pa.types.is_string(array.type)
+        kind = cleaning.types.get(name) or ("date" if is_time else None)
         if kind is not None:
             array, n_lost = as_kind(name, array, kind, cleaning.unreadable == "refuse")
             notes += [f"column '{name}': {n_lost:,} values that are not {kind} were made missing"] * bool(n_lost)
@@ -172,9 +173,11 @@ def _role(name: str, array: pa.Array, given: str | None) -> tuple[str, str]:
         return role, f"{role}: {note}" if note else ""
     if given in FEATURES and array.null_count == len(array):
         return "dropped", "dropped: has no values"
-    if given == "time" and pa.types.is_string(array.type):
+    if given == "numeric" and (pa.types.is_string(array.type) or pa.types.is_timestamp(array.type)):
+        what = "text" if pa.types.is_string(array.type) else "dates"
         raise DataError(
-            f"columns.time '{name}' holds text such as '{array[0]}': say cleaning.types: {{{name}: date}} or numeric."
+            f"columns.numeric names '{name}', which holds {what} such as '{pc.drop_null(array)[0]}'. Say "
+            f"cleaning.types: {{{name}: numeric}} to read it as numbers, or give it another role in columns."
         )
     return given, ""
 

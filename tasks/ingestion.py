@@ -10,13 +10,13 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from evenhand.canonical import examine, write_rows
-from evenhand.contract import hold
+from evenhand.contract import columns_from, hold
 from evenhand.log import logger
 from evenhand.remote import Unreachable
 from evenhand.settings import Study
 from evenhand.sources import Opened, opened
 from evenhand.store import Entry, Store
-from evenhand.tables import Column, Snapshot
+from evenhand.tables import Snapshot
 
 ROWS = "rows.parquet"
 
@@ -39,8 +39,9 @@ def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
     with opened(study) as source:
         entry = Store().keep("snapshot", source.inputs, __name__, partial(_build, source))
     snapshot = _snapshot(entry, source.origin)
-    for note in hold(study.name, snapshot.columns, accepts_contract):
-        logger().warning(note)
+    if study.target in {column.name for column in snapshot.columns}:
+        for note in hold(study.name, snapshot.columns, accepts_contract):
+            logger().warning(note)
     logger().info(
         "%s rows and %s columns %s %s, fingerprint %s",
         f"{snapshot.n_rows:,}",
@@ -59,10 +60,12 @@ def _build(source: Opened, folder: Path) -> Mapping[str, Any]:
 
 
 def _snapshot(entry: Entry, origin: str) -> Snapshot:
-    columns = tuple(
-        Column(**{**item, "categories": None if item["categories"] is None else tuple(item["categories"])})
-        for item in entry.facts["columns"]
-    )
+    facts = entry.facts
     return Snapshot(
-        entry.facts["digest"], entry.path / ROWS, entry.facts["n_rows"], columns, origin, reused=entry.reused
+        digest=facts["digest"],
+        path=entry.path / ROWS,
+        n_rows=facts["n_rows"],
+        columns=columns_from(facts["columns"]),
+        origin=origin,
+        reused=entry.reused,
     )

@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 Kind = Literal["numeric", "categorical", "text", "date"]
+TRAINING, HOLDOUT, WITHHELD = 0, 1, 2
+NEVER_JUDGED = -1
+FINAL = "final"
+ENSEMBLE = "ensemble"
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Ledger:
     n_holdout: int
     n_withheld: int
     folds: tuple[str, ...]
+    is_by_time: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -112,7 +117,6 @@ class Prepared:
     fold: str
     training: Training
     held: Held
-    encoder: Path
     seconds: float
     reused: bool = False
 
@@ -123,10 +127,9 @@ class Balanced:
 
     balance: str
     training: Training
-    n_made: int = 0
+    is_weighted: bool = False
     seconds: float = 0.0
     reused: bool = False
-    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,8 @@ class Scores:
     plan: str
     fold: str
     path: Path
+    held_metrics: dict[str, float]
+    training_metrics: dict[str, float]
     fit_seconds: float
     predict_seconds: float
     peak_mb: float
@@ -169,12 +174,14 @@ class Figures:
     folds: dict[str, tuple[float, ...]]
     train: dict[str, float]
     holdout: dict[str, float]
+    resubstitution: dict[str, float]
     fit_seconds: float
     predict_seconds: float
     peak_mb: float
     solver: str
     scale: str
     warnings: tuple[str, ...] = ()
+    n_reused: int = 0
 
     def mean(self, metric: str) -> float:
         """The mean of a metric over the folds; NaN where the model cannot have it."""
@@ -188,6 +195,15 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Ensemble:
+    """Which candidates the ensemble is made of, and how much each weighs."""
+
+    weights: dict[str, float]
+    average: str
+    metric: str
+
+
+@dataclass(frozen=True)
 class Judgement:
     """All candidates, best first by the metric of the study, with the rows their scores are about."""
 
@@ -196,6 +212,7 @@ class Judgement:
     figures: tuple[Figures, ...]
     predictions: Path
     refused: tuple[tuple[str, str], ...] = ()
+    ensemble: Ensemble | None = None
 
     @property
     def best(self) -> Figures:

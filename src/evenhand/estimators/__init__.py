@@ -18,6 +18,11 @@ HOMES = {
     "EnsembleSelection": "ensemble",
     "CutPoints": "binning",
     "TopValues": "top_values",
+    "inverse_square": "distances",
+    "OutlierClassifier": "outlier",
+    "OrdinaryLeastSquares": "ols",
+    "ColumnWeights": "weights",
+    "ForestRanking": "forest_ranking",
 }
 __all__ = sorted(HOMES)
 

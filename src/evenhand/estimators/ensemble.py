@@ -171,15 +171,46 @@ class EnsembleSelection(BaseEstimator):
         self._validate_params()
         scores, y, weight = self._check_rows(scores, y, sample_weight)
         random_state = check_random_state(self.random_state)
-        ranked = rank_columns(scores, weight) if self.average == "rank" else scores
-        codes = None if self.classes_ is None else np.arange(len(self.classes_))
-        measure = measure_for(self.metric, ranked, y, weight, codes)
+        ranked = self._ranked(scores, weight)
+        measure = measure_for(self.metric, ranked, y, weight, self._codes())
         library_bags = draw_bags(scores.shape[1], self.bags, self.bag_share, random_state)
         self.weights_, self.path_ = bagged_select(measure, library_bags, self.initial, self.max_size)
+        return self._settle(scores, ranked, y, weight)
+
+    def fit_weighted(self, scores, y, weights, sample_weight=None):
+        """Take given weights of the models instead of choosing them.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_rows, n_models) or (n_rows, n_models, n_classes)
+            Validation scores, which ranks refer to.
+        y : array-like of shape (n_rows,)
+            What was true.
+        weights : array-like of shape (n_models,)
+            Weight of each model, such as those that another selection gave to the models it used.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row in the metric and the ranks.
+
+        Returns
+        -------
+        self : EnsembleSelection
+        """
+        self._validate_params()
+        scores, y, weight = self._check_rows(scores, y, sample_weight)
+        self.weights_, self.path_ = np.asarray(weights, dtype=float) / np.sum(weights), []
+        return self._settle(scores, self._ranked(scores, weight), y, weight)
+
+    def _settle(self, scores, ranked, y, weight):
         averaged = self._combine(ranked)
-        self.score_ = judge(self.metric, y, averaged, weight, codes)
+        self.score_ = judge(self.metric, y, averaged, weight, self._codes())
         self._keep_ranks(scores, averaged, y, weight)
         return self
+
+    def _ranked(self, scores, weight):
+        return rank_columns(scores, weight) if self.average == "rank" else scores
+
+    def _codes(self):
+        return None if self.classes_ is None else np.arange(len(self.classes_))
 
     def predict(self, scores):
         """Return the class with the greatest probability, or the weighted mean prediction, of each row.

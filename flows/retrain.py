@@ -1,0 +1,52 @@
+"""Retrain and compare: from raw rows to a ranked comparison, a model and a record of both."""
+
+from itertools import product
+
+from evenhand.flows.side_by_side import side_by_side
+from evenhand.tasks.balancing import balance
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.encoding import prepare
+from evenhand.tasks.fitting import fit
+from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.judging import judge
+from evenhand.tasks.planning import plan
+from evenhand.tasks.recording import Results, opened, record
+from evenhand.tasks.refitting import refit
+from evenhand.tasks.selection import select
+from evenhand.tasks.splitting import split
+from prefect import flow
+
+from evenhand.settings import Study
+from evenhand.tables import FINAL, Report
+
+
+@flow(name="retrain", validate_parameters=False)
+def retrain(study: Study, only: str | None = None, accepts_contract: bool = False) -> Report:
+    """Fit every candidate of a study on every fold, judge them on rows they never saw, and keep the record."""
+    plans = plan(study, only)
+    with opened(study) as run:
+        snapshot = ingest(study, accepts_contract)
+        table = clean(snapshot, study)
+        ledger = split(table, study)
+
+        folds = [*ledger.folds, FINAL]
+        encodings = dict.fromkeys(made.encoding for made in plans)
+        balances = dict.fromkeys((made.encoding, made.balance) for made in plans)
+        costly_first = sorted(plans, key=lambda made: -made.weight)
+
+        prepared = side_by_side(prepare, {(e, f): (table, ledger, study, e, f) for e, f in product(encodings, folds)})
+        balanced = side_by_side(
+            balance,
+            {(e, b, f): (prepared[e, f].training, table, study, b) for (e, b), f in product(balances, folds)},
+        )
+        scores = side_by_side(
+            fit,
+            {
+                (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, study.seed)
+                for p, f in product(costly_first, folds)
+            },
+        )
+
+        judgement = select(judge(plans, scores, prepared, table, study), table, study)
+        model = refit(judgement, prepared, balanced, table, study)
+        return record(run, Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values())))

@@ -1,0 +1,33 @@
+"""Running one task over many inputs at once, and telling how far it is."""
+
+import os
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeVar
+
+from prefect import Task
+from prefect.futures import as_completed
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
+
+from evenhand.progress import tell
+from evenhand.settings import Study
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def runner(study: Study) -> TaskRunner[Any]:
+    """The task runner that a study's `engine` and `workers` ask for."""
+    workers = study.workers or os.cpu_count() or 1
+    kind = ProcessPoolTaskRunner if study.engine == "processes" else ThreadPoolTaskRunner
+    return kind(max_workers=workers)
+
+
+def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> dict[Key, Any]:
+    """The results of a task by the keys of its calls; the first failure ends the whole."""
+    keys = {task.submit(*arguments): key for key, arguments in calls.items()}
+    results: dict[Key, Any] = {}
+    tell(task.name, 0, len(keys))
+    for future in as_completed(list(keys)):
+        result = future.result()
+        results[keys[future]] = result
+        tell(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
+    return {key: results[key] for key in calls}

@@ -1,0 +1,37 @@
+"""The selection a study asks for, and the score matrices it reads."""
+
+import numpy as np
+import pyarrow as pa
+
+from evenhand.estimators.ensemble import EnsembleSelection
+from evenhand.settings import Study
+from evenhand.tables import Figures, Table
+from evenhand.vocabulary import LOWER_IS_BETTER
+
+SCORERS = {"brier_score_loss": "neg_brier_score"}
+
+
+def new_selection(study: Study, metric: str, members: list[Figures]) -> EnsembleSelection:
+    """The unfitted selection: by ranks where the scores are not all probabilities."""
+    settings = study.ensemble
+    assert settings is not None
+    is_mixed = any(member.scale == "decision" for member in members)
+    return EnsembleSelection(
+        metric=SCORERS.get(metric, f"neg_{metric}" if metric in LOWER_IS_BETTER else metric),
+        initial=settings.initial,
+        bags=settings.bags,
+        bag_share=settings.bag_share,
+        max_size=settings.max_size,
+        average="rank" if is_mixed else "probability",
+        random_state=study.seed,
+    )
+
+
+def score_matrix(rows: pa.Table, names: list[str], table: Table) -> np.ndarray:
+    """The scores of some candidates side by side: rows x candidates, with classes last where there are more than two."""
+    if table.task == "regression":
+        return np.column_stack([rows[f"predicted:{name}"].to_numpy() for name in names])
+    if table.task == "binary":
+        return np.column_stack([rows[f"score:{name}"].to_numpy() for name in names])
+    each = [np.column_stack([rows[f"score:{name}:{k}"].to_numpy() for k in table.classes]) for name in names]
+    return np.stack(each, axis=1)

@@ -1,0 +1,34 @@
+"""Encoded matrices on disk: dense ones are mapped into memory, sparse ones are read."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+DENSE, SPARSE, TARGET, ROWS = "X.npy", "X.npz", "y.npy", "rows.npy"
+
+
+def write_matrix(folder: Path, X: Any, y: np.ndarray, rows: np.ndarray | None = None) -> None:
+    """Write a matrix, its target and the table rows it was made of."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if sparse.issparse(X):
+        sparse.save_npz(folder / SPARSE, sparse.csr_matrix(X), compressed=False)
+    else:
+        np.save(folder / DENSE, np.ascontiguousarray(X, dtype=np.float64))
+    np.save(folder / TARGET, y)
+    if rows is not None:
+        np.save(folder / ROWS, rows)
+
+
+def read_matrix(folder: Path) -> tuple[Any, np.ndarray]:
+    """The matrix and its target."""
+    y = np.load(folder / TARGET)
+    if (folder / SPARSE).exists():
+        return sparse.csr_matrix(sparse.load_npz(folder / SPARSE)), y
+    return np.load(folder / DENSE, mmap_mode="r"), y
+
+
+def read_matrix_rows(folder: Path) -> np.ndarray:
+    """The table rows that the matrix was made of."""
+    return np.load(folder / ROWS)

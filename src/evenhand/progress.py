@@ -1,0 +1,37 @@
+"""Telling whoever listens how far a run is, without knowing who that is."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """One box of the DAG: how much of it is done; `is_reused` where the newest part was found in the store."""
+
+    box: str
+    done: int
+    planned: int
+    is_reused: bool = False
+    note: str = ""
+
+
+Listener = Callable[[Step], None]
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Have a listener told of every step inside the block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def tell(box: str, done: int, planned: int, *, is_reused: bool = False, note: str = "") -> None:
+    """Tell the listener, if there is one."""
+    if (listener := _listener.get()) is not None:
+        listener(Step(box, done, planned, is_reused, note))

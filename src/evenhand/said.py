@@ -1,0 +1,77 @@
+"""What a candidate said of the judged rows, read back from the predictions of a run."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenhand.tables import FINAL, Table
+
+
+@dataclass(frozen=True)
+class Said:
+    """Truth, predictions and scores of one candidate; `scores` is None where it gives none."""
+
+    name: str
+    fold: np.ndarray
+    row: np.ndarray
+    truth: np.ndarray
+    predicted: np.ndarray
+    scores: np.ndarray | None
+    is_probability: bool
+
+    @cached_property
+    def out_of_fold(self) -> "Said":
+        """The part about training rows, each judged by a model that did not see it."""
+        return self.only(self.fold != FINAL)
+
+    @cached_property
+    def holdout(self) -> "Said":
+        """The part about rows held out from the start."""
+        return self.only(self.fold == FINAL)
+
+    def only(self, mask: np.ndarray) -> "Said":
+        """The part where a mask holds."""
+        scores = None if self.scores is None else self.scores[mask]
+        parts = (self.fold[mask], self.row[mask], self.truth[mask], self.predicted[mask])
+        return Said(self.name, *parts, scores, self.is_probability)
+
+    def folds(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Truth and scores of each fold."""
+        scores = self.predicted if self.scores is None else self.scores
+        names = [name for name in dict.fromkeys(self.fold) if name != FINAL]
+        return [(self.truth[self.fold == name], scores[self.fold == name]) for name in names]
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+class Predictions:
+    """The predictions of a run, column by column."""
+
+    def __init__(self, file: Path, table: Table) -> None:
+        self.file = file
+        self.table = table
+        shared = pq.read_table(file, columns=["fold", "row", "truth"])
+        self._fold = shared["fold"].to_numpy(zero_copy_only=False)
+        self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
+        self._names = set(pq.read_schema(file).names)
+
+    def of(self, name: str, scale: str) -> Said:
+        """What the candidate of that name said."""
+        single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.table.classes]
+        wanted = [single] if single in self._names else [n for n in several if n in self._names]
+        columns: pa.Table = pq.read_table(self.file, columns=[f"predicted:{name}", *wanted])
+        scores = [columns[n].to_numpy() for n in wanted]
+        return Said(
+            name=name,
+            fold=self._fold,
+            row=self._row,
+            truth=self._truth,
+            predicted=columns[f"predicted:{name}"].to_numpy(),
+            scores=None if not scores else scores[0] if len(scores) == 1 else np.column_stack(scores),
+            is_probability=scale == "probability",
+        )

@@ -1,0 +1,134 @@
+"""From a balance in conf to a change of training rows, checked so that the message is ours."""
+
+from typing import Any
+
+import numpy as np
+from imblearn.combine import SMOTEENN, SMOTETomek
+from imblearn.over_sampling import ADASYN, SMOTE, SMOTEN, SMOTENC, SVMSMOTE, BorderlineSMOTE, RandomOverSampler
+from imblearn.under_sampling import EditedNearestNeighbours, NearMiss, RandomUnderSampler, TomekLinks
+from scipy import sparse
+
+from evenhand.errors import DataError
+from evenhand.settings import Balance
+from evenhand.tables import Output
+
+SYNTHETIC = frozenset(
+    {"smote", "smotenc", "smoten", "borderline_smote", "svm_smote", "adasyn", "smote_tomek", "smote_enn"}
+)
+
+
+class Resampler:
+    """Draws, makes or removes training rows; `kind` may change to the variant that suits the columns."""
+
+    def __init__(self, name: str, balance: Balance, outputs: tuple[Output, ...], seed: int) -> None:
+        self.name = name
+        self.balance = balance
+        self.outputs = outputs
+        self.seed = seed
+        self.kind = suited_kind(balance.kind or name, outputs)
+        self.is_discrete = np.array([output.kind in {"code", "dummy"} for output in outputs])
+
+    def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> tuple[Any, np.ndarray]:
+        """Balanced rows and their classes."""
+        counts = np.bincount(y, minlength=len(classes))
+        self._check(counts, classes)
+        if self.kind not in {"smotenc", "smoten"}:
+            sampler = self._sampler(counts)
+            return self._told(sampler, X, y)
+        if sparse.issparse(X):
+            raise DataError(
+                f"{self.kind} cannot read text columns: use undersample, oversample or smote for this encoding"
+            )
+        collapsed, columns = self._collapse(X)
+        sampler = self._sampler(counts, is_code=np.array([is_code for is_code, _ in columns]))
+        made, labels = self._told(sampler, collapsed, y)
+        return self._expand(made, columns, X), labels
+
+    def _told(self, sampler: Any, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
+        try:
+            return sampler.fit_resample(X, y)
+        except ValueError as error:
+            text = " ".join(str(error).split())
+            raise DataError(
+                f"{self.kind} cannot be done on these training rows: {text}. Use another balance."
+            ) from error
+
+    def _check(self, counts: np.ndarray, classes: tuple[Any, ...]) -> None:
+        label = (
+            "n_neighbors" if self.kind in {"adasyn", "near_miss"} else "k_neighbors" if self.kind in SYNTHETIC else ""
+        )
+        rarest = int(np.argmin(counts))
+        if label and counts[rarest] <= (neighbours := getattr(self.balance, label)):
+            raise DataError(
+                f"{self.kind} with {label}={neighbours} needs at least {neighbours + 1} training rows of every class, "
+                f"but class '{classes[rarest]}' has {int(counts[rarest])}. "
+                f"Lower balance.{self.name}.{label} or use undersample."
+            )
+
+    def _strategy(self, counts: np.ndarray) -> Any:
+        """The rows wanted of each class, in the form imbalanced-learn takes."""
+        if self.balance.rows_per_class is not None:
+            wanted = self.balance.rows_per_class
+            if self.kind == "undersample":
+                return {k: min(wanted, int(n)) for k, n in enumerate(counts)}
+            return {k: max(wanted, int(n)) for k, n in enumerate(counts)}
+        if self.balance.ratio is None or self.kind == "tomek":
+            return "auto"
+        if self.kind in {"undersample", "near_miss"}:
+            most = int(counts.min() / self.balance.ratio)
+            return {k: min(int(n), most) for k, n in enumerate(counts)}
+        least = int(counts.max() * self.balance.ratio)
+        return {k: max(int(n), least) for k, n in enumerate(counts)}
+
+    def _sampler(self, counts: np.ndarray, is_code: np.ndarray | None = None) -> Any:
+        how, k = {"sampling_strategy": self._strategy(counts)}, self.balance.k_neighbors
+        seeded = {**how, "random_state": self.seed}
+        smote = {**seeded, "k_neighbors": k}
+        made = {
+            "undersample": lambda: RandomUnderSampler(**seeded),
+            "oversample": lambda: RandomOverSampler(**seeded),
+            "smote": lambda: SMOTE(**smote),
+            "smotenc": lambda: SMOTENC(np.flatnonzero(is_code).tolist(), **smote),
+            "smoten": lambda: SMOTEN(**smote),
+            "borderline_smote": lambda: BorderlineSMOTE(m_neighbors=self.balance.m_neighbors, **smote),
+            "svm_smote": lambda: SVMSMOTE(m_neighbors=self.balance.m_neighbors, **smote),
+            "adasyn": lambda: ADASYN(n_neighbors=self.balance.n_neighbors, **seeded),
+            "near_miss": lambda: NearMiss(version=self.balance.version, n_neighbors=self.balance.n_neighbors, **how),
+            "tomek": lambda: TomekLinks(**how),
+            "smote_tomek": lambda: SMOTETomek(smote=SMOTE(**smote), **seeded),
+            "smote_enn": lambda: SMOTEENN(
+                smote=SMOTE(**smote), enn=EditedNearestNeighbours(n_neighbors=self.balance.n_neighbors), **seeded
+            ),
+        }
+        return made[self.kind]()
+
+    def _collapse(self, X: np.ndarray) -> tuple[np.ndarray, list[tuple[bool, list[int]]]]:
+        """One column of codes for each block of dummies, so that a made row has one value of each category."""
+        columns: list[tuple[bool, list[int]]] = []
+        places: dict[int, int] = {}
+        for j, output in enumerate(self.outputs):
+            if output.kind == "dummy" and output.block in places:
+                columns[places[output.block]][1].append(j)
+                continue
+            if output.kind == "dummy":
+                places[output.block] = len(columns)
+            columns.append((bool(self.is_discrete[j]), [j]))
+        parts = [X[:, js[0]] if self.outputs[js[0]].kind != "dummy" else X[:, js].argmax(axis=1) for _, js in columns]
+        return np.column_stack(parts).astype(np.float64), columns
+
+    def _expand(self, made: np.ndarray, columns: list[tuple[bool, list[int]]], X: np.ndarray) -> np.ndarray:
+        expanded = np.zeros((len(made), X.shape[1]))
+        for place, (_, js) in enumerate(columns):
+            if self.outputs[js[0]].kind == "dummy":
+                expanded[np.arange(len(made)), np.asarray(js)[made[:, place].astype(int)]] = X[:, js].max()
+            else:
+                expanded[:, js[0]] = made[:, place]
+        return expanded
+
+
+def suited_kind(kind: str, outputs: tuple[Output, ...]) -> str:
+    """smotenc and smoten stand for each other and for smote, by whether all, some or no columns are categories."""
+    if kind not in {"smotenc", "smoten"}:
+        return kind
+    discrete = [output.kind in {"code", "dummy"} for output in outputs]
+    return "smoten" if all(discrete) else "smotenc" if any(discrete) else "smote"

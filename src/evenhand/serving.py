@@ -1,0 +1,86 @@
+"""What is served: one estimator that takes raw rows, holding encoder, model and threshold."""
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from evenhand.frames import as_features
+from evenhand.tables import Feature
+
+
+class RawRowModel(BaseEstimator):
+    """Encoded and asked in one step; `members` are pairs of a fitted encoder and a fitted estimator.
+
+    With several members a fitted ensemble selection weighs what they say.
+    """
+
+    def __init__(
+        self,
+        members: list[Any] | None = None,
+        features: tuple[tuple[str, str], ...] = (),
+        classes: list[Any] | None = None,
+        selection: Any = None,
+        threshold: float | None = None,
+    ) -> None:
+        self.members = members
+        self.features = features
+        self.classes = classes
+        self.selection = selection
+        self.threshold = threshold
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Nothing: the members were fitted before they were put together."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(self.members)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The class labels, the positive one last of two."""
+        return np.asarray(self.classes)
+
+    def scores(self, frame: pd.DataFrame) -> np.ndarray:
+        """Probabilities or decision values; of the positive class where there are two, else one column a class."""
+        rows = as_features(frame, tuple(Feature(name, kind) for name, kind in self.features))  # type: ignore[arg-type]
+        said = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
+        if self.selection is None:
+            return said[0]
+        joined = np.stack(said, axis=1)
+        if not self.classes:
+            return self.selection.predict(joined)
+        probabilities = self.selection.predict_proba(joined)
+        return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """The class label, or the number, of each row."""
+        scores = self.scores(frame)
+        if not self.classes:
+            return scores
+        if scores.ndim == 2:
+            return self.classes_[scores.argmax(axis=1)]
+        limit = self.threshold if self.threshold is not None else (0.5 if self._is_probability else 0.0)
+        return self.classes_[(scores > limit).astype(int)]
+
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        """The probability of each class, where the model gives probabilities."""
+        if not self._is_probability:
+            raise AttributeError("this model gives decision values, not probabilities: use scores")
+        scores = self.scores(frame)
+        return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
+
+    @property
+    def _is_probability(self) -> bool:
+        members = self.members or []
+        return bool(self.classes) and (self.selection is not None or hasattr(members[0][1], "predict_proba"))
+
+
+def _scores(estimator: Any, X: Any) -> np.ndarray:
+    if hasattr(estimator, "predict_proba"):
+        probabilities = estimator.predict_proba(X)
+        return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+    if hasattr(estimator, "decision_function"):
+        return estimator.decision_function(X)
+    return estimator.predict(X)

@@ -1,0 +1,201 @@
+"""From the records of a run to the content of its page."""
+
+from evenhand import curves
+from evenhand import page as pages
+from evenhand.said import Predictions, Said
+from evenhand.settings import Study
+from evenhand.tables import Figures, Judgement, Ledger, Report, Snapshot, Table
+from evenhand.vocabulary import LOWER_IS_BETTER
+
+OVERLAID = 12
+
+
+def page_content(
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str
+) -> pages.PageContent:
+    """All that the page of a run shows."""
+    judgement = report.judgement
+    predictions = Predictions(judgement.predictions, table)
+    best = predictions.of(judgement.best.plan.name, judgement.best.scale)
+    return pages.PageContent(
+        title=f"{study.name}: {judgement.best.plan.name} leads",
+        study=_facts(report, study, snapshot, table, ledger, when),
+        leaderboard=tuple(_candidate(rank, each, judgement.metric) for rank, each in enumerate(judgement.figures, 1)),
+        curves=_curves(judgement, predictions, table),
+        calibration=_calibration(best, table),
+        thresholds=_thresholds(best, table),
+        confusion=_confusion(best, table),
+        regression=_regression(best, table),
+        refused=judgement.refused,
+        validation=_validation(judgement),
+        columns=_columns(snapshot, table),
+        card=pages.ModelCard(
+            what=f"{judgement.best.plan.name}, fitted on {ledger.n_training:,} rows to tell {study.target}",
+            data_digest=snapshot.digest,
+            protocol=" ".join(protocol(study, ledger)),
+        ),
+        notes=tuple(dict.fromkeys((*table.notes, *ledger.notes, *report.notes))),
+    )
+
+
+def protocol(study: Study, ledger: Ledger) -> tuple[str, ...]:
+    """How rows were held out, folded and judged, in words."""
+    split = study.split
+    held = (
+        "No rows are held out."
+        if split.holdout == "none"
+        else f"{ledger.n_holdout:,} rows are held out by {split.holdout} and used for nothing but the last figure."
+    )
+    ways = "rising time" if ledger.is_by_time else split.folds_by or "folds that keep exact copies together"
+    return (
+        held,
+        f"The other {ledger.n_training:,} rows are judged in {len(ledger.folds)} folds ({ways}).",
+        "Encodings, balances and models learn from the training rows of each fold alone.",
+    )
+
+
+def _facts(
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str
+) -> pages.StudyFacts:
+    return pages.StudyFacts(
+        name=study.name,
+        target=study.target,
+        task=table.task,  # type: ignore[arg-type]
+        metric=report.judgement.metric,
+        lower_is_better=report.judgement.metric in LOWER_IS_BETTER,
+        n_training=ledger.n_training,
+        n_holdout=ledger.n_holdout,
+        split_id=ledger.digest,
+        data_digest=snapshot.digest,
+        when=when,
+        description=study.description,
+        n_withheld=ledger.n_withheld,
+        protocol=protocol(study, ledger),
+        seconds=report.seconds,
+        n_executed=report.n_executed,
+        n_reused=report.n_reused,
+    )
+
+
+def _candidate(rank: int, each: Figures, metric: str) -> pages.Candidate:
+    plan = each.plan
+    return pages.Candidate(
+        rank=rank,
+        name=plan.name,
+        model=plan.model,
+        encoding=plan.encoding,
+        balance=plan.balance,
+        cv_mean=each.mean(metric),
+        cv_std=each.std(metric),
+        folds=each.folds.get(metric, ()),
+        holdout=each.holdout.get(metric),
+        train=each.train.get(metric),
+        fit_seconds=each.fit_seconds,
+        predict_seconds=each.predict_seconds,
+        memory_mb=each.peak_mb,
+        reused=each.n_reused > 0,
+        marks=each.warnings,
+        params=", ".join(f"{key}={value}" for key, value in plan.params.items()),
+        others=tuple((name, each.mean(name)) for name in each.folds if name != metric),
+    )
+
+
+def _curves(judgement: Judgement, predictions: Predictions, table: Table) -> tuple[pages.CandidateCurves, ...]:
+    if table.task != "binary":
+        return ()
+    made = []
+    for each in judgement.figures[:OVERLAID]:
+        said = predictions.of(each.plan.name, each.scale)
+        part = said.out_of_fold
+        if part.scores is None:
+            continue
+        made.append(
+            pages.CandidateCurves(
+                name=each.plan.name,
+                roc=curves.roc(part.truth, part.scores),
+                precision_recall=curves.precision_recall(part.truth, part.scores),
+                roc_band=curves.mean_roc(said.folds()) if not made else None,
+                precision_recall_band=curves.mean_precision_recall(said.folds()) if not made else None,
+            )
+        )
+    return tuple(made)
+
+
+def _calibration(said: Said, table: Table) -> tuple[tuple[str, curves.Calibration], ...]:
+    part = said.out_of_fold
+    if table.task != "binary" or not said.is_probability:
+        return ()
+    return ((said.name, curves.calibration(part.truth, part.scores)),)
+
+
+def _thresholds(said: Said, table: Table) -> pages.Thresholds | None:
+    part = said.out_of_fold
+    if table.task != "binary" or part.scores is None:
+        return None
+    usual = 0.5 if said.is_probability else 0.0
+    return pages.Thresholds(
+        said.name, curves.sweep(part.truth, part.scores), chosen=usual, why="the model's own threshold"
+    )
+
+
+def _confusion(said: Said, table: Table) -> pages.ConfusionTable | None:
+    if table.task == "regression":
+        return None
+    part, labels = said.out_of_fold, [str(label) for label in table.classes]
+    counted = curves.confusion([labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted], labels)
+    return pages.ConfusionTable(said.name, counted, per_class=curves.per_class(counted))
+
+
+def _regression(said: Said, table: Table) -> pages.Regression | None:
+    if table.task != "regression":
+        return None
+    part = said.out_of_fold
+    return pages.Regression(
+        said.name,
+        curves.predicted_actual(part.truth, part.predicted),
+        curves.residuals(part.truth, part.predicted),
+        curves.deciles(part.truth, part.predicted),
+    )
+
+
+def _validation(judgement: Judgement) -> tuple[pages.ValidationCurve, ...]:
+    """Metric against a tuned parameter, for grids over one parameter."""
+    series: dict[tuple[str, ...], list[Figures]] = {}
+    for each in judgement.figures:
+        _, bracket, inside = each.plan.name.partition("(")
+        point = inside.partition(")")[0]
+        if bracket and point.count("=") == 1:
+            key = (each.plan.candidate, each.plan.encoding, each.plan.balance, point.partition("=")[0])
+            series.setdefault(key, []).append(each)
+    return tuple(_validation_curve(key, each, judgement.metric) for key, each in series.items() if len(each) > 2)
+
+
+def _validation_curve(key: tuple[str, ...], each: list[Figures], metric: str) -> pages.ValidationCurve:
+    parameter = key[-1]
+    in_order = sorted(each, key=lambda one: _sortable(one.plan.params[parameter]))
+    return pages.ValidationCurve(
+        candidate="/".join(key[:-1]),
+        parameter=parameter,
+        values=tuple(str(one.plan.params[parameter]) for one in in_order),
+        cv_mean=tuple(one.mean(metric) for one in in_order),
+        cv_std=tuple(one.std(metric) for one in in_order),
+        train_mean=tuple(one.train.get(metric, float("nan")) for one in in_order),
+    )
+
+
+def _sortable(value: object) -> tuple[int, float, str]:
+    is_number = isinstance(value, int | float)
+    return (0 if is_number else 1, float(value) if is_number else 0.0, str(value))  # type: ignore[arg-type]
+
+
+def _columns(snapshot: Snapshot, table: Table) -> tuple[pages.ColumnFacts, ...]:
+    return tuple(
+        pages.ColumnFacts(
+            name=column.name,
+            kind=column.kind,
+            n_rows=snapshot.n_rows,
+            n_missing=column.n_missing,
+            role=table.roles.get(column.name, "feature"),
+        )
+        for column in snapshot.columns
+    )

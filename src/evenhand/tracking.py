@@ -1,0 +1,341 @@
+"""The only module that talks to MLflow."""
+
+import json
+import logging
+import os
+import sqlite3
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from mlflow import MlflowClient
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
+from mlflow.exceptions import MlflowException
+
+from evenhand.errors import PlaceError
+from evenhand.tables import Figures, Snapshot
+from evenhand.vocabulary import LOWER_IS_BETTER
+
+VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
+BUSY_SECONDS = 60
+ROC_KEY = "roc_tpr_by_fpr_pct"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs are kept: the address of the store and the experiment in it."""
+
+    uri: str
+    experiment_id: str = ""
+
+    def client(self) -> MlflowClient:
+        """A client of that store."""
+        return MlflowClient(self.uri)
+
+    def address(self, run_id: str = "") -> str:
+        """The part of the UI's address that opens the right view."""
+        run = f"/runs/{run_id}" if run_id else ""
+        return f"/#/experiments/{self.experiment_id}{run}?workflowType=machine_learning"
+
+
+def tracking_uri() -> str:
+    """$MLFLOW_TRACKING_URI, or the SQLite file under mlruns/."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{_folder() / 'mlflow.db'}"
+
+
+def open_store() -> Place:
+    """The store, with its schema made once; a store that cannot be used is told at once."""
+    for name in ("mlflow", "alembic"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    uri = tracking_uri()
+    if uri.startswith("sqlite:///"):
+        _prepare_sqlite(Path(uri.removeprefix("sqlite:///")))
+        uri += "" if "?" in uri else f"?timeout={BUSY_SECONDS}"
+    elif uri.startswith("http"):
+        _check_server(uri)
+    try:
+        MlflowClient(uri).search_experiments(max_results=1)
+    except Exception as error:
+        raise PlaceError(f"the MLflow store '{tracking_uri()}' cannot be used: {_one_line(error)}") from error
+    return Place(uri)
+
+
+def open_experiment(name: str) -> Place:
+    """The experiment of a study, made if it is not there; runs whose process is gone are closed."""
+    store = open_store()
+    client = store.client()
+    found = client.get_experiment_by_name(name)
+    if found is not None and found.lifecycle_stage == "deleted":
+        client.restore_experiment(found.experiment_id)
+    experiment_id = found.experiment_id if found else _created(client, name)
+    place = Place(store.uri, experiment_id)
+    close_orphans(place)
+    return place
+
+
+def close_orphans(place: Place) -> list[str]:
+    """Close the RUNNING runs of processes that are gone; their ids."""
+    client, closed = place.client(), []
+    for run in client.search_runs([place.experiment_id], "attributes.status = 'RUNNING'", ViewType.ALL):
+        if "evenhand.pid" in run.data.tags and not _is_alive(run.data.tags):
+            client.set_tag(run.info.run_id, "evenhand.closed", "its process was gone")
+            client.set_terminated(run.info.run_id, "KILLED")
+            closed.append(run.info.run_id)
+    return closed
+
+
+def start_run(place: Place, name: str, tags: Mapping[str, str], parent: str = "") -> str:
+    """A run that says which process works on it."""
+    owner = {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": _started()}
+    lineage = {"mlflow.parentRunId": parent} if parent else {}
+    every = {**tags, **owner, **lineage, "mlflow.source.type": "PROJECT", "mlflow.source.name": "evenhand"}
+    return place.client().create_run(place.experiment_id, tags=every, run_name=name).info.run_id
+
+
+def end_run(place: Place, run_id: str, status: str = "FINISHED") -> None:
+    """Close a run as FINISHED, FAILED or KILLED."""
+    place.client().set_terminated(run_id, status)
+
+
+def log_params(place: Place, run_id: str, params: Mapping[str, Any]) -> None:
+    """Parameters, nested ones by dotted names, cut below MLflow's limits, with the whole as an artifact where one was cut."""
+    flat = flattened(params)
+    shown = [Param(key[:KEY_LIMIT], value[:VALUE_LIMIT]) for key, value in flat.items()]
+    client = place.client()
+    for start in range(0, len(shown), PARAMS_PER_BATCH):
+        client.log_batch(run_id, params=shown[start : start + PARAMS_PER_BATCH])
+    if any(len(key) > KEY_LIMIT or len(value) > VALUE_LIMIT for key, value in flat.items()):
+        log_text(place, run_id, json.dumps(params, indent=2, default=str), "params.json")
+
+
+def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Nested parameters as dotted names and text."""
+    flat: dict[str, str] = {}
+    for key, value in params.items():
+        name = f"{before}{key}"
+        if isinstance(value, Mapping) and value:
+            flat |= flattened(value, f"{name}.")
+        else:
+            flat[name] = value if isinstance(value, str) else json.dumps(value, default=str)
+    return flat
+
+
+def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[float] | None = None) -> None:
+    """The metrics of a candidate in one batch: means, spreads, folds by step, holdout, training and costs."""
+    now = int(time.time() * 1000)
+    values: list[tuple[str, float, int]] = []
+    for name, folds in figures.folds.items():
+        values += [(f"cv_{name}", figures.mean(name), 0), (f"cv_{name}_std", figures.std(name), 0)]
+        values += [(f"fold_{name}", value, step) for step, value in enumerate(folds)]
+    values += [(f"holdout_{name}", value, 0) for name, value in figures.holdout.items()]
+    values += [(f"train_{name}", value, 0) for name, value in figures.train.items()]
+    for name in ("fit_seconds", "predict_seconds", "peak_mb"):
+        values.append((name, getattr(figures, name), 0))
+    values += [(ROC_KEY, value, step) for step, value in enumerate(curve or ())]
+    metrics = [Metric(key, value, now, step) for key, value, step in values]
+    for start in range(0, len(metrics), METRICS_PER_BATCH):
+        place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+
+
+def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
+    """Single metrics in one batch."""
+    now = int(time.time() * 1000)
+    place.client().log_batch(run_id, metrics=[Metric(key, float(value), now, 0) for key, value in values.items()])
+
+
+def log_tags(place: Place, run_id: str, tags: Mapping[str, Any]) -> None:
+    """Tags in one batch."""
+    place.client().log_batch(run_id, tags=[RunTag(key, str(value)[:5000]) for key, value in tags.items()])
+
+
+def log_data(place: Place, run_id: str, snapshot: Snapshot, name: str) -> None:
+    """The data set that a run read, by its digest."""
+    schema = json.dumps({"mlflow_colspec": [{"name": c.name, "type": _colspec(c.kind)} for c in snapshot.columns]})
+    dataset = Dataset(
+        name=name[:500],
+        digest=snapshot.digest[:36],
+        source_type="local",
+        source=json.dumps({"uri": snapshot.origin})[:60000],
+        schema=schema if len(schema) < 1_000_000 else None,
+        profile=json.dumps({"num_rows": snapshot.n_rows, "num_columns": len(snapshot.columns)}),
+    )
+    place.client().log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])])
+
+
+def log_file(place: Place, run_id: str, file: Path, folder: str = "") -> None:
+    """A file as an artifact."""
+    place.client().log_artifact(run_id, str(file), folder or None)
+
+
+def log_text(place: Place, run_id: str, text: str, name: str) -> None:
+    """Text as an artifact."""
+    place.client().log_text(run_id, text, name)
+
+
+def log_picture(place: Place, run_id: str, picture: Any, name: str) -> None:
+    """A matplotlib figure as a PNG artifact."""
+    with tempfile.TemporaryDirectory() as room:
+        file = Path(room) / Path(name).name
+        picture.savefig(file, dpi=110)
+        log_file(place, run_id, file, str(Path(name).parent) if "/" in name else "")
+
+
+def log_model(
+    place: Place, run_id: str, model: Any, example: Any, *, types: list[str], requirements: list[str]
+) -> None:
+    """A model with signature, example and explicit requirements, loadable through mlflow.pyfunc."""
+    import mlflow
+    from mlflow.models import infer_signature
+
+    signature = infer_signature(example, model.predict(example))
+    if signature is None:
+        raise PlaceError("no signature could be told from the rows, so the model was not logged")
+    mlflow.set_tracking_uri(place.uri)
+    with mlflow.start_run(run_id=run_id):
+        mlflow.sklearn.log_model(
+            model,
+            name="model",
+            signature=signature,
+            input_example=example,
+            pip_requirements=requirements,
+            serialization_format="skops",
+            skops_trusted_types=types,
+        )
+
+
+def latest_run(study: str) -> tuple[Place, Run, list[Run]]:
+    """The newest finished run of a study and its candidates."""
+    store = open_store()
+    found = store.client().get_experiment_by_name(study)
+    if found is None:
+        raise PlaceError(f"there is no study '{study}' in {tracking_uri()} yet: run it first")
+    place = Place(store.uri, found.experiment_id)
+    runs = place.client().search_runs(
+        [found.experiment_id],
+        "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'",
+        max_results=1,
+        order_by=["attributes.start_time DESC"],
+    )
+    if not runs:
+        raise PlaceError(f"study '{study}' has no finished run in {tracking_uri()} yet: run it first")
+    children = place.client().search_runs(
+        [found.experiment_id], f"tags.`mlflow.parentRunId` = '{runs[0].info.run_id}'", max_results=5000
+    )
+    return place, runs[0], children
+
+
+def studies() -> list[str]:
+    """The names of the studies that have runs, the newest first."""
+    store = open_store()
+    client = store.client()
+    ids = {e.experiment_id: e.name for e in client.search_experiments(max_results=1000)}
+    runs = client.search_runs(
+        list(ids), "tags.`evenhand.kind` = 'run'", max_results=200, order_by=["attributes.start_time DESC"]
+    )
+    return list(dict.fromkeys(ids[run.info.experiment_id] for run in runs))
+
+
+def ranked_children(children: Sequence[Run], metric: str) -> list[Run]:
+    """Candidates best first by a metric; those without it last."""
+    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+
+    def place(run: Run) -> tuple[bool, float]:
+        value = run.data.metrics.get(f"cv_{metric}")
+        return (value is None, 0.0 if value is None else sign * value)
+
+    return sorted(children, key=place)
+
+
+def boot_id() -> str:
+    """What tells one start of this machine from another."""
+    file = Path("/proc/sys/kernel/random/boot_id")
+    return file.read_text().strip() if file.exists() else f"{psutil.boot_time():.0f}"
+
+
+def _folder() -> Path:
+    return Path("mlruns").absolute()
+
+
+def _prepare_sqlite(file: Path) -> None:
+    """Make the folder, and let writers wait for each other instead of failing."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file, timeout=10)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.rollback()
+        finally:
+            connection.close()
+    except PermissionError as error:
+        raise PlaceError(
+            f"the folder '{file.parent}' is not writable: {error.strerror}. Set MLFLOW_TRACKING_URI."
+        ) from error
+    except sqlite3.OperationalError as error:
+        advice = (
+            "another program holds it: end that program and run again"
+            if "locked" in str(error)
+            else "make the folder writable, or set MLFLOW_TRACKING_URI"
+        )
+        raise PlaceError(f"the MLflow database '{file}' cannot be written ({error}): {advice}") from error
+    except sqlite3.DatabaseError as error:
+        raise PlaceError(
+            f"'{file}' is no SQLite database ({error}): move it away or set MLFLOW_TRACKING_URI"
+        ) from error
+    except OSError as error:
+        raise PlaceError(f"the folder '{file.parent}' cannot be used: {error}. Set MLFLOW_TRACKING_URI.") from error
+
+
+def _check_server(uri: str) -> None:
+    """One short knock, since MLflow's own client would go on trying for minutes."""
+    try:
+        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=5):
+            return
+    except urllib.error.HTTPError:
+        return
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        raise PlaceError(
+            f"the MLflow server at MLFLOW_TRACKING_URI={uri} cannot be reached ({reason}): start it, correct the address, "
+            "or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
+        ) from error
+
+
+def _created(client: MlflowClient, name: str) -> str:
+    artifacts = None if "MLFLOW_TRACKING_URI" in os.environ else (_folder() / "artifacts").as_uri()
+    try:
+        return client.create_experiment(name, artifact_location=artifacts)
+    except MlflowException:
+        found = client.get_experiment_by_name(name)
+        if found is None:
+            raise
+        return found.experiment_id
+
+
+def _started() -> str:
+    return f"{psutil.Process().create_time():.2f}"
+
+
+def _is_alive(tags: Mapping[str, str]) -> bool:
+    """Whether the process that started a run still runs: same boot, same pid, started at the same moment."""
+    if tags.get("evenhand.boot_id") != boot_id():
+        return False
+    try:
+        process = psutil.Process(int(tags["evenhand.pid"]))
+    except (psutil.NoSuchProcess, ValueError):
+        return False
+    return f"{process.create_time():.2f}" == tags.get("evenhand.started")
+
+
+def _colspec(kind: str) -> str:
+    return {"numeric": "double", "date": "datetime"}.get(kind, "string")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,63 @@
+"""Each encoding on each fold, once for all candidates that use it."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.encoder import new_encoder
+from evenhand.folding import fold_rows
+from evenhand.frames import read_rows, read_target
+from evenhand.matrices import write_matrix
+from evenhand.settings import Encoding, Study
+from evenhand.store import Entry, Store
+from evenhand.tables import Held, Ledger, Output, Prepared, Table, Training
+
+
+@task(name="prepare", cache_policy=NO_CACHE, persist_result=False)
+def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str) -> Prepared:
+    """The matrices of one encoding on one fold, learned on that fold's training rows alone."""
+    inputs = {
+        "ledger": ledger.digest,
+        "encoding": study.encodings[encoding],
+        "fold": fold,
+        "features": table.features,
+        "seed": study.seed,
+    }
+    settings = study.encodings[encoding]
+    entry = Store().keep(
+        "prepared", inputs, __name__, lambda folder: _build(folder, table, ledger, settings, (fold, study.seed))
+    )
+    return Prepared(
+        encoding=encoding,
+        fold=fold,
+        training=_matrix(entry, "training", Training),
+        held=_matrix(entry, "held", Held),
+        seconds=entry.facts["seconds"],
+        reused=entry.reused,
+    )
+
+
+def _build(folder: Path, table: Table, ledger: Ledger, encoding: Encoding, place: tuple[str, int]) -> dict[str, Any]:
+    fold, seed = place
+    trained, judged = fold_rows(ledger, fold)
+    frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
+    encoder = new_encoder(table, encoding, seed)
+    started = time.perf_counter()
+    X = encoder.fit_transform(frame.iloc[trained], y[trained])
+    held = encoder.transform(frame.iloc[judged])
+    seconds = time.perf_counter() - started
+    write_matrix(folder / "training", X, y[trained], trained)
+    write_matrix(folder / "held", held, y[judged], judged)
+    return {"outputs": encoder.outputs_, "n_training": len(trained), "n_held": len(judged), "seconds": seconds}
+
+
+def _matrix(entry: Entry, part: str, kind: type) -> Any:
+    return kind(
+        digest=f"{entry.digest}:{part}",
+        path=entry.path / part,
+        n_rows=entry.facts[f"n_{part}"],
+        outputs=tuple(Output(**output) for output in entry.facts["outputs"]),
+    )

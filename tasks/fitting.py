@@ -1,0 +1,142 @@
+"""One candidate on one fold: fitted on balanced training rows, asked about the held ones."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.acceleration import available, solver_of
+from evenhand.catalogue import home_module
+from evenhand.matrices import read_matrix
+from evenhand.memory import PeakMemory
+from evenhand.metrics import Told, metrics_of
+from evenhand.modelling import ask, fitted_model
+from evenhand.store import Entry, Store, code_digest
+from evenhand.tables import Balanced, Plan, Prepared, Scores, Table
+
+COSTLY = 50.0
+TRAINING_ROWS_SCORED = 20_000
+
+
+@task(name="fit", cache_policy=NO_CACHE, persist_result=False)
+def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> Scores:
+    """The scores of one candidate on one fold, with metrics and costs."""
+    inputs = {
+        "model": [plan.model, plan.params, plan.multiclass, plan.code_length, plan.target_transform],
+        "code": code_digest(home_module(plan.model)),
+        "training": balanced.training.digest,
+        "is_weighted": balanced.is_weighted,
+        "held": prepared.held.digest,
+        "original": prepared.training.digest,
+        "seed": seed,
+        "is_accelerated": available(),
+    }
+    entry = Store().keep(
+        "scores", inputs, __name__, lambda folder: _build(folder, plan, prepared, balanced, table, seed)
+    )
+    metrics = _metrics(entry, table, prepared.training.path)
+    facts = entry.facts
+    return Scores(
+        plan=plan.name,
+        fold=prepared.fold,
+        path=entry.path / "scores.npz",
+        held_metrics=metrics["held"],
+        training_metrics=metrics["training"],
+        fit_seconds=facts["fit_seconds"],
+        predict_seconds=facts["predict_seconds"],
+        peak_mb=facts["peak_mb"],
+        solver=facts["solver"],
+        scale=facts["scale"],
+        reused=entry.reused,
+        warnings=tuple(facts["warnings"]),
+    )
+
+
+def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
+    X, y = read_matrix(balanced.training.path)
+    held, truth = read_matrix(prepared.held.path)
+    with PeakMemory() as memory:
+        started = time.perf_counter()
+        estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed)
+        fitted_at = time.perf_counter()
+        scale, scores, predictions = ask(estimator, held)
+        asked_at = time.perf_counter()
+    original, labels = _training_rows(plan, prepared)
+    _, training_scores, training_predictions = ask(estimator, original)
+    nothing = np.empty(0)
+    np.savez(
+        folder / "scores.npz",
+        truth=truth,
+        scores=nothing if scores is None else scores,
+        predictions=predictions,
+        training_truth=labels,
+        training_scores=nothing if training_scores is None else training_scores,
+        training_predictions=training_predictions,
+    )
+    _keep_coefficients(folder, estimator, prepared)
+    return {
+        "fit_seconds": fitted_at - started,
+        "predict_seconds": asked_at - fitted_at,
+        "peak_mb": memory.rise_mb,
+        "solver": solver_of(estimator),
+        "scale": scale,
+        "warnings": _warnings(estimator),
+    }
+
+
+def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
+    """The fold's training rows before balancing, thinned out evenly where asking about all of them costs too much."""
+    X, y = read_matrix(prepared.training.path)
+    if plan.weight < COSTLY or len(y) <= TRAINING_ROWS_SCORED:
+        return X, y
+    chosen = np.linspace(0, len(y) - 1, TRAINING_ROWS_SCORED).astype(int)
+    return X[chosen], y[chosen]
+
+
+def _metrics(entry: Entry, table: Table, training: Path) -> dict[str, dict[str, float]]:
+    inputs = {"scores": entry.digest, "n_classes": len(table.classes)}
+    kept = Store().keep("metrics", inputs, "evenhand.metrics", lambda _: _measure(entry, len(table.classes), training))
+    return kept.facts
+
+
+def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, float]]:
+    held = np.load(entry.path / "scores.npz")
+    is_probability = entry.facts["scale"] == "probability"
+    minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
+
+    def measured(prefix: str) -> dict[str, float]:
+        scores = held[f"{prefix}scores"]
+        told = Told(
+            held[f"{prefix}truth"], held[f"{prefix}predictions"], scores if scores.size else None, is_probability
+        )
+        return metrics_of(told, n_classes, minority)
+
+    return {"held": measured("") if len(held["truth"]) else {}, "training": measured("training_")}
+
+
+def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None:
+    """The table of a linear regression: coefficient, standard error, t and p of each column."""
+    inner = getattr(estimator, "regressor_", estimator)
+    if not hasattr(inner, "p_values_"):
+        return
+    names = ["intercept", *(output.name for output in prepared.training.outputs)]
+    columns = {
+        "column": names,
+        "coefficient": [float(inner.intercept_), *map(float, inner.coef_)],
+        "standard_error": inner.standard_errors_.tolist(),
+        "t": inner.t_values_.tolist(),
+        "p": inner.p_values_.tolist(),
+    }
+    (folder / "coefficients.json").write_text(json.dumps(columns), encoding="utf-8")
+
+
+def _warnings(estimator: Any) -> list[str]:
+    """Solvers that stopped before they were done."""
+    done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)
+    if done is None or not isinstance(most, int) or most <= 0 or np.max(done) < most:
+        return []
+    return [f"stopped at max_iter={most} before it converged"]

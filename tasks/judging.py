@@ -1,0 +1,128 @@
+"""From the scores of all candidates to their metrics, ranked, with the rows they are about."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.errors import ConfError
+from evenhand.matrices import read_matrix_rows
+from evenhand.metrics import applicable, usual_metric
+from evenhand.settings import Study
+from evenhand.store import Store
+from evenhand.tables import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
+from evenhand.vocabulary import LOWER_IS_BETTER
+
+
+@task(name="judge", cache_policy=NO_CACHE, persist_result=False)
+def judge(
+    plans: Sequence[Plan],
+    scores: Mapping[tuple[str, str], Scores],
+    prepared: Mapping[tuple[str, str], Prepared],
+    table: Table,
+    study: Study,
+) -> Judgement:
+    """Every candidate with its metrics over folds and on the holdout, best first."""
+    n_classes = len(table.classes)
+    metric = study.metric or usual_metric(n_classes)
+    _check_metrics(study, metric, n_classes)
+    figures = [figures_of(made, [each for (name, _), each in scores.items() if name == made.name]) for made in plans]
+    chosen = (metric, *study.metrics) if study.metrics else applicable(n_classes)
+    return Judgement(
+        metric=metric,
+        metrics=tuple(dict.fromkeys(chosen)),
+        figures=tuple(ranked(figures, metric)),
+        predictions=_predictions(list(scores.values()), list(prepared.values()), table),
+    )
+
+
+def ranked(figures: Iterable[Figures], metric: str) -> list[Figures]:
+    """Best first; a candidate without the metric comes last, and of equals the quicker one first."""
+    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+
+    def place(each: Figures) -> tuple[bool, float, float]:
+        mean = each.mean(metric)
+        return (np.isnan(mean), sign * np.nan_to_num(mean), each.fit_seconds)
+
+    return sorted(figures, key=place)
+
+
+def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
+    """The metrics and costs of one candidate from its scores on each fold."""
+    folds = [each for each in scores if each.fold != FINAL]
+    final = next((each for each in scores if each.fold == FINAL), None)
+    names = list(dict.fromkeys(name for each in folds for name in each.held_metrics))
+    return Figures(
+        plan=plan,
+        folds={
+            name: tuple(each.held_metrics[name] for each in folds)
+            for name in names
+            if all(name in each.held_metrics for each in folds)
+        },
+        train=_means([each.training_metrics for each in folds]),
+        holdout=final.held_metrics if final else {},
+        resubstitution=final.training_metrics if final else {},
+        fit_seconds=float(np.mean([each.fit_seconds for each in scores])),
+        predict_seconds=float(np.mean([each.predict_seconds for each in scores])),
+        peak_mb=max(each.peak_mb for each in scores),
+        solver=scores[0].solver,
+        scale=scores[0].scale,
+        warnings=tuple(dict.fromkeys(warning for each in scores for warning in each.warnings)),
+        n_reused=sum(each.reused for each in scores),
+    )
+
+
+def _means(each: Sequence[dict[str, float]]) -> dict[str, float]:
+    shared = set.intersection(*(set(metrics) for metrics in each)) if each else set()
+    return (
+        {name: float(np.mean([metrics[name] for metrics in each])) for name in each[0] if name in shared}
+        if each
+        else {}
+    )
+
+
+def _check_metrics(study: Study, metric: str, n_classes: int) -> None:
+    known = applicable(n_classes)
+    kind = {0: "numbers", 2: "two classes"}.get(n_classes, f"{n_classes} classes")
+    for key, name in (("metric", metric), *(("metrics", name) for name in study.metrics)):
+        if name not in known:
+            raise ConfError(f"{key}: {name} does not fit a target of {kind}; use one of {', '.join(known)}")
+
+
+def _predictions(scores: Sequence[Scores], prepared: Sequence[Prepared], table: Table) -> Path:
+    """One Parquet file with the truth, score and prediction of every candidate for every judged row."""
+    rows = {each.fold: read_matrix_rows(each.held.path) for each in prepared}
+    inputs = [[each.plan, each.fold, str(each.path)] for each in scores]
+    entry = Store().keep(
+        "predictions", {"scores": inputs}, __name__, lambda folder: _write_predictions(folder, scores, rows, table)
+    )
+    return entry.path / "predictions.parquet"
+
+
+def _write_predictions(
+    folder: Path, scores: Sequence[Scores], rows: dict[str, np.ndarray], table: Table
+) -> dict[str, Any]:
+    folds = [fold for fold in dict.fromkeys(each.fold for each in scores) if len(rows[fold])]
+    kept = {(each.plan, each.fold): np.load(each.path) for each in scores}
+    plans = list(dict.fromkeys(each.plan for each in scores))
+    columns: dict[str, Any] = {
+        "row": np.concatenate([rows[fold] for fold in folds]),
+        "fold": np.concatenate([np.full(len(rows[fold]), fold, dtype=object) for fold in folds]),
+        "truth": np.concatenate([kept[plans[0], fold]["truth"] for fold in folds]),
+    }
+    for plan in plans:
+        columns[f"predicted:{plan}"] = np.concatenate([kept[plan, fold]["predictions"] for fold in folds])
+        said = [kept[plan, fold]["scores"] for fold in folds]
+        if said[0].size and said[0].ndim == 1:
+            columns[f"score:{plan}"] = np.concatenate(said)
+        elif said[0].size:
+            joined = np.concatenate(said)
+            columns |= {f"score:{plan}:{name}": joined[:, k] for k, name in enumerate(table.classes)}
+    made = pa.table(columns).replace_schema_metadata({"classes": ",".join(map(str, table.classes))})
+    pq.write_table(made, folder / "predictions.parquet", compression="zstd")
+    return {"n_rows": made.num_rows, "plans": plans}

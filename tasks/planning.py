@@ -1,0 +1,95 @@
+"""From a study to the list of what will be fitted."""
+
+import fnmatch
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
+from evenhand.conf import refuse
+from evenhand.consistency import Mistake
+from evenhand.errors import ConfError, listed
+from evenhand.settings import Candidate, Study
+from evenhand.tables import Plan
+
+
+@task(name="plan", cache_policy=NO_CACHE, persist_result=False)
+def plan(study: Study, only: str | None = None) -> list[Plan]:
+    """Every candidate of the study in full; what a model cannot use is left out, mistakes are told together."""
+    refuse(
+        study,
+        [mistake for name, candidate in study.candidates.items() for mistake in _mistakes(study, name, candidate)],
+    )
+    plans = [made for name, candidate in study.candidates.items() for made in _expanded(study, name, candidate)]
+    if only is None:
+        return plans
+    chosen = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
+    if not chosen:
+        raise ConfError(f"--only '{only}' matches no candidate; there are {listed(study.candidates)}")
+    return chosen
+
+
+def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:
+    model = candidate.model or name
+    try:
+        is_numeric = predicts_numbers(model)
+    except (ConfError, TypeError) as error:
+        yield ("candidates", name, "model"), str(error)
+        return
+    if is_numeric != (study.kind_of_task == "regression"):
+        yield (
+            ("candidates", name, "model"),
+            f"{model} does not fit {study.kind_of_task}: set task, or take another model",
+        )
+    for place in ("params", "grid"):
+        for key in getattr(candidate, place):
+            if message := parameter_mistake(model, key):
+                yield ("candidates", name, place, key), message
+    for balance in candidate.balance or ():
+        if study.balance_kind(balance) == "class_weight" and not reads_weights(model):
+            yield ("candidates", name, "balance"), f"{model} cannot weigh classes: take '{balance}' out"
+
+
+def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
+    model = candidate.model or name
+    balances = candidate.balance or [key for key in study.balance if _usable(study, key, model)]
+    encodings = candidate.encodings or tuple(study.encodings)
+    for point, encoding, balance in itertools.product(_points(candidate), encodings, balances):
+        yield Plan(
+            name=_full_name(name, point, _telling(study, encoding, balance)),
+            candidate=name,
+            model=model,
+            params={**candidate.params, **point},
+            encoding=encoding,
+            balance=balance,
+            multiclass=candidate.multiclass,
+            code_length=candidate.code_length,
+            target_transform=candidate.target_transform or _usual_transform(study, model),
+            weight=listing(model).cost,
+        )
+
+
+def _usable(study: Study, balance: str, model: str) -> bool:
+    return study.balance_kind(balance) != "class_weight" or reads_weights(model)
+
+
+def _usual_transform(study: Study, model: str) -> str:
+    return listing(model).target_transform if study.kind_of_task == "regression" else "none"
+
+
+def _points(candidate: Candidate) -> list[dict[str, Any]]:
+    names = list(candidate.grid)
+    return [dict(zip(names, values, strict=True)) for values in itertools.product(*candidate.grid.values())]
+
+
+def _telling(study: Study, encoding: str, balance: str) -> list[str]:
+    """The parts of a name that tell candidates of this study apart."""
+    return ([encoding] if len(study.encodings) > 1 else []) + ([balance] if len(study.balance) > 1 else [])
+
+
+def _full_name(name: str, point: dict[str, Any], parts: list[str]) -> str:
+    chosen = ",".join(f"{key}={value}" for key, value in point.items())
+    return "/".join([f"{name}({chosen})" if chosen else name, *parts])

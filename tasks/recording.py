@@ -1,0 +1,195 @@
+"""Every number, curve and model to MLflow: one parent run, one child for each candidate."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import skops.io
+import yaml
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand import tracking
+from evenhand.catalogue import trusted_types
+from evenhand.frames import read_rows
+from evenhand.log import logger
+from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.report import page
+from evenhand.said import Predictions
+from evenhand.settings import Study
+from evenhand.store import home, versions
+from evenhand.summary import page_content
+from evenhand.tables import Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
+
+EXAMPLE_ROWS = 5
+PICTURED = 8
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """The MLflow run that a study is being recorded in, and when its work began."""
+
+    place: tracking.Place
+    run_id: str
+    started: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that a run found out, on its way to the record."""
+
+    study: Study
+    snapshot: Snapshot
+    table: Table
+    ledger: Ledger
+    judgement: Judgement
+    model: Model
+    scores: tuple[Scores, ...]
+
+
+@contextmanager
+def opened(study: Study) -> Iterator[OpenRun]:
+    """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise."""
+    started = time.perf_counter()
+    place = tracking.open_experiment(study.name)
+    run_id = tracking.start_run(place, study.name, {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()})
+    status = "FAILED"
+    try:
+        yield OpenRun(place, run_id, started)
+        status = "FINISHED"
+    except (KeyboardInterrupt, SystemExit):
+        status = "KILLED"
+        raise
+    finally:
+        tracking.end_run(place, run_id, status)
+
+
+@task(name="record", cache_policy=NO_CACHE, persist_result=False)
+def record(run: OpenRun, results: Results) -> Report:
+    """The report of a run, after all of it is in MLflow."""
+    judgement = results.judgement
+    predictions = Predictions(judgement.predictions, results.table)
+    run_ids = {
+        each.plan.name: _record_candidate(run, results, each, predictions, is_pictured=rank < PICTURED)
+        for rank, each in enumerate(judgement.figures)
+    }
+    n_reused = sum(each.reused for each in results.scores)
+    report = Report(
+        study=results.study.name,
+        split_id=results.ledger.digest,
+        n_training=results.ledger.n_training,
+        n_holdout=results.ledger.n_holdout,
+        seconds=time.perf_counter() - run.started,
+        n_executed=len(results.scores) - n_reused,
+        n_reused=n_reused,
+        judgement=judgement,
+        run_ids=run_ids,
+        experiment_id=run.place.experiment_id,
+        run_id=run.run_id,
+    )
+    report = replace(report, page=_write_page(run, report, results))
+    _record_parent(run, report, results, predictions)
+    logger().info("%d candidates recorded in MLflow run %s", len(run_ids), run.run_id)
+    return report
+
+
+def _record_candidate(
+    run: OpenRun, results: Results, figures: Figures, predictions: Predictions, *, is_pictured: bool
+) -> str:
+    plan = figures.plan
+    tags = {
+        "evenhand.kind": "candidate",
+        "evenhand.candidate": plan.candidate,
+        "evenhand.solver": figures.solver,
+        "evenhand.split_id": results.ledger.digest,
+        **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
+    }
+    run_id = tracking.start_run(run.place, plan.name, tags, parent=run.run_id)
+    shown = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance, "params": plan.params}
+    tracking.log_params(run.place, run_id, shown)
+    said = predictions.of(plan.name, figures.scale)
+    tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
+    if is_pictured:
+        for name, picture in pictures_of(said, results.table):
+            tracking.log_picture(run.place, run_id, picture, name)
+    _record_coefficients(run, run_id, results, figures)
+    tracking.end_run(run.place, run_id)
+    return run_id
+
+
+def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: Figures) -> None:
+    last = next((each for each in reversed(results.scores) if each.plan == figures.plan.name), None)
+    if last is not None and (file := last.path.parent / "coefficients.json").exists():
+        tracking.log_file(run.place, run_id, file)
+
+
+def _record_parent(run: OpenRun, report: Report, results: Results, predictions: Predictions) -> None:
+    place, run_id, judgement = run.place, run.run_id, results.judgement
+    study, best = results.study, judgement.best
+    tracking.log_params(place, run_id, study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True))
+    tracking.log_figures(place, run_id, best)
+    tracking.log_metrics(
+        place, run_id, {"seconds": report.seconds, "fits_executed": report.n_executed, "fits_reused": report.n_reused}
+    )
+    tracking.log_tags(
+        place,
+        run_id,
+        {
+            "evenhand.split_id": report.split_id,
+            "evenhand.data": results.snapshot.digest,
+            "evenhand.metric": judgement.metric,
+            "evenhand.best": best.plan.name,
+            **{f"evenhand.version.{name}": number for name, number in versions().items()},
+        },
+    )
+    tracking.log_data(place, run_id, results.snapshot, study.name)
+    tracking.log_text(
+        place, run_id, yaml.safe_dump(study.model_dump(mode="json", by_alias=True), sort_keys=False), "study.yaml"
+    )
+    tracking.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
+    tracking.log_file(place, run_id, results.ledger.path)
+    tracking.log_file(place, run_id, judgement.predictions)
+    if report.page is not None:
+        tracking.log_file(place, run_id, report.page)
+    tracking.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
+    everyone = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
+    if (picture := overlay(everyone, results.table)) is not None:
+        tracking.log_picture(place, run_id, picture, "overlay.png")
+    _record_model(run, results)
+
+
+def _record_model(run: OpenRun, results: Results) -> None:
+    models = [each.plan.model for each in results.judgement.figures]
+    file = results.model.path
+    types = trusted_types(file, models)
+    model = skops.io.load(file, trusted=types)
+    features = [feature.name for feature in results.table.features]
+    example = read_rows(results.table, features).head(EXAMPLE_ROWS)
+    requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
+    tracking.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
+    tracking.log_tags(run.place, run.run_id, {"evenhand.model_digest": results.model.digest})
+
+
+def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
+    when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when)
+    file = home() / "reports" / results.study.name / f"{run.run_id}" / "report.html"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.write_text(page(content), encoding="utf-8")
+    return unfinished.rename(file)
+
+
+def _commit() -> dict[str, str]:
+    """The commit of the folder that the study is run in, where it is a git checkout."""
+    try:
+        found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return {"mlflow.source.git.commit": found.stdout.strip()}

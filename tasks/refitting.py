@@ -1,0 +1,110 @@
+"""The winner as one model that takes raw rows, proved to say what was judged."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import skops.io
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.acceleration import plain
+from evenhand.catalogue import home_module, trusted_types
+from evenhand.encoder import new_encoder
+from evenhand.ensembling import new_selection, score_matrix
+from evenhand.errors import EvenhandError
+from evenhand.frames import read_rows, read_target
+from evenhand.log import logger
+from evenhand.matrices import read_matrix, read_matrix_rows
+from evenhand.modelling import fitted_model
+from evenhand.serving import RawRowModel
+from evenhand.settings import Study
+from evenhand.store import Store, code_digest, file_digest
+from evenhand.tables import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
+
+PreparedAt = Mapping[tuple[str, str], Prepared]
+BalancedAt = Mapping[tuple[str, str, str], Balanced]
+CLOSE_ENOUGH = 1e-9
+
+
+@task(name="refit", cache_policy=NO_CACHE, persist_result=False)
+def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> Model:
+    """The best candidate fitted on all training rows, as one file that takes raw rows."""
+    best = judgement.best.plan
+    members = _members(judgement)
+    inputs = {
+        "members": [[plan, balanced[plan.encoding, plan.balance, FINAL].training.digest] for plan in members],
+        "code": [code_digest(home_module(plan.model)) for plan in members],
+        "encodings": [study.encodings[plan.encoding] for plan in members],
+        "predictions": str(judgement.predictions),
+        "ensemble": study.ensemble if best.name == ENSEMBLE else None,
+        "seed": study.seed,
+    }
+
+    def build(folder: Path) -> dict[str, Any]:
+        parts = [_member(plan, prepared, balanced, table, study) for plan in members]
+        selection = _selection(judgement, members, table, study) if best.name == ENSEMBLE else None
+        features = tuple((feature.name, feature.kind) for feature in table.features)
+        model = RawRowModel(parts, features, list(table.classes), selection)
+        difference = _difference(model, judgement, table, prepared[members[0].encoding, FINAL])
+        skops.io.dump(model, folder / "model.skops")
+        trusted_types(folder / "model.skops", [plan.model for plan in members])
+        return {"largest_difference": difference, "digest": file_digest(folder / "model.skops")}
+
+    entry = Store().keep("model", inputs, __name__, build)
+    difference = entry.facts["largest_difference"]
+    logger().info("%s refitted; its scores differ from the judged ones by at most %.1e", best.name, difference)
+    return Model(best, entry.path / "model.skops", entry.facts["digest"], difference)
+
+
+def _members(judgement: Judgement) -> list[Plan]:
+    """The plans that the winner is made of, in the order of the ensemble's library."""
+    if judgement.best.plan.name != ENSEMBLE or judgement.ensemble is None:
+        return [judgement.best.plan]
+    return [each.plan for each in judgement.figures if each.plan.name in judgement.ensemble.weights]
+
+
+def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> tuple[Any, Any]:
+    """A fitted encoder and a fitted estimator; the matrix is the judged one, the encoder is learned anew."""
+    rows = read_matrix_rows(prepared[plan.encoding, FINAL].training.path)
+    frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
+    encoder = new_encoder(table, study.encodings[plan.encoding], study.seed).fit(frame.iloc[rows], y[rows])
+    chosen = balanced[plan.encoding, plan.balance, FINAL]
+    X, labels = read_matrix(chosen.training.path)
+    return encoder, plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
+
+
+def _selection(judgement: Judgement, members: list[Plan], table: Table, study: Study) -> Any:
+    """The selection among the members alone, with the weights they were given among all."""
+    assert judgement.ensemble is not None
+    figures = [each for each in judgement.figures if each.plan in members]
+    rows = pq.read_table(judgement.predictions)
+    is_fold = rows["fold"].to_numpy(zero_copy_only=False) != FINAL
+    scores = score_matrix(rows, [plan.name for plan in members], table)[is_fold]
+    selection = new_selection(study, judgement.ensemble.metric, figures)
+    return selection.fit_weighted(scores, rows["truth"].to_numpy()[is_fold], _weights(judgement, members))
+
+
+def _weights(judgement: Judgement, members: list[Plan]) -> np.ndarray:
+    assert judgement.ensemble is not None
+    return np.array([judgement.ensemble.weights[plan.name] for plan in members])
+
+
+def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared: Prepared) -> float:
+    """The largest difference between what the model says of the raw holdout rows and what was judged."""
+    rows = read_matrix_rows(prepared.held.path)
+    if not len(rows):
+        return 0.0
+    judged = pq.read_table(judgement.predictions, filters=[("fold", "=", FINAL)])
+    expected = score_matrix(judged, [judgement.best.plan.name], table)
+    said = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
+    expected = expected.reshape(said.shape)
+    difference = float(np.max(np.abs(said - expected)))
+    if difference > CLOSE_ENOUGH * max(1.0, float(np.max(np.abs(expected)))):
+        raise EvenhandError(
+            f"the refitted '{judgement.best.plan.name}' does not say what was judged: its holdout scores differ by up to "
+            f"{difference:.2g}. Nothing was registered. Set `seed`, or report the model as one that cannot be repeated."
+        )
+    return difference

@@ -1,0 +1,130 @@
+"""An ensemble chosen from the stored out-of-fold scores of all candidates, as one more candidate."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from evenhand.ensembling import new_selection, score_matrix
+from evenhand.errors import ConfError
+from evenhand.estimators.ensemble import EnsembleSelection
+from evenhand.log import logger
+from evenhand.metrics import Told, metrics_of
+from evenhand.settings import Study
+from evenhand.store import Store
+from evenhand.tables import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
+from evenhand.vocabulary import LOWER_IS_BETTER
+
+THRESHOLDED = "minority_accuracy"
+
+
+@task(name="select", cache_policy=NO_CACHE, persist_result=False)
+def select(judgement: Judgement, table: Table, study: Study) -> Judgement:
+    """The judgement with the ensemble ranked among the candidates, where the study asks for one."""
+    if study.ensemble is None:
+        return judgement
+    metric = study.ensemble.metric or judgement.metric
+    if metric == THRESHOLDED:
+        raise ConfError(f"ensemble.metric: {metric} cannot steer a selection; use balanced_accuracy or recall_macro")
+    members = _library(judgement, table)
+    if len(members) < 2:
+        raise ConfError(f"ensemble needs two candidates that give scores on one scale, but there are {len(members)}")
+    inputs = {
+        "predictions": str(judgement.predictions),
+        "ensemble": study.ensemble,
+        "metric": metric,
+        "seed": study.seed,
+    }
+    selection = new_selection(study, metric, members)
+    entry = Store().keep(
+        "ensembles", inputs, __name__, lambda folder: _build(folder, judgement, members, selection, table)
+    )
+    ensemble = Ensemble(weights=entry.facts["weights"], average=selection.average, metric=metric)
+    logger().info("%d of %d candidates are in the ensemble", len(ensemble.weights), len(members))
+    return placed(judgement, _figures(entry.facts, members, ensemble), entry.path / "predictions.parquet", ensemble)
+
+
+def placed(judgement: Judgement, figures: Figures, predictions: Path, ensemble: Ensemble) -> Judgement:
+    """The judgement with one more candidate at its rank."""
+    metric, others = judgement.metric, list(judgement.figures)
+    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+    worse = [k for k, other in enumerate(others) if not sign * other.mean(metric) <= sign * figures.mean(metric)]
+    others.insert(worse[0] if worse else len(others), figures)
+    return replace(judgement, figures=tuple(others), predictions=predictions, ensemble=ensemble)
+
+
+def _library(judgement: Judgement, table: Table) -> list[Figures]:
+    """The candidates whose scores can be averaged; of more than two classes only probabilities can."""
+    usable = {"regression": {"value"}, "binary": {"probability", "decision"}, "multiclass": {"probability"}}[table.task]
+    return [each for each in judgement.figures if each.scale in usable]
+
+
+def _build(
+    folder: Path, judgement: Judgement, members: list[Figures], selection: EnsembleSelection, table: Table
+) -> dict[str, Any]:
+    rows = pq.read_table(judgement.predictions)
+    fold, row = rows["fold"].to_numpy(zero_copy_only=False), rows["row"].to_numpy()
+    truth, scores = rows["truth"].to_numpy(), score_matrix(rows, [member.plan.name for member in members], table)
+    out = np.empty((len(truth), *scores.shape[2:]) if table.classes else len(truth))
+    predictions = np.empty(len(truth), dtype=truth.dtype)
+    metrics: dict[str, list[dict[str, float]]] = {"folds": [], "final": []}
+    for name in dict.fromkeys(fold):
+        judged = fold == name
+        chosen = (fold != FINAL) if name == FINAL else (fold != FINAL) & ~np.isin(row, row[judged])
+        selection.fit(scores[chosen], truth[chosen])
+        told = _told(selection, scores[judged], truth[judged])
+        predictions[judged] = told.predictions
+        out[judged] = told.predictions if told.scores is None else told.scores
+        metrics["final" if name == FINAL else "folds"].append(metrics_of(told, len(table.classes)))
+    selection.fit(scores[fold != FINAL], truth[fold != FINAL])
+    training = metrics_of(_told(selection, scores[fold != FINAL], truth[fold != FINAL]), len(table.classes))
+    pq.write_table(_with_ensemble(rows, predictions, out, table), folder / "predictions.parquet", compression="zstd")
+    weights = {member.plan.name: float(w) for member, w in zip(members, selection.weights_, strict=True) if w > 0}
+    return {"metrics": metrics, "training": training, "weights": weights}
+
+
+def _told(selection: EnsembleSelection, scores: np.ndarray, truth: np.ndarray) -> Told:
+    predictions = selection.predict(scores)
+    if selection.classes_ is None:
+        return Told(truth, predictions, None)
+    probabilities = selection.predict_proba(scores)
+    return Told(truth, predictions, probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities, True)
+
+
+def _with_ensemble(rows: pa.Table, predictions: np.ndarray, scores: np.ndarray, table: Table) -> pa.Table:
+    rows = rows.append_column(f"predicted:{ENSEMBLE}", pa.array(predictions))
+    if table.task == "binary":
+        return rows.append_column(f"score:{ENSEMBLE}", pa.array(scores))
+    for k, label in enumerate(table.classes):
+        rows = rows.append_column(f"score:{ENSEMBLE}:{label}", pa.array(scores[:, k]))
+    return rows
+
+
+def _figures(facts: dict[str, Any], members: list[Figures], ensemble: Ensemble) -> Figures:
+    folds, used = facts["metrics"]["folds"], [member for member in members if member.plan.name in ensemble.weights]
+    plan = Plan(
+        ENSEMBLE,
+        ENSEMBLE,
+        ENSEMBLE,
+        {"members": len(used)},
+        "several",
+        "several",
+        weight=sum(m.plan.weight for m in used),
+    )
+    return Figures(
+        plan=plan,
+        folds={name: tuple(each[name] for each in folds) for name in folds[0] if all(name in each for each in folds)},
+        train=facts["training"],
+        holdout=facts["metrics"]["final"][0] if facts["metrics"]["final"] else {},
+        resubstitution=facts["training"],
+        fit_seconds=sum(member.fit_seconds for member in used),
+        predict_seconds=sum(member.predict_seconds for member in used),
+        peak_mb=max(member.peak_mb for member in used),
+        solver="evenhand",
+        scale="probability" if used[0].scale != "value" else "value",
+    )

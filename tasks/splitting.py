@@ -1,0 +1,234 @@
+"""Which rows are held out and how the others are folded: the only place where a holdout is born."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    train_test_split,
+)
+
+from evenhand.errors import DataError
+from evenhand.frames import read_rows, read_target
+from evenhand.log import logger
+from evenhand.settings import Split, Study
+from evenhand.store import Store
+from evenhand.tables import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
+
+
+@task(name="split", cache_policy=NO_CACHE, persist_result=False)
+def split(table: Table, study: Study) -> Ledger:
+    """The ledger of the table: a side and folds for every row, with a split id."""
+    inputs = {
+        "table": table.digest,
+        "split": study.split,
+        "seed": study.seed,
+        "columns": {"key": study.columns.key, "time": study.columns.time, "group": study.columns.group},
+    }
+    entry = Store().keep("ledger", inputs, __name__, lambda folder: _build(folder, table, study))
+    facts = entry.facts
+    logger().info(
+        "%d training rows in %d folds, %d held out by %s, %d withheld; split id %s",
+        facts["n_training"],
+        len(facts["folds"]),
+        facts["n_holdout"],
+        study.split.holdout,
+        facts["n_withheld"],
+        entry.digest[:12],
+    )
+    return Ledger(
+        digest=entry.digest,
+        path=entry.path / "ledger.parquet",
+        n_training=facts["n_training"],
+        n_holdout=facts["n_holdout"],
+        n_withheld=facts["n_withheld"],
+        folds=tuple(facts["folds"]),
+        is_by_time=facts["is_by_time"],
+        notes=tuple(facts["notes"]),
+    )
+
+
+def content_hashes(features: pd.DataFrame) -> np.ndarray:
+    """One 64-bit number for the content of each row; equal rows have equal numbers."""
+    return pd.util.hash_pandas_object(features, index=False).to_numpy()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What a split may look at, one value for each row of the table."""
+
+    y: np.ndarray
+    twins: np.ndarray
+    keys: np.ndarray
+    times: np.ndarray | None
+    groups: np.ndarray | None
+
+
+def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
+    rows = _rows(table, study)
+    side = _sides(rows, table, study)
+    if study.split.holdout != "none":
+        side[(side == TRAINING) & np.isin(rows.twins, rows.twins[side == HOLDOUT])] = WITHHELD
+    _check_sides(side, rows.y, table, study.split)
+    columns: dict[str, np.ndarray] = {"side": side.astype(np.int8), "content": rows.twins}
+    training = np.flatnonzero(side == TRAINING)
+    fold_of = _folds(training, rows, table, study)
+    for repeat, numbers in enumerate(fold_of):
+        columns[f"repeat_{repeat}"] = np.full(len(side), NEVER_JUDGED, dtype=np.int16)
+        columns[f"repeat_{repeat}"][training] = numbers
+    pq.write_table(pa.table(columns), folder / "ledger.parquet", compression="zstd")
+    n_withheld = int((side == WITHHELD).sum())
+    return {
+        "n_training": len(training),
+        "n_holdout": int((side == HOLDOUT).sum()),
+        "n_withheld": n_withheld,
+        "folds": _fold_names(study.split, fold_of),
+        "is_by_time": fold_kind(study, table) == "time",
+        "notes": [f"{n_withheld} rows with an exact copy in the holdout are not trained on"] if n_withheld else [],
+    }
+
+
+def _rows(table: Table, study: Study) -> _Rows:
+    frame = read_rows(table)
+    twins = content_hashes(frame[[feature.name for feature in table.features]])
+    key_columns = [name for name, role in table.roles.items() if role == "key"]
+    return _Rows(
+        y=read_target(table),
+        twins=twins,
+        keys=content_hashes(frame[key_columns]) if key_columns else twins,
+        times=_times(frame, study),
+        groups=frame[study.columns.group].to_numpy() if study.columns.group else None,
+    )
+
+
+def _times(frame: pd.DataFrame, study: Study) -> np.ndarray | None:
+    if not study.columns.time:
+        return None
+    times = frame[study.columns.time]
+    if times.isna().any():
+        raise DataError(
+            f"columns.time '{study.columns.time}' has {int(times.isna().sum())} rows without a value: "
+            'drop them with cleaning.rows: "... is not missing"'
+        )
+    return times.to_numpy()
+
+
+def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
+    how, share = study.split.holdout, study.split.holdout_share
+    side = np.full(table.n_rows, TRAINING)
+    if how == "time":
+        assert rows.times is not None
+        last = min(int(np.ceil(table.n_rows * (1 - share))), table.n_rows) - 1
+        side[rows.times > np.sort(rows.times)[last]] = HOLDOUT
+    elif how == "group":
+        splitter = GroupShuffleSplit(1, test_size=share, random_state=study.seed)
+        side[next(splitter.split(rows.y, groups=rows.groups))[1]] = HOLDOUT
+    elif how == "hash":
+        side[_as_share(rows.keys) < share] = HOLDOUT
+    elif how == "random":
+        first, place = np.unique(rows.twins, return_index=True, return_inverse=True)[1:]
+        labels = rows.y[first]
+        strata = labels if table.classes and np.bincount(labels).min() > 1 else None
+        drawn = train_test_split(np.arange(len(first)), test_size=share, random_state=study.seed, stratify=strata)[1]
+        side[np.isin(place, drawn)] = HOLDOUT
+    return side
+
+
+def _as_share(content: np.ndarray) -> np.ndarray:
+    """A number in [0, 1) for each hash, mixed once more so that any share of rows is a fair draw."""
+    mixed = content.astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -> None:
+    n_training, n_holdout = int((side == TRAINING).sum()), int((side == HOLDOUT).sum())
+    if n_training < split_.folds or (split_.holdout != "none" and n_holdout == 0):
+        raise DataError(
+            f"split.holdout: {split_.holdout} with holdout_share {split_.holdout_share} leaves {n_training} training and "
+            f"{n_holdout} holdout rows of {table.n_rows}, too few for {split_.folds} folds: get more rows or change split"
+        )
+    if not table.classes:
+        return
+    counts = np.bincount(y[side == TRAINING], minlength=len(table.classes))
+    rarest = int(np.argmin(counts))
+    if counts[rarest] < split_.folds:
+        raise DataError(
+            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {int(counts[rarest])} training rows: "
+            f"lower split.folds to {max(int(counts[rarest]), 2)} or get more rows of that class"
+        )
+    held = np.bincount(y[side == HOLDOUT], minlength=len(table.classes))
+    if n_holdout and np.count_nonzero(held) < 2:
+        only = table.classes[int(np.argmax(held))]
+        raise DataError(
+            f"split.holdout: {split_.holdout} gives a holdout of {n_holdout} rows that are all of class '{only}', so nothing "
+            "can be judged on it: raise split.holdout_share or hold out another way"
+        )
+
+
+def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> list[np.ndarray]:
+    """For each repeat the fold of every training row."""
+    how, n_folds = fold_kind(study, table), study.split.folds
+    if how == "time":
+        assert rows.times is not None
+        return [_time_folds(rows.times[training], n_folds)]
+    if how == "group":
+        assert rows.groups is not None
+        kind, labels, groups = (
+            StratifiedGroupKFold if table.classes else GroupKFold,
+            rows.y[training],
+            rows.groups[training],
+        )
+        return [_numbered(splitter, training, labels, groups) for splitter in _seeded(kind, study)]
+    first, place = np.unique(rows.twins[training], return_index=True, return_inverse=True)[1:]
+    kind = StratifiedKFold if how == "stratified" else KFold
+    labels = rows.y[training][first]
+    return [_numbered(splitter, first, labels)[place] for splitter in _seeded(kind, study)]
+
+
+def _seeded(kind: Any, study: Study) -> list[Any]:
+    return [
+        kind(study.split.folds, shuffle=True, random_state=study.seed + repeat) for repeat in range(study.split.repeats)
+    ]
+
+
+def fold_kind(study: Study, table: Table) -> str:
+    """What `split.folds_by` says, or what suits the holdout and the target."""
+    if study.split.folds_by:
+        return study.split.folds_by
+    if study.split.holdout in {"time", "group"}:
+        return study.split.holdout
+    return "stratified" if table.classes else "plain"
+
+
+def _numbered(splitter: Any, rows: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
+    numbers = np.full(len(rows), NEVER_JUDGED)
+    for number, (_, judged) in enumerate(splitter.split(rows.reshape(-1, 1), labels, groups)):
+        numbers[judged] = number
+    return numbers
+
+
+def _time_folds(times: np.ndarray, n_folds: int) -> np.ndarray:
+    """Blocks of rising time, ties together; the first block is only ever trained on."""
+    edges = np.quantile(np.arange(len(times)), np.arange(1, n_folds + 1) / (n_folds + 1)).astype(int)
+    cuts = np.sort(times)[edges]
+    return np.searchsorted(cuts, times, side="right") - 1
+
+
+def _fold_names(split_: Split, fold_of: list[np.ndarray]) -> list[str]:
+    numbers = sorted({int(number) for number in fold_of[0] if number >= 0})
+    if split_.repeats == 1:
+        return [f"fold_{number}" for number in numbers]
+    return [f"repeat_{repeat}_fold_{number}" for repeat in range(split_.repeats) for number in numbers]
