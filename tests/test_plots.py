@@ -142,6 +142,21 @@ def test_overlong_names_are_cut_with_an_ellipsis():
     assert "x" * 43 + "…" in words
 
 
+def test_dollar_signs_in_names_are_no_formula():
+    labels = [r"$\frac{$", "$5 to $9"]
+    figure = plots.confusion(curves.confusion([0, 1], [0, 1], [0, 1]), r"$\nope{$")
+    priced = plots.confusion(curves.Confusion(tuple(labels), ((1, 0), (0, 1))), "svm")
+
+    assert as_png(figure).startswith(b"\x89PNG")
+    assert as_png(priced).startswith(b"\x89PNG")
+
+
+def test_candidate_whose_name_starts_with_an_underscore_is_in_the_legend():
+    figure = plots.overlay([("_hidden", curves.roc(TRUTH, SCORE), curves.precision_recall(TRUTH, SCORE))])
+
+    assert any("_hidden" in text.get_text() for text in figure.legends[0].get_texts())
+
+
 def luminance(colour):
     channels = np.array(mpl.colors.to_rgb(colour))
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)

@@ -131,7 +131,8 @@ def overlay(candidates: Sequence[tuple[str, Roc, PrecisionRecall]]) -> Figure:
         style = {"color": colour, "lw": width, "zorder": order, "solid_joinstyle": "round"}
         (line,) = left.plot(curve.fpr, curve.tpr, **style)
         right.plot(steps.recall, steps.precision, **style)
-        line.set_label(f"{_short(name, 34)}   {curve.area:.3f}, {steps.area:.3f}")
+        seen = f" {name}" if name.startswith("_") else name  # matplotlib hides what starts with an underscore
+        line.set_label(f"{_short(seen, 34)}   {curve.area:.3f}, {steps.area:.3f}")
         handles.insert(0, line)
     _dress(left, "False positive rate", "True positive rate")
     _dress(right, "Recall", "Precision")
@@ -249,4 +250,5 @@ def _legend(figure: Figure, handles: Sequence[Any], n_others: int) -> None:
 
 
 def _short(words: str, most: int) -> str:
-    return words if len(words) <= most else words[: most - 1] + "…"
+    words = words if len(words) <= most else words[: most - 1] + "…"
+    return words.replace("$", r"\$")  # or matplotlib reads a formula between two of them

@@ -1,0 +1,94 @@
+"""The page of a run: one HTML file that needs no network, no other file and, to be read, no script."""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from evenhand import report_board as board
+from evenhand import report_sections as sections
+from evenhand.page import PageContent
+from evenhand.report_parts import Html, tag, void
+
+SECTIONS = (
+    sections.curves,
+    sections.threshold,
+    sections.calibration,
+    sections.confusion,
+    sections.regression,
+    sections.comparisons,
+    sections.trials,
+    sections.effects,
+    sections.validation,
+    sections.leak_checks,
+    sections.timing,
+    sections.columns,
+    sections.card,
+    sections.about,
+)
+
+
+def page(content: PageContent) -> str:
+    """The whole page as text, to be written as UTF-8."""
+    drawn = [section(content) for section in SECTIONS]
+    parts = [part for part, _ in drawn if part is not None]
+    data = {chart.id: chart.data() for _, found in drawn for chart in found}
+    slider = sections.slider_data(content.thresholds) if content.thresholds else None
+    main = tag("main", board.head(content), _contents(parts), board.leaderboard(content), *parts, _foot(content))
+    script = tag("script", Html(_script()))
+    body = tag("body", main, _data({"charts": data, "slider": slider}), script)
+    return f"<!DOCTYPE html>\n{tag('html', _head(content.title), body, lang='en')}\n"
+
+
+def _head(title: str) -> Html:
+    policy = (
+        f"default-src 'none'; style-src '{_digest(_style())}'; script-src '{_digest(_script())}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return tag(
+        "head",
+        void("meta", charset="utf-8"),
+        void("meta", http_equiv="Content-Security-Policy", content=policy),
+        void("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        void("meta", name="color-scheme", content="light dark"),
+        void("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        tag("style", Html(_style())),
+    )
+
+
+def _contents(parts: list[Html]) -> Html:
+    found = [("leaderboard", "Leaderboard"), *map(_id_and_heading, parts)]
+    links = [tag("li", tag("a", Html(heading), href=f"#{id_}")) for id_, heading in found]
+    return tag("nav", tag("ul", links), aria_label="Sections")
+
+
+def _id_and_heading(part: Html) -> tuple[str, str]:
+    heading = part.split("<h2", 1)[1].split(">", 1)[1].split("</h2>", 1)[0]
+    return part.split('id="', 1)[1].split('"', 1)[0], heading
+
+
+def _foot(content: PageContent) -> Html:
+    return tag("footer", f"{content.study.name}, split {content.study.split_id}, {content.study.when}")
+
+
+def _data(values: dict[str, Any]) -> Html:
+    """JSON in the page; with `<` spelt out no name in it can end the element or begin another."""
+    text = json.dumps(values, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+    return tag("script", Html(text.replace("&", "\\u0026")), type="application/json", id="page-data")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _style() -> str:
+    return files("evenhand").joinpath("report_style.css").read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return files("evenhand").joinpath("report_script.js").read_text(encoding="utf-8")

@@ -1,0 +1,253 @@
+"""Page contents made of real models on data that scikit-learn brings along."""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import average_precision_score, f1_score, r2_score
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+
+from evenhand import curves
+from evenhand.page import (
+    Candidate,
+    CandidateCurves,
+    ColumnEffect,
+    ColumnFacts,
+    Comparison,
+    ConfusionTable,
+    Gate,
+    LeakCheck,
+    ModelCard,
+    PageContent,
+    Regression,
+    Stage,
+    StudyFacts,
+    Thresholds,
+    Trial,
+    ValidationCurve,
+)
+
+MODELS = {
+    "logistic": LogisticRegression(max_iter=500),
+    "knn": KNeighborsClassifier(15),
+    "gaussian_nb": GaussianNB(),
+    "dummy": DummyClassifier(),
+}
+PROTOCOL = (
+    "A quarter of the rows was held out before anything else was done.",
+    "Candidates were compared on five folds of the training rows; encoders and models saw training rows only.",
+    "The held-out rows were scored once, after the comparison.",
+)
+
+
+def facts(name, target, task, metric, n_training, n_holdout, **more):
+    """The facts of a study with every field that a page shows."""
+    return StudyFacts(
+        name=name, target=target, task=task, metric=metric, lower_is_better=False, n_training=n_training,
+        n_holdout=n_holdout, split_id="5f0c2a9e61b7", data_digest="9b1d44e07c3a52f8", when="18 November 2026, 12:00 UTC",
+        protocol=PROTOCOL, versions=(("evenhand", "0.1.0"), ("scikit-learn", "1.9.1"), ("numpy", "2.4.6")),
+        seconds=83.0, n_executed=34, n_reused=6, **more,
+    )  # fmt: skip
+
+
+@cache
+def binary():
+    """A rare class, four models, all sections."""
+    X, y = rare_tumours()
+    trained, held, y_trained, y_held = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
+    scored = {name: out_of_fold(model, trained, y_trained) for name, model in MODELS.items()}
+    order = sorted(scored, key=lambda name: -np.mean(fold_figures(scored[name])))
+    truth, score = (np.concatenate(part) for part in zip(*scored[order[0]], strict=True))
+    swept = curves.sweep(truth, score)
+    chosen = swept.cheapest(1, 10)
+    board = tuple(
+        candidate(place, name, scored[name], (trained, y_trained), (held, y_held)) for place, name in enumerate(order)
+    )
+    called = (score >= chosen).astype(int)
+    return PageContent(
+        title="Malignant tumours, retrained",
+        study=facts(
+            "tumours", "diagnosis", "binary", "average_precision", len(y_trained), len(y_held),
+            classes=(("benign", int((y == 0).sum())), ("malignant", int((y == 1).sum()))),
+            description="Which of the tumours are malignant, from measurements of cell nuclei.",
+        ),
+        leaderboard=board,
+        gate=Gate(False, "The served model is as good on the same rows: difference 0.004, p = 0.41."),
+        curves=tuple(curves_of(name, scored[name], name == "knn") for name in order),
+        calibration=tuple((name, curves.calibration(*joined(scored[name]))) for name in order[:2]),
+        thresholds=Thresholds(order[0], swept, chosen, 1, 10, "Chosen for the least cost on out-of-fold rows."),
+        confusion=ConfusionTable(order[0], curves.confusion(truth, called, [0, 1]), chosen),
+        comparisons=(
+            Comparison(order[1], -0.012, -0.041, 0.017, 0.41, "cannot be told apart"),
+            Comparison(order[2], -0.071, -0.118, -0.024, 0.008, "worse"),
+        ),
+        refused=(("one_class_svm", "It needs a class to learn from; none was named."),),
+        trials=trials(),
+        leak_checks=leak_checks(),
+        effects=effects(trained, y_trained, held, y_held),
+        validation=(validation_curve(trained, y_trained),),
+        columns=tuple(ColumnFacts(name, "numeric", len(y), 23 * (place % 3 == 0)) for place, name in enumerate(names())),
+        stages=(Stage("ingest", 0.4, 1), Stage("prepare", 6.2, 5, 5), Stage("fit", 61.0, 28, 1), Stage("judge", 9.1, 1)),
+        card=ModelCard("A logistic regression on standardised columns.", "9b1d44e07c3a52f8", " ".join(PROTOCOL)),
+        notes=("3 rows with the same values as others were left out.",),
+    )  # fmt: skip
+
+
+@cache
+def multiclass():
+    """Three wines, three models."""
+    X, y = load_wine(return_X_y=True)
+    found = {name: out_of_fold(MODELS[name], X, y) for name in ("logistic", "knn", "gaussian_nb")}
+    figures = {name: [f1_score(t, p, average="macro") for t, p in folds] for name, folds in found.items()}
+    order = sorted(found, key=lambda name: -np.mean(figures[name]))
+    truth, called = joined(found[order[0]])
+    table = curves.confusion(truth, called, [0, 1, 2])
+    table = curves.Confusion(("barolo", "grignolino", "barbera"), table.counts)
+    return PageContent(
+        title="Three wines",
+        study=facts("wine", "cultivar", "multiclass", "f1_macro", 178, 0, classes=(("barolo", 59), ("grignolino", 71), ("barbera", 48))),
+        leaderboard=tuple(plain_row(place, name, figures[name]) for place, name in enumerate(order)),
+        confusion=ConfusionTable(order[0], table, None, curves.per_class(table)),
+    )  # fmt: skip
+
+
+@cache
+def regression():
+    """The progress of diabetes, three models."""
+    X, y = load_diabetes(return_X_y=True)
+    models = {"ridge": Ridge(0.1), "knn_regressor": KNeighborsRegressor(15), "svr": SVR(C=100)}
+    found = {name: out_of_fold(model, X, y) for name, model in models.items()}
+    figures = {name: [r2_score(t, p) for t, p in folds] for name, folds in found.items()}
+    order = sorted(found, key=lambda name: -np.mean(figures[name]))
+    actual, predicted = joined(found[order[0]])
+    return PageContent(
+        title="Progress of diabetes after one year",
+        study=facts("diabetes", "progression", "regression", "r2", 442, 0),
+        leaderboard=tuple(plain_row(place, name, figures[name]) for place, name in enumerate(order)),
+        regression=Regression(
+            order[0], curves.predicted_actual(actual, predicted), curves.residuals(actual, predicted),
+            curves.deciles(actual, predicted),
+        ),
+    )  # fmt: skip
+
+
+def many(n_candidates):
+    """A large study: as many candidates as asked for, each with curves in full."""
+    base = binary()
+    rows = tuple(
+        Candidate(
+            place + 1, f"candidate_{place}", "svm", "evidence", "smote", 0.9 - 0.001 * place, 0.01,
+            tuple(0.9 - 0.001 * place + 0.01 * np.sin(np.arange(10) + place)), 0.89 - 0.001 * place, 0.85, 0.92, 0.95,
+            12.3, 0.4, 312.0, place % 2 == 0, place < 5, others=(("roc_auc", 0.97), ("f1", 0.7)),
+        )
+        for place in range(n_candidates)
+    )  # fmt: skip
+    random = np.random.default_rng(0)
+    drawn = []
+    for row in rows[:60]:
+        truth = (random.random(20_000) < 0.02).astype(int)
+        score = random.normal(size=20_000) + 2 * truth
+        drawn.append(CandidateCurves(row.name, curves.roc(truth, score), curves.precision_recall(truth, score)))
+    columns = tuple(ColumnFacts(f"column_{place}", "numeric", 50_000, place * 100) for place in range(300))
+    changed = {"leaderboard": rows, "curves": tuple(drawn), "columns": columns}
+    return PageContent(**{**vars(base), **changed})
+
+
+def rare_tumours():
+    """All benign tumours and forty of the malignant ones, five columns and some noise."""
+    X, y = load_breast_cancer(return_X_y=True)
+    kept = np.concatenate([np.flatnonzero(y == 1), np.flatnonzero(y == 0)[:60]])
+    noise = np.random.default_rng(0).normal(size=(len(kept), 6))
+    X = X[kept][:, [1, 4, 8, 9, 11, 14]]
+    return X + noise * X.std(axis=0) * 0.6, 1 - y[kept]
+
+
+def names():
+    return ("mean texture", "mean smoothness", "mean symmetry", "mean fractal dimension", "texture error", "smoothness error")
+
+
+def out_of_fold(model, X, y):
+    """(truth, score) of each of five folds; scores are shares, classes or values."""
+    binned = y if len(np.unique(y)) < 10 else np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
+    folds = []
+    for fitted, judged in StratifiedKFold(5, shuffle=True, random_state=1).split(X, binned):
+        found = make_pipeline(StandardScaler(), model).fit(X[fitted], y[fitted])
+        is_binary = len(np.unique(y)) == 2
+        folds.append((y[judged], found.predict_proba(X[judged])[:, 1] if is_binary else found.predict(X[judged])))
+    return folds
+
+
+def joined(folds):
+    return tuple(np.concatenate(part) for part in zip(*folds, strict=True))
+
+
+def fold_figures(folds):
+    return [average_precision_score(truth, score) for truth, score in folds]
+
+
+def candidate(place, name, folds, training, held):
+    figures = fold_figures(folds)
+    fitted = make_pipeline(StandardScaler(), MODELS[name]).fit(*training)
+    on = [average_precision_score(y, fitted.predict_proba(X)[:, 1]) for X, y in (held, training)]
+    return Candidate(
+        place + 1, name, name, "plain", "none" if place else "class_weight", float(np.mean(figures)),
+        float(np.std(figures, ddof=1)), tuple(figures), on[0], max(0.0, on[0] - 0.11), min(1.0, on[0] + 0.09), on[1],
+        0.04 * (place + 1), 0.002, 118.0 + 20 * place, place == 1, place < 2,
+        {"knn": ("champion",), "dummy": ("baseline",)}.get(name, ()), others=(("roc_auc", 0.9),),
+    )  # fmt: skip
+
+
+def plain_row(place, name, figures):
+    mean, spread = float(np.mean(figures)), float(np.std(figures, ddof=1))
+    return Candidate(place + 1, name, name, "plain", "none", mean, spread, tuple(figures), group=place == 0)
+
+
+def curves_of(name, folds, is_champion):
+    truth, score = joined(folds)
+    bands = curves.mean_roc(folds), curves.mean_precision_recall(folds)
+    return CandidateCurves(name, curves.roc(truth, score), curves.precision_recall(truth, score), *bands, is_champion)
+
+
+def trials():
+    figures = {"none": 0.0, "class_weight": 0.008, "smote": -0.011, "undersample": -0.034}
+    shown = [
+        Trial(balance, model, "plain", 0.70 + gain, 0.05, gain if balance != "none" else None, 313, 222 * (balance == "smote"), 0.3)
+        for (balance, gain), model in product(figures.items(), ("logistic", "knn"))
+    ]  # fmt: skip
+    why = "needs at least 6 training rows of every class, but class 'malignant' has 3"
+    return (*shown, Trial("svm_smote", "knn", "plain", refused=why))
+
+
+def leak_checks():
+    return (
+        LeakCheck("Same rows on both sides", "passed", "No held-out row equals a training row."),
+        LeakCheck("A column that tells the target", "warned", "'mean texture' alone reaches 0.93."),
+        LeakCheck("Encoder fitted on held rows", "passed", "Refitted on training rows only: same values."),
+        LeakCheck("Rows in time order", "skipped", "The study names no time column."),
+    )
+
+
+def effects(trained, y_trained, held, y_held):
+    fitted = make_pipeline(StandardScaler(), MODELS["logistic"]).fit(trained, y_trained)
+    found = permutation_importance(fitted, held, y_held, scoring="average_precision", n_repeats=10, random_state=0)
+    return tuple(ColumnEffect(name, tuple(map(float, row))) for name, row in zip(names(), found.importances, strict=True))
+
+
+def validation_curve(X, y):
+    values = (1, 3, 5, 9, 15, 25, 45)
+    folds = [fold_figures(out_of_fold(KNeighborsClassifier(k), X, y)) for k in values]
+    trained = []
+    for k in values:
+        fitted = make_pipeline(StandardScaler(), KNeighborsClassifier(k)).fit(X, y)
+        trained.append(float(average_precision_score(y, fitted.predict_proba(X)[:, 1])))
+    means, spreads = [float(np.mean(one)) for one in folds], [float(np.std(one, ddof=1)) for one in folds]
+    return ValidationCurve("knn", "n_neighbors", tuple(map(str, values)), tuple(means), tuple(spreads), tuple(trained))
