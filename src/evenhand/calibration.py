@@ -1,0 +1,264 @@
+"""From scores to probabilities that mean what they say: prior correction, choice of calibration, and a report on it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from scipy.stats import norm
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import PredefinedSplit, StratifiedKFold
+
+from evenhand._thresholds import (
+    OperatingPoint,
+    OperatingPoints,
+    best_by_cost,
+    best_by_metric,
+    decide_by_cost,
+    for_capacity,
+    operating_points,
+    with_false_positive_rate,
+    with_precision,
+)
+
+__all__ = [
+    "Calibration",
+    "CalibrationReport",
+    "Figure",
+    "OperatingPoint",
+    "OperatingPoints",
+    "best_by_cost",
+    "best_by_metric",
+    "calibration_report",
+    "choose_calibration",
+    "correct_prior",
+    "decide_by_cost",
+    "for_capacity",
+    "operating_points",
+    "share_offset",
+    "shift_odds",
+    "with_false_positive_rate",
+    "with_precision",
+]
+
+KINDS = ("none", "sigmoid", "isotonic")
+
+
+def correct_prior(probabilities: np.ndarray, *, trained: np.ndarray | float, true: np.ndarray | float) -> np.ndarray:
+    """Return probabilities as they are where classes have their true shares, from a model trained on other shares.
+
+    One number per share speaks of the second of two classes and takes probabilities of shape (n_rows,); a vector of
+    shares takes (n_rows, n_classes). Odds are multiplied by the ratio of the shares: Elkan (2001), IJCAI, theorem 2.
+    This holds where rows were dropped or repeated at random within class, not for synthetic rows near the border.
+    """
+    known, trained, true = np.asarray(probabilities, dtype=float), np.asarray(trained), np.asarray(true)
+    for name, shares in (("trained", trained), ("true", true)):
+        if (shares <= 0).any() or (shares >= 1).any():
+            raise ValueError(f"Shares of classes lie between 0 and 1, but {name} is {shares.tolist()}.")
+    if known.ndim == 1:
+        up, down = known * true / trained, (1 - known) * (1 - true) / (1 - trained)
+        return up / (up + down)
+    tilted = known * (true / trained)
+    return tilted / tilted.sum(axis=1, keepdims=True)
+
+
+def share_offset(probabilities: np.ndarray, true: float, *, sample_weight: np.ndarray | None = None) -> float:
+    """Return what to add to log odds so that the mean probability of these rows is the true share.
+
+    Given rows in their natural balance, labelled or not, this is surer than `correct_prior`: the few rows that a model
+    of resampled rows was fitted on leave an error of their own in its intercept, which no formula of shares takes off.
+    """
+    odds = _log_odds(np.asarray(probabilities, dtype=float))
+    return float(brentq(lambda offset: np.average(expit(odds + offset), weights=sample_weight) - true, -60, 60))
+
+
+def shift_odds(probabilities: np.ndarray, offset: float) -> np.ndarray:
+    """Return probabilities with the offset added to their log odds."""
+    return expit(_log_odds(np.asarray(probabilities, dtype=float)) + offset)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The kind of calibration that did best out of fold, the loss of each, and the map from score to probability."""
+
+    kind: str
+    log_losses: dict[str, float]
+    apply: Callable[[np.ndarray], np.ndarray]
+
+
+def choose_calibration(
+    y: np.ndarray,
+    scores: np.ndarray,
+    *,
+    folds: int | np.ndarray = 5,
+    sample_weight: np.ndarray | None = None,
+    seed: int = 0,
+) -> Calibration:
+    """Return the calibration with the least cross-fitted log loss on out-of-fold scores, fitted on all of them.
+
+    Each kind is fitted on all folds but one and judged on that one; "none" takes part only if scores lie in [0, 1]. Of
+    equal losses the simpler kind wins. `folds` is their number or the fold of each row.
+    """
+    y, scores = np.asarray(y, dtype=int), np.asarray(scores, dtype=float)
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    kinds = [kind for kind in KINDS if kind != "none" or _are_probabilities(scores)]
+    splitter = (
+        StratifiedKFold(folds, shuffle=True, random_state=seed) if np.ndim(folds) == 0 else PredefinedSplit(folds)
+    )
+    splits = list(splitter.split(scores[:, None], y))
+    losses = {kind: _cross_fitted_loss(kind, y, scores, weight, splits) for kind in kinds}
+    kind = min(kinds, key=losses.__getitem__)
+    return Calibration(kind, losses, _fit(kind, y, scores, weight))
+
+
+def _are_probabilities(scores: np.ndarray) -> bool:
+    return bool(scores.min() >= 0 and scores.max() <= 1)
+
+
+def _cross_fitted_loss(
+    kind: str, y: np.ndarray, scores: np.ndarray, weight: np.ndarray, splits: list[tuple[np.ndarray, np.ndarray]]
+) -> float:
+    total = 0.0
+    for fitted, judged in splits:
+        apply = _fit(kind, y[fitted], scores[fitted], weight[fitted])
+        chance = np.clip(apply(scores[judged]), 1e-15, 1 - 1e-15)
+        total -= weight[judged] @ np.where(y[judged] == 1, np.log(chance), np.log1p(-chance))
+    return float(total / weight.sum())
+
+
+def _fit(kind: str, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return {"none": _fit_nothing, "sigmoid": _fit_sigmoid, "isotonic": _fit_isotonic}[kind](y, scores, weight)
+
+
+def _fit_nothing(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return np.asarray
+
+
+def _fit_sigmoid(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Fit a logistic curve of the score, or of its log odds if it is a probability, so that it can be the identity."""
+    stretch = _log_odds if _are_probabilities(scores) else np.asarray
+    stretched = stretch(scores)
+    centre, spread = float(stretched.mean()), float(stretched.std()) or 1.0
+    coefficients, _ = fit_logistic((stretched - centre) / spread, _platt_targets(y, weight), weight)
+    return lambda new: expit(coefficients[0] + coefficients[1] * (stretch(np.asarray(new)) - centre) / spread)
+
+
+def _platt_targets(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return Platt's (1999) targets, a little inside 0 and 1, which keep the curve finite where classes part."""
+    up, down = weight[y == 1].sum(), weight[y == 0].sum()
+    return np.where(y == 1, (up + 1) / (up + 2), 1 / (down + 2))
+
+
+def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Fit a step curve, kept half a row away from 0 and 1 so that one surprise does not cost an infinite loss."""
+    least = 0.5 / len(y)
+    return IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight).predict
+
+
+def _log_odds(probabilities: np.ndarray) -> np.ndarray:
+    return logit(np.clip(probabilities, 1e-12, 1 - 1e-12))
+
+
+def fit_logistic(
+    x: np.ndarray, targets: np.ndarray, weight: np.ndarray, *, n_steps: int = 100
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return intercept and slope of a logistic regression on one column, and their covariance that allows for weights.
+
+    Newton's steps are halved while the likelihood falls; the covariance is the sandwich H⁻¹ (Σ w² r² x xᵀ) H⁻¹.
+    """
+    design = np.column_stack([np.ones_like(x), x])
+    found = np.array([logit(np.clip(np.average(targets, weights=weight), 1e-9, 1 - 1e-9)), 0.0])
+    for _ in range(n_steps):
+        gradient, bend = _slopes(design, targets, weight, found)
+        step = np.linalg.solve(bend, gradient)
+        while _fit_of(design, targets, weight, found + step) < _fit_of(design, targets, weight, found) - 1e-9:
+            step = step / 2
+        found = found + step
+        if np.abs(step).max() < 1e-10:
+            break
+    rest = weight * (targets - expit(design @ found))
+    inverse = np.linalg.inv(_slopes(design, targets, weight, found)[1])
+    return found, inverse @ ((design * rest[:, None] ** 2).T @ design) @ inverse
+
+
+def _slopes(
+    design: np.ndarray, targets: np.ndarray, weight: np.ndarray, found: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    chance = expit(design @ found)
+    bend = (design * (weight * chance * (1 - chance))[:, None]).T @ design
+    return design.T @ (weight * (targets - chance)), bend + 1e-12 * np.trace(bend) * np.eye(2)
+
+
+def _fit_of(design: np.ndarray, targets: np.ndarray, weight: np.ndarray, found: np.ndarray) -> float:
+    line = design @ found
+    return float(weight @ (targets * line - np.logaddexp(0, line)))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value and the interval it lies in with the stated level of confidence."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """Slope (1 is right, below 1 too extreme), intercept (0 is right), expected error, and mean chance against rate."""
+
+    slope: Figure
+    intercept: Figure
+    expected_error: Figure
+    mean_probability: float
+    rate: float
+
+
+def calibration_report(
+    y: np.ndarray,
+    probabilities: np.ndarray,
+    *,
+    sample_weight: np.ndarray | None = None,
+    n_bins: int = 10,
+    level: float = 0.95,
+    seed: int = 0,
+) -> CalibrationReport:
+    """Return how well probabilities agree with what happened, on rows that neither model nor calibration has seen.
+
+    Slope and intercept are those of a logistic regression of y on the log odds: Cox (1958), Biometrika 45.
+    """
+    y, chance = np.asarray(y, dtype=float), np.asarray(probabilities, dtype=float)
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    found, covariance = fit_logistic(_log_odds(chance), y, weight)
+    reach = norm.ppf(0.5 + level / 2) * np.sqrt(np.diag(covariance))
+    intercept, slope = (
+        Figure(float(value), float(value - width), float(value + width), level)
+        for value, width in zip(found, reach, strict=True)
+    )
+    error = _expected_error(y, chance, weight, n_bins, level, np.random.default_rng(seed))
+    means = (float(np.average(known, weights=weight)) for known in (chance, y))
+    return CalibrationReport(slope, intercept, error, *means)
+
+
+def _expected_error(
+    y: np.ndarray, chance: np.ndarray, weight: np.ndarray, n_bins: int, level: float, draw: np.random.Generator
+) -> Figure:
+    """Return the expected calibration error over bins of equal weight; the interval reflects draws about the value.
+
+    The mean residual of a bin is drawn from the normal that its rows imply; reflecting takes off the bias that absolute
+    values of noisy means have.
+    """
+    order = np.argsort(chance, kind="stable")
+    place = (np.cumsum(weight[order]) - weight[order] / 2) / weight.sum()
+    code = np.empty(len(y), dtype=int)
+    code[order] = np.minimum((place * n_bins).astype(int), n_bins - 1)
+    mass = np.bincount(code, weight, n_bins)
+    sums = np.bincount(code, weight * (y - chance), n_bins)
+    centred = y - chance - (sums / np.maximum(mass, 1e-12))[code]
+    deviation = np.sqrt(np.bincount(code, (weight * centred) ** 2, n_bins))
+    value = float(np.abs(sums).sum() / weight.sum())
+    drawn = np.abs(sums + deviation * draw.normal(size=(2000, n_bins))).sum(axis=1) / weight.sum()
+    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
+    return Figure(value, max(0.0, float(2 * value - high)), max(0.0, float(2 * value - low)), level)
