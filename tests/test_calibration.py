@@ -38,7 +38,7 @@ def rare_events(n_rows, seed):
 
 
 def undersampled(seed, n_rows=200_000):
-    """The true share, a model of as many negatives as positives judged on its rows and fresh ones, and what happened."""
+    """The true share, chances by a model of even classes on its rows and on fresh ones, and what happened there."""
     x, y, known = rare_events(n_rows, seed)
     kept = np.r_[np.flatnonzero(y == 1), np.flatnonzero(y == 0)[: y.sum()]]
     model = LogisticRegression(C=np.inf).fit(x[kept], y[kept])
