@@ -1,7 +1,6 @@
 """The input contract of a study: what its columns held when it was first run, and what differs since."""
 
 import json
-import os
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -12,10 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.errors import ContractError, listed, nearest
+from evenhand.places import writing
 from evenhand.store import home
 from evenhand.tables import Column, Kind
 
 MOST_CATEGORIES = 1_000
+MOST_NOTES = 10
 
 
 class Seen:
@@ -69,6 +70,14 @@ def kind_of(given: pa.DataType) -> Kind:
     return "categorical" if pa.types.is_string(given) or pa.types.is_boolean(given) else "numeric"
 
 
+def columns_from(facts: Iterable[dict[str, Any]]) -> tuple[Column, ...]:
+    """Columns read back from JSON."""
+    return tuple(
+        Column(**{**item, "categories": None if item["categories"] is None else tuple(item["categories"])})
+        for item in facts
+    )
+
+
 def contract_path(study: str) -> Path:
     """Where the contract of a study is kept."""
     return home() / "contracts" / f"{study}.json"
@@ -77,8 +86,8 @@ def contract_path(study: str) -> Path:
 def hold(study: str, columns: Iterable[Column], accepts: bool = False) -> tuple[str, ...]:
     """Compare columns with the study's contract, or make it; notes on what is new but no hindrance."""
     path, columns = contract_path(study), tuple(columns)
-    agreed = _read(path)
-    if agreed is None or accepts:
+    agreed = None if accepts else _read(path)
+    if agreed is None:
         _write(path, columns)
         return ()
     if broken := list(_broken(agreed, columns)):
@@ -100,9 +109,10 @@ def _noted(agreed: tuple[Column, ...], columns: tuple[Column, ...]) -> Iterator[
     past = {column.name: column for column in agreed}
     if new := [column.name for column in columns if column.name not in past]:
         yield f"{len(new)} columns are new since the contract was made: {listed(new)}"
-    for after in columns:
-        if (before := past.get(after.name)) is not None:
-            yield from _drifts(before, after)
+    drifts = [note for after in columns if after.name in past for note in _drifts(past[after.name], after)]
+    yield from drifts[:MOST_NOTES]
+    if len(drifts) > MOST_NOTES:
+        yield f"{len(drifts) - MOST_NOTES} more columns differ in what they hold"
 
 
 def _drifts(before: Column, after: Column) -> Iterator[str]:
@@ -142,11 +152,7 @@ def _told(study: str, broken: list[str]) -> str:
 
 def _read(path: Path) -> tuple[Column, ...] | None:
     try:
-        content: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["columns"]
-        return tuple(
-            Column(**{**item, "categories": None if item["categories"] is None else tuple(item["categories"])})
-            for item in content
-        )
+        return columns_from(json.loads(path.read_text(encoding="utf-8"))["columns"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
@@ -156,11 +162,12 @@ def _read(path: Path) -> tuple[Column, ...] | None:
 
 
 def _write(path: Path, columns: tuple[Column, ...]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    content = json.dumps({"columns": [asdict(column) for column in columns]}, indent=1)
     unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    try:
-        content = {"columns": [asdict(column) for column in columns]}
-        unfinished.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            unfinished.write_text(content, encoding="utf-8")
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)

@@ -17,10 +17,12 @@ import pyarrow.csv as pacsv
 
 from evenhand.canonical import Rows
 from evenhand.errors import DataError, listed
+from evenhand.log import logger
 from evenhand.plain_text import Settling, read_as
 
 DELIMITERS = (",", ";", "\t", "|")
 SUGGESTED = {"\t": '"\\t"'}
+COMMONEST = "cp1252"
 SAMPLE = 1 << 20
 BLOCK = 1 << 24
 MARKS = (
@@ -75,13 +77,17 @@ def guessed_encoding(path: Path, sample: bytes) -> str:
         return "utf-8"
     from charset_normalizer import from_bytes
 
-    best = from_bytes(sample).best()
+    matches = from_bytes(sample)
+    best = matches.best()
     if best is None or b"\x00" in sample:
         raise DataError(
             f"'{path}' is no text in any encoding that could be recognised. If it is text, name its encoding in "
             "source.encoding; if it is not, name its form in source.format."
         )
-    return best.encoding
+    western = any(COMMONEST in match.could_be_from_charset and match.chaos <= best.chaos for match in matches)
+    guess = COMMONEST if western else best.encoding
+    logger().warning("'%s' is not UTF-8; read as %s. Name source.encoding if that is wrong", path, guess)
+    return guess
 
 
 def guessed_delimiter(text: str) -> str:

@@ -1,7 +1,6 @@
 """Cleaned rows as frames, and any raw frame brought into exactly that form, so that a served model takes raw rows."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,10 +9,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenhand.canonical import arrow_column
-from evenhand.coercion import as_numbers, as_text, unreadable
+from evenhand.coercion import as_kind, as_numbers, as_text, without
 from evenhand.errors import DataError, listed, nearest
+from evenhand.settings import Cleaning
 from evenhand.tables import Feature, Table
 
+AS_IS = Cleaning()
 ROWS, TARGET = "rows.parquet", "target.npy"
 
 
@@ -28,37 +29,51 @@ def read_target(table: Table) -> np.ndarray:
     return np.load(table.path / TARGET)
 
 
-def as_features(frame: pd.DataFrame, features: Sequence[Feature]) -> pd.DataFrame:
-    """The features of a raw frame in the form and order that models were fitted on; other columns are left out."""
+def as_features(frame: pd.DataFrame, features: Sequence[Feature], cleaning: Cleaning = AS_IS) -> pd.DataFrame:
+    """The features of a raw frame in the form and order that models were fitted on; other columns are left out.
+
+    `cleaning` is that of the study, so that its `missing_values` and `types` are applied to new rows as to the old.
+    """
     lacking = [feature.name for feature in features if feature.name not in frame.columns]
     if lacking:
         raise DataError(
             f"the rows to score lack {len(lacking)} columns that the model needs: {listed(lacking)}."
             f"{nearest(lacking[0], map(str, frame.columns))}"
         )
-    columns = {feature.name: _as_feature(arrow_column(frame[feature.name]), feature) for feature in features}
+    columns = {feature.name: _as_feature(frame[feature.name], feature, cleaning) for feature in features}
     return pa.table(columns).to_pandas().set_index(frame.index)
 
 
-def _as_feature(array: pa.Array, feature: Feature) -> pa.Array:
+def _as_feature(column: pd.Series, feature: Feature, cleaning: Cleaning) -> pa.Array:
+    name, array = feature.name, arrow_column(column)
+    if cleaning.missing_values:
+        array = without(array, cleaning.missing_values)
+    if (kind := cleaning.types.get(name)) is not None:
+        array, _ = as_kind(name, array, kind, cleaning.unreadable == "refuse")
     if feature.kind != "numeric":
         return as_text(array)
-    numbers, wrong = as_numbers(array)
-    if wrong is not None and len(wrong):
-        raise unreadable(feature.name, wrong, "Mend the rows to score.")
-    _check_finite(feature.name, numbers)
-    return numbers
+    return _numbers(name, array, column)
 
 
-def _check_finite(name: str, numbers: pa.Array) -> None:
-    n_infinite = pc.sum(pc.is_inf(numbers)).as_py() or 0
-    if n_infinite:
+def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
+    if pa.types.is_string(array.type) and array.null_count < len(array):
+        texts = [value for value in column if isinstance(value, str)] or pc.drop_null(array).to_pylist()
+        values = "1 value is" if len(texts) == 1 else f"{len(texts):,} values are"
+        raise DataError(
+            f"column '{name}' of the rows to score should hold numbers, but {values} text, such as {listed(texts, 3)}. "
+            f"Send numbers, or say cleaning.types: {{{name}: numeric}} in the study to have text read as numbers."
+        )
+    if pa.types.is_timestamp(array.type):
+        raise DataError(f"column '{name}' of the rows to score should hold numbers, but holds dates.")
+    numbers, _ = as_numbers(array)
+    if n_infinite := pc.sum(pc.is_inf(numbers)).as_py():
         raise DataError(
             f"column '{name}' of the rows to score has {n_infinite:,} infinite values: mend or remove them."
         )
+    return numbers
 
 
-def as_array(table: Any, name: str) -> pa.Array:
+def as_array(table: pa.Table, name: str) -> pa.Array:
     """One column of an Arrow table in one piece."""
     column = table.column(name)
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

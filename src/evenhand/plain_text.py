@@ -1,7 +1,7 @@
 """What type a column of text is, settled over all of it, and text read as that type.
 
 Nothing is lost: `007` stays text, and so do integers beyond 64 bits, `0x1F`, and a column with a single value that is
-no number. In a column of numbers the usual words for missing (NA, nan, null) are missing; in a column of words they stay.
+no number. In a column of numbers the usual words for missing (NA, nan, null) are missing; among words they stay.
 """
 
 import pyarrow as pa
@@ -18,6 +18,8 @@ INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME, TEXT = (
     pa.timestamp("us", "UTC"),
     pa.string(),
 )
+NARROW = (INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME)
+WIDER = (INTEGER, NUMBER)
 CODE = r"^\s*[+-]?(0[0-9xX]|\d{19,}\s*$)"
 
 
@@ -25,25 +27,25 @@ class Settling:
     """Narrows the types one column can have, batch by batch."""
 
     def __init__(self) -> None:
-        self.possible = [INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME]
+        self.possible = list(NARROW)
 
     def add(self, text: pa.StringArray) -> None:
         """Take in one more batch."""
         if not self.possible or text.null_count == len(text):
             return
-        first = next((kind for kind in self.possible if read_as(text, kind) is not None), None)
-        if first == INTEGER:
-            self._keep(INTEGER, NUMBER)
-        else:
-            self._keep(*([] if first is None else [first]))
-
-    def _keep(self, *kinds: pa.DataType) -> None:
-        self.possible = [kind for kind in self.possible if kind in kinds]
+        for kind in self.possible:
+            values = read_as(text, kind)
+            if values is None:
+                continue
+            if values.null_count < len(values):
+                self.possible = [other for other in self.possible if other == kind or (kind, other) == WIDER]
+            return
+        self.possible = []
 
     @property
     def type(self) -> pa.DataType:
         """The narrowest type that holds every value seen; text where none was."""
-        return self.possible[0] if self.possible and len(self.possible) < 5 else TEXT
+        return self.possible[0] if 0 < len(self.possible) < len(NARROW) else TEXT
 
 
 def read_as(text: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
@@ -52,7 +54,8 @@ def read_as(text: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
         return text
     if kind in {INTEGER, NUMBER} and has_codes(text):
         return None
-    return _cast(text, kind) or _cast(tidy(text), kind)
+    values = _cast(text, kind)
+    return _cast(tidy(text), kind) if values is None else values
 
 
 def has_codes(text: pa.StringArray) -> bool:

@@ -4,20 +4,22 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from evenhand.canonical import write_rows
 from evenhand.conf import VARIABLE, expanded
-from evenhand.errors import DataError, PlaceError
+from evenhand.errors import DataError, EvenhandError, PlaceError
 from evenhand.files import by_columns, spooled
+from evenhand.places import writing
 from evenhand.settings import SqlSource
 from evenhand.store import digest, home
 
 CHUNK = 1 << 22
 ROWS_AT_ONCE = 20_000
-MARKS = ("ETag", "etag", "LastModified", "Last-Modified", "updated", "mtime")
+MARKS = ("ETag", "etag", "LastModified", "updated")
 
 
 class Unreachable(PlaceError):
@@ -71,13 +73,14 @@ def fetch(address: str) -> Path:
             return path
         with files.open(remote, "rb") as source:
             _put(path, iter(lambda: source.read(CHUNK), b""))
-    except FileNotFoundError:
-        raise DataError(f"there is nothing at {secret.shown} (source.url): check the address.") from None
     except ImportError as error:
         raise DataError(f"{secret.shown} (source.url) needs another package: {secret.hide(error)}") from None
-    except PlaceError:
+    except EvenhandError:
         raise
     except Exception as error:  # every file system of fsspec has errors of its own
+        if isinstance(error, FileNotFoundError) and _is_an_answer(error.__cause__):
+            raise DataError(f"there is nothing at {secret.shown} (source.url): check the address.") from None
+        error = error.__cause__ or error
         raise Unreachable(
             f"{secret.shown} (source.url) could not be fetched: {type(error).__name__}: {secret.hide(error)}. "
             "Check the address, the access it needs and the network."
@@ -121,6 +124,11 @@ def _answers(secret: Secret, statement: str) -> Iterator[dict[str, list[Any]]]:
         engine.dispose()
 
 
+def _is_an_answer(cause: BaseException | None) -> bool:
+    """Whether somebody said that there is no such file, rather than nobody saying anything."""
+    return cause is None or isinstance(cause, FileNotFoundError) or getattr(cause, "status", None) in {404, 410}
+
+
 def _mark(facts: dict[str, Any]) -> str:
     """What a server says of this version of a file; empty if it says nothing that changes with the content."""
     found = {name: str(facts[name]) for name in MARKS if facts.get(name)}
@@ -138,10 +146,11 @@ def _put(path: Path, chunks: Iterator[bytes]) -> None:
     """Write a file under another name and rename it when it is whole."""
     unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with unfinished.open("wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
+        for chunk in chain([b""], chunks):
+            with writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with unfinished.open("ab") as file:
+                    file.write(chunk)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

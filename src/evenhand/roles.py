@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.errors import DataError, listed, nearest
-from evenhand.plain_text import INTEGER, NUMBER, read_as, tidy
+from evenhand.plain_text import INTEGER, NUMBER, TIME, ZONED_TIME, read_as, tidy
 from evenhand.settings import Columns
 
 GIVEN = ("ignore", "key", "time", "group", "numeric", "categorical", "text")
@@ -18,6 +18,7 @@ NUMBERLIKE = 0.99
 DISTINCT = 0.95
 FEW_ROWS = 20
 WORDS_OF_TEXT = 5
+DATES = ("ignored", "holds dates; name it in columns.time to split by it")
 ROW_NUMBER = re.compile(r"(unnamed.*|index|id|row|row_?(id|no|num|number)|rownames?)", re.IGNORECASE)
 
 
@@ -55,14 +56,12 @@ def inferred_role(name: str, array: pa.Array) -> tuple[str, str]:
     if _is_constant(array):
         return "dropped", f"always holds '{array[0]}'"
     if pa.types.is_timestamp(array.type):
-        return "ignored", "holds dates; name it in columns.time to split by it"
-    if pa.types.is_boolean(array.type):
-        return "categorical", ""
+        return DATES
     if pa.types.is_string(array.type):
         return _role_of_text(name, array, n_values)
     if ROW_NUMBER.fullmatch(name) and _counts_rows(array):
         return "ignored", "numbers the rows"
-    return "numeric", ""
+    return ("categorical" if pa.types.is_boolean(array.type) else "numeric"), ""
 
 
 def summary(roles: dict[str, str]) -> str:
@@ -97,6 +96,8 @@ def _give(exact: dict[str, str], name: str, role: str) -> None:
 
 
 def _role_of_text(name: str, array: pa.StringArray, n_values: int) -> tuple[str, str]:
+    if any(read_as(array, kind) is not None for kind in (TIME, ZONED_TIME)):
+        return DATES
     share = _share_of_numbers(array, n_values)
     if share >= NUMBERLIKE:
         raise DataError(_numberlike(name, array, share))

@@ -17,13 +17,14 @@ from typing import Any
 
 from evenhand.bundled import bundled_rows, openml_rows
 from evenhand.canonical import Rows
-from evenhand.conf import expanded
+from evenhand.conf import VARIABLE, expanded
 from evenhand.delimited import open_binary, open_delimited
-from evenhand.errors import DataError, nearest
+from evenhand.errors import DataError, EvenhandError, nearest
 from evenhand.files import open_arrow, open_json_lines, open_parquet
+from evenhand.places import writing
 from evenhand.remote import Secret, fetch, query
 from evenhand.settings import Source, Study
-from evenhand.store import file_digest, home
+from evenhand.store import Store, file_digest
 
 FORMATS = {
     "csv": "csv",
@@ -53,12 +54,23 @@ class Opened:
 @contextmanager
 def opened(study: Study) -> Iterator[Opened]:
     """The source of a study, with a scratch folder that is gone afterwards."""
-    scratch = home() / "fetched" / f"scratch-{os.getpid()}-{uuid.uuid4().hex}"
-    scratch.mkdir(parents=True)
+    scratch = Store().root / "unfinished" / f"{os.getpid()}-{uuid.uuid4().hex}"
+    with writing(scratch):
+        scratch.mkdir(parents=True)
     try:
         yield _opened(study, scratch)
+    except EvenhandError as error:
+        raise type(error)(_without_values(str(error), study.source)) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _without_values(text: str, source: Source) -> str:
+    """A message with `${NAME}` in place of what these variables hold."""
+    for name in VARIABLE.findall(source.model_dump_json()):
+        if value := os.environ.get(name):
+            text = text.replace(value, "${" + name + "}")
+    return text
 
 
 def find_files(patterns: Sequence[str], conf_file: str = "") -> tuple[Path, ...]:

@@ -1,0 +1,24 @@
+"""Writing to places that may be full or closed to us, told as such."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evenhand.errors import PlaceError
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Tell a place that cannot be written to by its name, with what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise PlaceError(
+                f"the disk is full: '{place}' could not be written, and nothing half-written was kept. Free some "
+                "space, bound the store with `evenhand prune`, or set EVENHAND_HOME to another disk."
+            ) from None
+        raise PlaceError(
+            f"'{place}' could not be written: {error.strerror or error}. Set EVENHAND_HOME to another folder."
+        ) from None
