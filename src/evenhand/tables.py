@@ -284,3 +284,31 @@ class Report:
             "solver": figures.solver,
             "mlflow_run_id": self.run_ids.get(plan.name),
         }
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of a leaderboard."""
+
+    name: str
+    mean: float | None
+    std: float | None
+    holdout: float | None
+    train: float | None
+    fit_seconds: float | None
+    note: str = ""
+    is_reused: bool = False
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The candidates of a run, best first."""
+
+    study: str
+    metric: str
+    standings: tuple[Standing, ...]
+    run_id: str
+    when_ms: int
+    n_executed: int
+    n_reused: int
+    address: str

@@ -1,0 +1,83 @@
+"""Starting a flow from a program: the server it needs, the runner it asks for, and no record lost at the end."""
+
+import logging
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from evenhand.settings import Study
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from evenhand.tables import Report
+
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
+}
+SETTLE_SECONDS = 30.0
+TASKS_OF_EVERY_RUN = 8
+
+
+def be_quiet(console_level: str = "WARNING") -> None:
+    """Let nothing leave the machine and keep Prefect's own lines off the console, unless the caller has said otherwise."""
+    for name, value in {**QUIET, "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": console_level}.items():
+        os.environ.setdefault(name, value)
+
+
+def run_study(study: Study, only: str | None = None, *, accepts_contract: bool = False) -> "Report":
+    """The report of a retraining run; a Prefect server starts beside the imports where none is configured."""
+    server = threading.Thread(target=_start_server, daemon=True)
+    server.start()
+    from evenhand.flows.retrain import retrain
+    from evenhand.flows.side_by_side import runner
+
+    server.join()
+    flow = retrain.with_options(task_runner=runner(study))
+    state: Any = flow(study, only, accepts_contract, return_state=True)
+    report = state.result()
+    _settle(state.state_details.flow_run_id, report.n_executed + report.n_reused + TASKS_OF_EVERY_RUN)
+    return report
+
+
+def _start_server() -> None:
+    """Start Prefect's temporary server early, so that it comes up while the learners are imported."""
+    from prefect.settings import PREFECT_API_URL
+
+    if PREFECT_API_URL.value():
+        return
+    from prefect.server.api.server import SubprocessASGIServer
+
+    SubprocessASGIServer().start()
+
+
+def _settle(flow_run_id: "UUID", n_expected: int) -> None:
+    """Wait until the temporary server has written every task run; it drops what is under way when it ends."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+    from prefect.settings import PREFECT_API_URL
+
+    if PREFECT_API_URL.value():
+        return
+    chosen = FlowRunFilter(id=FlowRunFilterId(any_=[flow_run_id]))
+    deadline = time.monotonic() + SETTLE_SECONDS
+    seen: list[tuple[int, bool]] = []
+    with get_client(sync_client=True) as client:
+        while time.monotonic() < deadline:
+            runs = _all_task_runs(client, chosen)
+            seen.append((len(runs), all(run.state is not None and run.state.is_final() for run in runs)))
+            if len(runs) >= n_expected and seen[-1][1] and seen[-3:].count(seen[-1]) == 3:
+                return
+            time.sleep(0.1)
+    logging.getLogger("evenhand").warning("Prefect kept %d task runs of at least %d", seen[-1][0], n_expected)
+
+
+def _all_task_runs(client: Any, chosen: Any, page: int = 200) -> list[Any]:
+    runs: list[Any] = []
+    while len(more := client.read_task_runs(flow_run_filter=chosen, limit=page, offset=len(runs))) == page:
+        runs += more
+    return runs + more

@@ -1,0 +1,138 @@
+"""The command line: parse, call one flow, print."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from evenhand.settings import Study
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Told(click.Group):
+    """Turns an EvenhandError into its text and exit code 2, and leaves everything else its traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from evenhand.errors import EvenhandError
+
+        try:
+            return super().invoke(ctx)
+        except EvenhandError as error:
+            click.echo(f"evenhand: {error}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("evenhand: interrupted; what was finished is kept, run again to go on", err=True)
+            ctx.exit(130)
+
+
+@click.group(cls=Told, context_settings=CONTEXT)
+@click.version_option(package_name="evenhand")
+def main() -> None:
+    """Retrain and compare classical models on imbalanced tables, without leaks."""
+
+
+def _study(conf: str, changes: tuple[str, ...]) -> "Study":
+    from evenhand.conf import load_study
+
+    return load_study(conf, changes)
+
+
+set_option = click.option(
+    "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a setting, such as split.folds=3; repeatable."
+)
+only_option = click.option("--only", metavar="GLOB", help="Only candidates whose name matches, such as 'svm*'.")
+
+
+@main.command()
+@click.argument("conf", type=click.Path())
+@set_option
+@only_option
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON to this file.")
+@click.option("--accept-contract", is_flag=True, help="Take data of another form than earlier runs had.")
+def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | None, accept_contract: bool) -> None:
+    """Run the study in CONF from raw data to a ranked comparison."""
+    from evenhand.flows.running import be_quiet, run_study
+
+    study = _study(conf, changes)
+    be_quiet()
+    from evenhand.screen import following, show_report
+
+    with following(study.name):
+        report = run_study(study, only, accepts_contract=accept_contract)
+    show_report(report)
+    if json_file:
+        _write(Path(json_file), json.dumps(report.as_json(), indent=2, default=str) + "\n")
+
+
+@main.command()
+@click.argument("conf", type=click.Path())
+@set_option
+@only_option
+def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
+    """List what CONF would run: encodings x balances x models, and how many fits."""
+    study = _study(conf, changes)
+    from evenhand.flows.reading import planned
+    from evenhand.screen import show_plans
+
+    show_plans(study, planned(study, only))
+
+
+@main.command()
+@click.argument("study", required=False)
+@click.option("--metric", help="Rank by this metric instead of the study's own.")
+def show(study: str | None, metric: str | None) -> None:
+    """Show the leaderboard of the latest run of STUDY, read from MLflow; without STUDY, list the studies."""
+    from evenhand.flows.running import be_quiet
+
+    be_quiet()
+    from evenhand.flows.reading import latest_leaderboard, known_studies
+    from evenhand.screen import show_leaderboard, show_studies
+
+    if study is None:
+        show_studies(known_studies())
+    else:
+        show_leaderboard(latest_leaderboard(study, metric))
+
+
+@main.command()
+@click.option("--output", type=click.Path(dir_okay=False), default="conf/study.schema.json", show_default=True)
+def schema(output: str) -> None:
+    """Write the JSON Schema of study files, which lets editors complete them."""
+    from evenhand.conf import schema as schema_text
+
+    _write(Path(output), schema_text())
+    click.echo(f"wrote {output}")
+
+
+@main.command()
+@click.option("--most", default="10GB", show_default=True, help="The size to keep, such as 500MB or 20GB.")
+def prune(most: str) -> None:
+    """Remove the results that were not used for longest until the store fits."""
+    from evenhand.store import Store
+    from evenhand.units import parsed_size, size_text
+
+    store = Store()
+    store.sweep()
+    removed, left = store.prune(parsed_size(most))
+    click.echo(f"removed {removed} results; {size_text(left)} left in {store.root}")
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    from evenhand.errors import PlaceError
+
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(file)
+    except OSError as error:
+        raise PlaceError(f"'{file}' cannot be written: {error.strerror}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""What a person sees: progress while a study runs, and tables at the end."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from evenhand.progress import Step, listening
+from evenhand.settings import Study
+from evenhand.tables import Leaderboard, Plan, Report, Standing
+from evenhand.units import time_text
+
+WORDS = {"prepare": "encoding", "balance": "balancing", "fit": "fitting"}
+
+
+@contextmanager
+def following(name: str) -> Iterator[None]:
+    """Live progress on a terminal, plain lines elsewhere."""
+    console = Console(stderr=True)
+    watcher = _Live(console, name) if console.is_terminal else _Lines()
+    with watcher, listening(watcher.told):
+        yield
+
+
+class _Live:
+    """One bar a box, with the time left told from the fits that were not found in the store."""
+
+    def __init__(self, console: Console, name: str) -> None:
+        columns = (
+            TextColumn("{task.description:12}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        self._progress = Progress(*columns, console=console)
+        self._bars: dict[str, TaskID] = {}
+        self._pace = _Pace()
+        console.print(f"[bold]{name}[/bold]: starting")
+
+    def __enter__(self) -> "_Live":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def told(self, step: Step) -> None:
+        if step.box not in self._bars:
+            word = WORDS.get(step.box, step.box)
+            self._bars[step.box] = self._progress.add_task(word, total=step.planned or 1, note="")
+        note = step.note or f"{step.done} of {step.planned}{self._pace.left(step)}"
+        done = step.done if step.planned else 1
+        self._progress.update(self._bars[step.box], completed=done, total=step.planned or 1, note=note)
+
+
+class _Lines:
+    """A line when a box begins and ends, and at most one every five seconds between."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+        self._pace = _Pace()
+
+    def __enter__(self) -> "_Lines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def told(self, step: Step) -> None:
+        left = self._pace.left(step)
+        now = time.monotonic()
+        is_end = step.done == step.planned
+        if not is_end and now - self._last.get(step.box, 0.0) < 5.0:
+            return
+        self._last[step.box] = now
+        counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
+        words = f"{WORDS.get(step.box, step.box)}{counted}{left if not is_end else ''}{' ' + step.note if step.note else ''}"
+        sys.stderr.write(words.rstrip() + "\n")
+        sys.stderr.flush()
+
+
+class _Pace:
+    """How long the rest of a box will take, from the parts of it that were really worked on."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, float] = {}
+        self._worked: dict[str, int] = {}
+
+    def left(self, step: Step) -> str:
+        began = self._began.setdefault(step.box, time.monotonic())
+        if step.done and not step.is_reused:
+            self._worked[step.box] = self._worked.get(step.box, 0) + 1
+        worked = self._worked.get(step.box, 0)
+        if not worked or step.done >= step.planned or step.planned < 2:
+            return ""
+        seconds = (time.monotonic() - began) / worked * (step.planned - step.done)
+        return f", about {time_text(seconds)} left" if seconds >= 1 else ""
+
+
+def show_report(report: Report) -> None:
+    """The leaderboard of a run that just ended, what was reused, and where to look."""
+    judgement = report.judgement
+    metric = judgement.metric
+    standings = tuple(
+        Standing(
+            name=each.plan.name,
+            mean=each.mean(metric),
+            std=each.std(metric),
+            holdout=each.holdout.get(metric),
+            train=each.train.get(metric),
+            fit_seconds=each.fit_seconds,
+            note="; ".join(each.warnings),
+        )
+        for each in judgement.figures
+    )
+    console = Console()
+    console.print(_leaderboard(report.study, metric, standings))
+    console.print(
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
+        f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
+    )
+    for note in report.notes:
+        console.print(f"note: {note}", highlight=False)
+    if report.page is not None:
+        console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
+    console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+
+
+def show_leaderboard(board: Leaderboard) -> None:
+    """The leaderboard of an earlier run."""
+    console = Console()
+    console.print(_leaderboard(board.study, board.metric, board.standings))
+    when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+    console.print(
+        f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
+    )
+
+
+def show_studies(names: Sequence[str]) -> None:
+    """The studies that have runs."""
+    console = Console()
+    if not names:
+        console.print("no study has run yet: evenhand run conf/quickstart.yaml")
+    for name in names:
+        console.print(name, highlight=False)
+
+
+def show_plans(study: Study, plans: Sequence[Plan]) -> None:
+    """What a study would run, and how many fits that is."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("candidate", "model", "encoding", "balance", "params"):
+        table.add_column(heading)
+    for plan in plans:
+        params = ", ".join(f"{key}={value}" for key, value in plan.params.items())
+        table.add_row(plan.name, plan.model, plan.encoding, plan.balance, params)
+    console = Console()
+    console.print(table)
+    n_folds = study.split.folds * study.split.repeats
+    n_final = 0 if study.split.holdout == "none" else 1
+    n_encodings = len({plan.encoding for plan in plans})
+    words = f"{len(plans)} candidates x ({n_folds} folds + {n_final} for the holdout) = {len(plans) * (n_folds + n_final)} fits"
+    console.print(f"{words}; {n_encodings} encodings fitted {n_encodings * (n_folds + n_final)} times", highlight=False)
+
+
+def _leaderboard(study: str, metric: str, standings: Sequence[Standing]) -> Table:
+    table = Table(title=f"{study}: {metric}", title_justify="left", box=None, header_style="bold", pad_edge=False)
+    table.add_column("", justify="right", style="dim")
+    table.add_column("candidate", overflow="fold")
+    for heading in ("folds", "±", "train", "holdout", "fit"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if any(standing.note for standing in standings):
+        table.add_column("note", style="yellow", overflow="fold")
+    for rank, standing in enumerate(standings, 1):
+        numbers = [_number(value) for value in (standing.mean, standing.std, standing.train, standing.holdout)]
+        seconds = time_text(standing.fit_seconds) if standing.fit_seconds is not None else "-"
+        more = [standing.note] if len(table.columns) > 7 else []
+        table.add_row(str(rank), standing.name, *numbers, seconds, *more, style="bold" if rank == 1 else "")
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or value != value else f"{value:.4f}"
+
+
+def _short(path: str) -> str:
+    from pathlib import Path
+
+    here = f"{Path.cwd()}/"
+    return path.removeprefix(here)

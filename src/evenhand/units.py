@@ -1,0 +1,36 @@
+"""Sizes and times in words, and back."""
+
+import re
+
+from evenhand.errors import ConfError
+
+FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+def parsed_size(text: str) -> int:
+    """The bytes in text such as 500MB or 20GB."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", text.lower())
+    if not found:
+        raise ConfError(f"'{text}' is no size: write it as 500MB or 20GB")
+    return int(float(found[1]) * FACTORS[found[2]])
+
+
+def size_text(n_bytes: float) -> str:
+    """Bytes as text such as 1.5 GB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TB"
+
+
+def time_text(seconds: float) -> str:
+    """Seconds as text such as 3.1 s, 2 min 05 s or 1 h 10 min."""
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    if seconds < 60:
+        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"

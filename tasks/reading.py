@@ -1,0 +1,48 @@
+"""Reading back what earlier runs recorded."""
+
+from evenhand import tracking
+from evenhand.errors import ConfError, listed
+from evenhand.tables import Leaderboard, Standing
+from evenhand.vocabulary import METRICS
+
+
+def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
+    """The candidates of the latest finished run of a study, best first."""
+    if metric is not None and metric not in METRICS:
+        raise ConfError(f"there is no metric '{metric}'. Known: {', '.join(METRICS)}")
+    place, parent, children = tracking.latest_run(study)
+    metric = metric or parent.data.tags["evenhand.metric"]
+    ranked = tracking.ranked_children(children, metric)
+    if not any(f"cv_{metric}" in child.data.metrics for child in ranked):
+        known = sorted(
+            {key.removeprefix("cv_") for child in ranked for key in child.data.metrics if key.startswith("cv_")}
+        )
+        raise ConfError(f"no candidate of '{study}' has {metric}; there are {listed(known, 40)}")
+    return Leaderboard(
+        study=study,
+        metric=metric,
+        standings=tuple(_standing(child, metric) for child in ranked),
+        run_id=parent.info.run_id,
+        when_ms=parent.info.start_time,
+        n_executed=int(parent.data.metrics.get("fits_executed", 0)),
+        n_reused=int(parent.data.metrics.get("fits_reused", 0)),
+        address=place.address(parent.info.run_id),
+    )
+
+
+def read_studies() -> list[str]:
+    """The studies that have runs, the newest first."""
+    return tracking.studies()
+
+
+def _standing(child: tracking.Run, metric: str) -> Standing:
+    found = child.data.metrics
+    return Standing(
+        name=child.info.run_name or child.info.run_id,
+        mean=found.get(f"cv_{metric}"),
+        std=found.get(f"cv_{metric}_std"),
+        holdout=found.get(f"holdout_{metric}"),
+        train=found.get(f"train_{metric}"),
+        fit_seconds=found.get("fit_seconds"),
+        note=child.data.tags.get("evenhand.warnings", ""),
+    )
