@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.errors import DataError
-from evenhand.plain_text import INTEGER, NUMBER, read_as, tidy
+from evenhand.plain_text import INTEGER, NUMBER, TIME, ZONED_TIME, read_as, tidy
 
 NUMBER_FORMS = ((",", "."), (".", ","), (" ", "."), (" ", ","), ("'", "."))
 DATE_FORMS = (
@@ -68,10 +68,12 @@ def as_numbers(array: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 def as_dates(name: str, array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """A column as timestamps in the one form that reads most of it, and the texts that are no dates."""
-    kind = pa.timestamp("us")
     if pa.types.is_timestamp(array.type):
         return array, pa.array([], pa.string())
     text = tidy(as_text(array))
+    for standard in (TIME, ZONED_TIME):
+        if (dates := read_as(text, standard)) is not None:
+            return dates, pa.array([], pa.string())
     read = {form: pc.strptime(text, format=form, unit="us", error_is_null=True) for form in DATE_FORMS}
     counts = {form: len(dates) - dates.null_count for form, dates in read.items()}
     best = max(DATE_FORMS, key=lambda form: counts[form])
@@ -81,7 +83,7 @@ def as_dates(name: str, array: pa.Array) -> tuple[pa.Array, pa.Array]:
             f"column '{name}' holds dates such as '{pc.drop_null(text)[0]}', in which day and month cannot be told "
             "apart: write them as year-month-day in the source."
         )
-    return read[best].cast(kind), text.filter(pc.and_(read[best].is_null(), text.is_valid()))
+    return read[best].cast(TIME), text.filter(pc.and_(read[best].is_null(), text.is_valid()))
 
 
 def as_text(array: pa.Array) -> pa.Array:

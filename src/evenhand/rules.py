@@ -31,7 +31,7 @@ COMPARISONS = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+ARITHMETIC = {"+": pc.add, "-": pc.subtract, "*": pc.multiply, "/": pc.divide}
 Form = Literal["number", "text", "date", "truth"]
 
 
