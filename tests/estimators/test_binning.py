@@ -89,6 +89,17 @@ def test_a_code_is_the_number_of_cuts_not_above_the_value(values, n_bins):
     assert coder.transform(X).ravel().tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("strategy", ["quantile", "equal_width", "kmeans"])
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 3)), min_size=2, max_size=30))
+def test_a_weight_is_a_number_of_repetitions(strategy, rows):
+    values, times = np.array([(0, 1), *rows]).T
+    X = values[:, None].astype(float)
+
+    weighted = CutPoints(strategy, n_bins=4).fit(X, sample_weight=times)
+
+    np.testing.assert_allclose(weighted.cuts_[0], CutPoints(strategy, n_bins=4).fit(X.repeat(times, 0)).cuts_[0])
+
+
 def test_a_pickled_coder_gives_the_same_codes():
     X = np.random.default_rng(0).normal(size=(20, 2))
     coder = CutPoints(n_bins=4).fit(X)

@@ -20,8 +20,6 @@ def expected_failures(estimator):
     failures = {"check_transformer_general": OUT_OF_FOLD, "check_transformer_data_not_an_array": OUT_OF_FOLD}
     if estimator.coder is None:
         failures["check_sample_weight_equivalence_on_dense_data"] = "the check gives fractions, which are no codes"
-    if isinstance(estimator.coder, CutPoints):
-        failures["check_sample_weight_equivalence_on_dense_data"] = "quantile cut points take no weights"
     return failures
 
 

@@ -94,3 +94,64 @@ def codes_from_cuts(X, cuts):
 def column_name(names, j):
     """Give the name of column j for an error message, or its position where there are no names."""
     return repr(str(names[j])) if names is not None else str(j)
+
+
+def categorical_mask(raw, X, categorical):
+    """Give the mask of the categorical columns.
+
+    `categorical` is None, positions, a mask, or "auto": columns of text, categories or booleans, and object columns
+    with a cell that is no number. `raw` is the table as it came, `X` the array made from it.
+    """
+    n_columns = X.shape[1]
+    if categorical is None:
+        return np.zeros(n_columns, dtype=bool)
+    if isinstance(categorical, str):
+        if categorical != "auto":
+            raise ValueError(f"categorical must be None, 'auto', positions or a mask, but it is {categorical!r}.")
+        return np.array([_looks_categorical(raw, X, j) for j in range(n_columns)])
+    chosen = np.asarray(categorical)
+    if chosen.dtype == bool and chosen.size == n_columns:
+        return chosen.copy()
+    if chosen.size and (chosen.dtype.kind not in "iu" or chosen.max() >= n_columns or chosen.min() < -n_columns):
+        raise ValueError(
+            f"categorical must name columns by position (0 to {n_columns - 1}) or be a mask of {n_columns} booleans, "
+            f"but it is {categorical!r}."
+        )
+    mask = np.zeros(n_columns, dtype=bool)
+    mask[chosen.astype(int)] = True
+    return mask
+
+
+def _looks_categorical(raw, X, j):
+    dtype = raw.dtypes.iloc[j] if hasattr(raw, "iloc") else X.dtype
+    kind = getattr(dtype, "kind", "O")
+    if kind in "biuf":
+        return kind == "b"
+    return not all(isinstance(cell, Real) or is_missing(cell) for cell in X[:, j].tolist())
+
+
+def numbers_of(X, columns, names):
+    """Give the given columns of a table as floats, missing cells as NaN."""
+    if X.dtype.kind in "biuf":
+        numbers = X if len(columns) == X.shape[1] else X[:, columns]
+        numbers = np.ascontiguousarray(numbers, dtype=np.float64)
+    else:
+        numbers = np.empty((X.shape[0], len(columns)))
+        for position, j in enumerate(columns):
+            numbers[:, position] = _to_floats(X[:, j], column_name(names, j))
+    if np.isinf(numbers).any():
+        first = columns[int(np.argmax(np.isinf(numbers).any(axis=0)))]
+        raise ValueError(
+            f"Numbers must be finite or missing, but column {column_name(names, first)} has infinity. "
+            "Replace such cells by NaN or a large number."
+        )
+    return numbers
+
+
+def _to_floats(column, name):
+    try:
+        return np.array([np.nan if is_missing(cell) else float(cell) for cell in column.tolist()])
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Column {name} was numeric in training, but {error}. Give numbers, or name it in categorical."
+        ) from error

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._columns import codes_from_cuts
 
@@ -66,7 +66,7 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.at = at
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Learn the cut points of each column.
 
         Parameters
@@ -75,6 +75,8 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Numbers, NaN allowed.
         y : None
             Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times each row counts.
 
         Returns
         -------
@@ -82,11 +84,12 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         self._check_parameters()
+        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if self.strategy == "at":
             self.cuts_ = self._given_cuts(X.shape[1])
         else:
             random_state = check_random_state(self.random_state)
-            self.cuts_ = [self._learn_cuts(column[~np.isnan(column)], random_state) for column in X.T]
+            self.cuts_ = [self._learn_cuts(column, weights, random_state) for column in X.T]
         self.n_codes_ = np.array([len(points) + 2 for points in self.cuts_])
         return self
 
@@ -123,28 +126,29 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         above = np.nextafter(np.broadcast_to(at, n_features), np.inf)  # a value equal to `at` stays below the cut
         return [above[j : j + 1].copy() for j in range(n_features)]
 
-    def _learn_cuts(self, values, random_state):
-        distinct = np.unique(values)
+    def _learn_cuts(self, column, weights, random_state):
+        used = ~np.isnan(column) & (weights > 0)
+        values, weights = column[used], weights[used]
+        distinct, position = np.unique(values, return_inverse=True)
         if distinct.size < 2:
             return np.empty(0)
         if self.strategy == "quantile":
-            shares = np.linspace(0, 1, self.n_bins + 1)[1:-1]
-            cuts = np.quantile(values, shares, method="averaged_inverted_cdf")
+            cuts = _quantiles(values, weights, np.linspace(0, 1, self.n_bins + 1)[1:-1])
         elif self.strategy == "equal_width":
             cuts = np.linspace(distinct[0], distinct[-1], self.n_bins + 1)[1:-1]
         else:
-            cuts = self._cluster_cuts(values, distinct, random_state)
+            cuts = self._cluster_cuts(distinct, np.bincount(position, weights), random_state)
         cuts = np.unique(cuts)
         return cuts[cuts > distinct[0]]  # a cut at the smallest value would leave its lower bin empty
 
-    def _cluster_cuts(self, values, distinct, random_state):
+    def _cluster_cuts(self, distinct, weights, random_state):
         n_clusters = min(self.n_bins, distinct.size)
         edges = np.linspace(distinct[0], distinct[-1], n_clusters + 1)
         start = ((edges[1:] + edges[:-1]) / 2)[:, None]
         clusters = KMeans(n_clusters, init=start, n_init=1, random_state=random_state)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            centres = np.sort(clusters.fit(values[:, None]).cluster_centers_[:, 0])
+            centres = np.sort(clusters.fit(distinct[:, None], sample_weight=weights).cluster_centers_[:, 0])
         return (centres[1:] + centres[:-1]) / 2
 
     def __sklearn_tags__(self):
@@ -152,3 +156,14 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _quantiles(values, weights, shares):
+    """Give the inverse of the weighted distribution function at each share, the middle of a step where it is flat."""
+    order = np.argsort(values, kind="stable")
+    values, sums = values[order], np.cumsum(weights[order])
+    asked = shares * sums[-1]
+    slack = 1e-12 * sums[-1]
+    lower = values[np.searchsorted(sums, asked - slack)]
+    upper = values[np.minimum(np.searchsorted(sums, asked + slack), values.size - 1)]
+    return (lower + upper) / 2
