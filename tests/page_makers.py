@@ -52,11 +52,23 @@ PROTOCOL = (
 def facts(name, target, task, metric, n_training, n_holdout, **more):
     """The facts of a study with every field that a page shows."""
     return StudyFacts(
-        name=name, target=target, task=task, metric=metric, lower_is_better=False, n_training=n_training,
-        n_holdout=n_holdout, split_id="5f0c2a9e61b7", data_digest="9b1d44e07c3a52f8", when="18 November 2026, 12:00 UTC",
-        protocol=PROTOCOL, versions=(("evenhand", "0.1.0"), ("scikit-learn", "1.9.1"), ("numpy", "2.4.6")),
-        seconds=83.0, n_executed=34, n_reused=6, **more,
-    )  # fmt: skip
+        name=name,
+        target=target,
+        task=task,
+        metric=metric,
+        lower_is_better=False,
+        n_training=n_training,
+        n_holdout=n_holdout,
+        split_id="5f0c2a9e61b7",
+        data_digest="9b1d44e07c3a52f8",
+        when="18 November 2026, 12:00 UTC",
+        protocol=PROTOCOL,
+        versions=(("evenhand", "0.1.0"), ("scikit-learn", "1.9.1"), ("numpy", "2.4.6")),
+        seconds=83.0,
+        n_executed=34,
+        n_reused=6,
+        **more,
+    )
 
 
 @cache
@@ -76,7 +88,12 @@ def binary():
     return PageContent(
         title="Malignant tumours, retrained",
         study=facts(
-            "tumours", "diagnosis", "binary", "average_precision", len(y_trained), len(y_held),
+            "tumours",
+            "diagnosis",
+            "binary",
+            "average_precision",
+            len(y_trained),
+            len(y_held),
             classes=(("benign", int((y == 0).sum())), ("malignant", int((y == 1).sum()))),
             description="Which of the tumours are malignant, from measurements of cell nuclei.",
         ),
@@ -85,7 +102,9 @@ def binary():
         curves=tuple(curves_of(name, scored[name], name == "knn") for name in order),
         calibration=tuple((name, curves.calibration(*joined(scored[name]))) for name in order[:2]),
         thresholds=Thresholds(order[0], swept, chosen, 1, 10, "Chosen for the least cost on out-of-fold rows."),
-        confusion=ConfusionTable(order[0], curves.confusion(truth, called, [0, 1]), chosen),
+        confusion=ConfusionTable(
+            order[0], named(curves.confusion(truth, called, [0, 1]), "benign", "malignant"), chosen
+        ),
         comparisons=(
             Comparison(order[1], -0.012, -0.041, 0.017, 0.41, "cannot be told apart"),
             Comparison(order[2], -0.071, -0.118, -0.024, 0.008, "worse"),
@@ -95,11 +114,18 @@ def binary():
         leak_checks=leak_checks(),
         effects=effects(trained, y_trained, held, y_held),
         validation=(validation_curve(trained, y_trained),),
-        columns=tuple(ColumnFacts(name, "numeric", len(y), 23 * (place % 3 == 0)) for place, name in enumerate(names())),
-        stages=(Stage("ingest", 0.4, 1), Stage("prepare", 6.2, 5, 5), Stage("fit", 61.0, 28, 1), Stage("judge", 9.1, 1)),
+        columns=tuple(
+            ColumnFacts(name, "numeric", len(y), 23 * (place % 3 == 0)) for place, name in enumerate(names())
+        ),
+        stages=(
+            Stage("ingest", 0.4, 1),
+            Stage("prepare", 6.2, 5, 5),
+            Stage("fit", 61.0, 28, 1),
+            Stage("judge", 9.1, 1),
+        ),
         card=ModelCard("A logistic regression on standardised columns.", "9b1d44e07c3a52f8", " ".join(PROTOCOL)),
         notes=("3 rows with the same values as others were left out.",),
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -110,14 +136,21 @@ def multiclass():
     figures = {name: [f1_score(t, p, average="macro") for t, p in folds] for name, folds in found.items()}
     order = sorted(found, key=lambda name: -np.mean(figures[name]))
     truth, called = joined(found[order[0]])
-    table = curves.confusion(truth, called, [0, 1, 2])
-    table = curves.Confusion(("barolo", "grignolino", "barbera"), table.counts)
+    table = named(curves.confusion(truth, called, [0, 1, 2]), "barolo", "grignolino", "barbera")
     return PageContent(
         title="Three wines",
-        study=facts("wine", "cultivar", "multiclass", "f1_macro", 178, 0, classes=(("barolo", 59), ("grignolino", 71), ("barbera", 48))),
+        study=facts(
+            "wine",
+            "cultivar",
+            "multiclass",
+            "f1_macro",
+            178,
+            0,
+            classes=(("barolo", 59), ("grignolino", 71), ("barbera", 48)),
+        ),
         leaderboard=tuple(plain_row(place, name, figures[name]) for place, name in enumerate(order)),
         confusion=ConfusionTable(order[0], table, None, curves.per_class(table)),
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -134,10 +167,12 @@ def regression():
         study=facts("diabetes", "progression", "regression", "r2", 442, 0),
         leaderboard=tuple(plain_row(place, name, figures[name]) for place, name in enumerate(order)),
         regression=Regression(
-            order[0], curves.predicted_actual(actual, predicted), curves.residuals(actual, predicted),
+            order[0],
+            curves.predicted_actual(actual, predicted),
+            curves.residuals(actual, predicted),
             curves.deciles(actual, predicted),
         ),
-    )  # fmt: skip
+    )
 
 
 def many(n_candidates):
@@ -145,12 +180,27 @@ def many(n_candidates):
     base = binary()
     rows = tuple(
         Candidate(
-            place + 1, f"candidate_{place}", "svm", "evidence", "smote", 0.9 - 0.001 * place, 0.01,
-            tuple(0.9 - 0.001 * place + 0.01 * np.sin(np.arange(10) + place)), 0.89 - 0.001 * place, 0.85, 0.92, 0.95,
-            12.3, 0.4, 312.0, place % 2 == 0, place < 5, others=(("roc_auc", 0.97), ("f1", 0.7)),
+            place + 1,
+            f"candidate_{place}",
+            "svm",
+            "evidence",
+            "smote",
+            0.9 - 0.001 * place,
+            0.01,
+            tuple(0.9 - 0.001 * place + 0.01 * np.sin(np.arange(10) + place)),
+            0.89 - 0.001 * place,
+            0.85,
+            0.92,
+            0.95,
+            12.3,
+            0.4,
+            312.0,
+            place % 2 == 0,
+            place < 5,
+            others=(("roc_auc", 0.97), ("f1", 0.7)),
         )
         for place in range(n_candidates)
-    )  # fmt: skip
+    )
     random = np.random.default_rng(0)
     drawn = []
     for row in rows[:60]:
@@ -171,8 +221,19 @@ def rare_tumours():
     return X + noise * X.std(axis=0) * 0.6, 1 - y[kept]
 
 
+def named(table, *labels):
+    return curves.Confusion(labels, table.counts)
+
+
 def names():
-    return ("mean texture", "mean smoothness", "mean symmetry", "mean fractal dimension", "texture error", "smoothness error")
+    return (
+        "mean texture",
+        "mean smoothness",
+        "mean symmetry",
+        "mean fractal dimension",
+        "texture error",
+        "smoothness error",
+    )
 
 
 def out_of_fold(model, X, y):
@@ -199,11 +260,26 @@ def candidate(place, name, folds, training, held):
     fitted = make_pipeline(StandardScaler(), MODELS[name]).fit(*training)
     on = [average_precision_score(y, fitted.predict_proba(X)[:, 1]) for X, y in (held, training)]
     return Candidate(
-        place + 1, name, name, "plain", "none" if place else "class_weight", float(np.mean(figures)),
-        float(np.std(figures, ddof=1)), tuple(figures), on[0], max(0.0, on[0] - 0.11), min(1.0, on[0] + 0.09), on[1],
-        0.04 * (place + 1), 0.002, 118.0 + 20 * place, place == 1, place < 2,
-        {"knn": ("champion",), "dummy": ("baseline",)}.get(name, ()), others=(("roc_auc", 0.9),),
-    )  # fmt: skip
+        place + 1,
+        name,
+        name,
+        "plain",
+        "none" if place else "class_weight",
+        float(np.mean(figures)),
+        float(np.std(figures, ddof=1)),
+        tuple(figures),
+        on[0],
+        max(0.0, on[0] - 0.11),
+        min(1.0, on[0] + 0.09),
+        on[1],
+        0.04 * (place + 1),
+        0.002,
+        118.0 + 20 * place,
+        place == 1,
+        place < 2,
+        {"knn": ("champion",), "dummy": ("baseline",)}.get(name, ()),
+        others=(("roc_auc", 0.9),),
+    )
 
 
 def plain_row(place, name, figures):
@@ -219,10 +295,11 @@ def curves_of(name, folds, is_champion):
 
 def trials():
     figures = {"none": 0.0, "class_weight": 0.008, "smote": -0.011, "undersample": -0.034}
+    made = {"smote": 222}
     shown = [
-        Trial(balance, model, "plain", 0.70 + gain, 0.05, gain if balance != "none" else None, 313, 222 * (balance == "smote"), 0.3)
+        Trial(balance, model, "plain", 0.70 + gain, 0.05, gain or None, 312, made.get(balance, 0), 0.3)
         for (balance, gain), model in product(figures.items(), ("logistic", "knn"))
-    ]  # fmt: skip
+    ]
     why = "needs at least 6 training rows of every class, but class 'malignant' has 3"
     return (*shown, Trial("svm_smote", "knn", "plain", refused=why))
 
@@ -239,7 +316,9 @@ def leak_checks():
 def effects(trained, y_trained, held, y_held):
     fitted = make_pipeline(StandardScaler(), MODELS["logistic"]).fit(trained, y_trained)
     found = permutation_importance(fitted, held, y_held, scoring="average_precision", n_repeats=10, random_state=0)
-    return tuple(ColumnEffect(name, tuple(map(float, row))) for name, row in zip(names(), found.importances, strict=True))
+    return tuple(
+        ColumnEffect(name, tuple(map(float, row))) for name, row in zip(names(), found.importances, strict=True)
+    )
 
 
 def validation_curve(X, y):

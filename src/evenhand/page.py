@@ -48,7 +48,8 @@ class StudyFacts:
 class Candidate:
     """One row of the leaderboard.
 
-    `group` says that it cannot be told from the best; `marks` are short words such as champion, ensemble or baseline.
+    `group` says whether it cannot be told from the best, None that nobody asked; `marks` are short words such as
+    champion, ensemble or baseline.
     """
 
     rank: int
@@ -67,7 +68,7 @@ class Candidate:
     predict_seconds: float | None = None
     memory_mb: float | None = None
     reused: bool = False
-    group: bool = False
+    group: bool | None = None
     marks: tuple[str, ...] = ()
     params: str = ""
     others: tuple[tuple[str, float], ...] = ()

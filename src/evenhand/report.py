@@ -8,38 +8,49 @@ from importlib.resources import files
 from typing import Any
 
 from evenhand import report_board as board
-from evenhand import report_sections as sections
+from evenhand import report_figures as figures
+from evenhand import report_sections as tables
 from evenhand.page import PageContent
+from evenhand.report_chart import Chart
 from evenhand.report_parts import Html, tag, void
 
 SECTIONS = (
-    sections.curves,
-    sections.threshold,
-    sections.calibration,
-    sections.confusion,
-    sections.regression,
-    sections.comparisons,
-    sections.trials,
-    sections.effects,
-    sections.validation,
-    sections.leak_checks,
-    sections.timing,
-    sections.columns,
-    sections.card,
-    sections.about,
+    figures.curves,
+    figures.threshold,
+    figures.calibration,
+    figures.confusion,
+    figures.regression,
+    tables.comparisons,
+    tables.trials,
+    tables.effects,
+    figures.validation,
+    tables.leak_checks,
+    tables.timing,
+    tables.columns,
+    tables.card,
+    tables.about,
 )
 
 
 def page(content: PageContent) -> str:
     """The whole page as text, to be written as UTF-8."""
-    drawn = [section(content) for section in SECTIONS]
-    parts = [part for part, _ in drawn if part is not None]
-    data = {chart.id: chart.data() for _, found in drawn for chart in found}
-    slider = sections.slider_data(content.thresholds) if content.thresholds else None
-    main = tag("main", board.head(content), _contents(parts), board.leaderboard(content), *parts, _foot(content))
-    script = tag("script", Html(_script()))
-    body = tag("body", main, _data({"charts": data, "slider": slider}), script)
+    parts, charts = _drawn(content)
+    slider = figures.slider_data(content.thresholds) if content.thresholds else None
+    data = _data({"charts": {chart.id: chart.data() for chart in charts}, "slider": slider})
+    top, rows = board.head(content), board.leaderboard(content)
+    main = tag("main", top, _contents([rows, *parts]), rows, *parts, _foot(content))
+    body = tag("body", main, data, tag("script", Html(_script())))
     return f"<!DOCTYPE html>\n{tag('html', _head(content.title), body, lang='en')}\n"
+
+
+def _drawn(content: PageContent) -> tuple[list[Html], list[Chart]]:
+    parts, charts = [], []
+    for make in SECTIONS:
+        made = make(content)
+        part, drawn = made if isinstance(made, tuple) else (made, [])
+        parts += [part] if part is not None else []
+        charts += drawn
+    return parts, charts
 
 
 def _head(title: str) -> Html:
@@ -60,8 +71,7 @@ def _head(title: str) -> Html:
 
 
 def _contents(parts: list[Html]) -> Html:
-    found = [("leaderboard", "Leaderboard"), *map(_id_and_heading, parts)]
-    links = [tag("li", tag("a", Html(heading), href=f"#{id_}")) for id_, heading in found]
+    links = [tag("li", tag("a", Html(heading), href=f"#{id_}")) for id_, heading in map(_id_and_heading, parts)]
     return tag("nav", tag("ul", links), aria_label="Sections")
 
 

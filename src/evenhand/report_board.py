@@ -1,8 +1,9 @@
 """The answer at the top of the page and the leaderboard."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from evenhand.page import Candidate, PageContent
+from evenhand.page import Candidate, PageContent, StudyFacts
 from evenhand.report_parts import (
     Heading,
     Html,
@@ -10,167 +11,171 @@ from evenhand.report_parts import (
     counted,
     details,
     facts,
+    framed,
     joined,
     megabytes,
     number,
     seconds,
     section,
+    share,
     spoken,
     table,
     table_row,
     tag,
+    titled,
 )
 from evenhand.report_svg import Strip, strip_ends
 
 MOST_ROWS = 25
+SORT_KEYS = ("rank", "holdout", "train", "fit_seconds", "predict_seconds", "memory_mb")
 
 
 def head(content: PageContent) -> Html:
-    """The title and the answer in words."""
-    study = content.study
+    """The title, the answer in words and the facts of the study."""
+    study, gate = content.study, content.gate
     about = tag("p", study.description, class_="about") if study.description else None
-    gate = content.gate and tag(
-        "p", tag("b", "Promoted. " if content.gate.is_moved else "Not promoted. "), content.gate.words, class_="gate"
-    )
-    answer = tag("div", _answer(content), gate, class_="answer")
-    return tag("header", tag("h1", content.title), about, answer, _key_facts(content))
+    moved = tag("b", "Promoted." if gate.is_moved else "Not promoted.") if gate else None
+    verdict = tag("p", moved, " ", gate.words) if gate else None
+    answer = tag("div", tag("p", _leads(content)), _equals(content.leaderboard), verdict, class_="answer")
+    return tag("header", tag("h1", content.title), about, answer, _key_facts(study, len(content.leaderboard)))
 
 
 def leaderboard(content: PageContent) -> Html:
     """All candidates, best first, those that cannot be told from the best in a group of their own."""
     study, rows = content.study, content.leaderboard
-    low, high = strip_ends([value for row in rows for value in _shown_values(row)], [row.cv_mean for row in rows])
-    strip, heads = Strip(low, high), _heads(content, low, high)
-    shown = _bodies(rows[:MOST_ROWS], strip, heads)
-    top = tag(
-        "tr",
-        [tag("th", one.words, scope="col", class_=f"{one.kind} minor" if one.minor else one.kind) for one in heads],
-    )
+    first = rows[:MOST_ROWS]
+    strip = Strip(*strip_ends([value for row in first for value in _values(row)], [row.cv_mean for row in first]))
+    heads = _heads(rows, study.metric, strip)
     words = f"Candidates by {spoken(study.metric)}"
-    board = tag("table", tag("caption", words), tag("thead", top), shown, class_="board", data_sortable=True)
-    frame = tag("div", board, class_="scroll", role="region", aria_label=words, tabindex="0")
-    direction = "Lower is better." if study.lower_is_better else "Higher is better."
-    lead = f"By {spoken(study.metric)} over {_n_folds(rows)}. {direction}"
-    return section(
-        "leaderboard", "Leaderboard", frame, _key(rows), _rest(rows, strip, heads), _folds(content), lead=lead
-    )
+    board = framed(heads, _bodies(first, strip, heads), words, class_="board", data_sortable=True)
+    direction = "lower is better" if study.lower_is_better else "higher is better"
+    lead = f"By {spoken(study.metric)} over {_n_folds(rows)}; {direction}."
+    rest = _rest(rows[MOST_ROWS:], rows[0].cv_mean, strip, heads)
+    return section("leaderboard", "Leaderboard", board, _key(rows), rest, _every_fold(content), lead=lead)
 
 
-def _answer(content: PageContent) -> Html:
-    study, best = content.study, content.leaderboard[0]
+def _leads(content: PageContent) -> Html:
+    best = content.leaderboard[0]
     value = tag("b", f"{number(best.cv_mean)} ± {number(best.cv_std)}")
-    held = joined(" and ", tag("b", _held_words(best)), " on held-out rows") if best.holdout is not None else None
-    others = sum(row.group for row in content.leaderboard[1:])
-    if len(content.leaderboard) == 1:
-        equals = "It is the only candidate."
-    elif others:
-        equals = f"{counted(others, 'other', 'others')} of {len(content.leaderboard) - 1} cannot be told from it."
+    held = None
+    if best.holdout is not None:
+        held = joined(" and ", tag("b", number(best.holdout)), _interval(best), " on held-out rows")
+    name, metric = tag("strong", best.name), spoken(content.study.metric)
+    return joined(name, f" leads with {metric} ", value, f" over {_n_folds([best])}", held, ".")
+
+
+def _equals(rows: Sequence[Candidate]) -> Html | None:
+    n_others, n_equal = len(rows) - 1, sum(bool(row.group) for row in rows[1:])
+    if n_others == 0:
+        words = "It is the only candidate."
+    elif all(row.group is None for row in rows[1:]):
+        return None
+    elif n_equal == 0:
+        words = "Every other candidate can be told from it."
     else:
-        equals = (
-            f"All {len(content.leaderboard) - 1} others can be told from it." if len(content.leaderboard) > 2 else ""
-        )
-    metric = spoken(study.metric)
-    first = tag("p", tag("strong", best.name), f" leads with {metric} ", value, f" over {_n_folds([best])}", held, ".")
-    return joined(first, tag("p", equals) if equals else None)
+        words = f"{n_equal} of the {counted(n_others, 'other', 'others')} cannot be told from it."
+    return tag("p", words)
 
 
-def _key_facts(content: PageContent) -> Html:
-    study = content.study
+def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
+    held = f", {count(study.n_holdout)} held out" if study.n_holdout else ""
     pairs = [
         ("Study", study.name),
         ("Target", study.target),
-        ("Rows", f"{count(study.n_training)} training, {count(study.n_holdout)} held out"),
-        ("Candidates", count(len(content.leaderboard))),
+        ("Rows", f"{count(study.n_training)} training{held}"),
+        ("Smaller class", _rare(study)),
+        ("Candidates", count(n_candidates)),
         ("Run", study.when),
+        ("Took", seconds(study.seconds) if study.seconds is not None else ""),
     ]
-    if len(study.classes) == 2:
-        rare, n_rare = min(study.classes, key=lambda one: one[1])
-        total = sum(n for _, n in study.classes)
-        pairs.insert(
-            3, ("Rare class", f"{rare}: {count(n_rare)} of {count(total)} ({100 * n_rare / max(total, 1):.2f} %)")
-        )
-    if study.seconds is not None:
-        pairs.append(("Took", seconds(study.seconds)))
-    return facts(pairs)
+    return facts([pair for pair in pairs if pair[1]])
 
 
-def _heads(content: PageContent, low: float, high: float) -> tuple[Heading, ...]:
-    ends = tag("span", tag("span", number(low)), tag("span", number(high)), class_="ends")
-    metric = spoken(content.study.metric)
-    optional = [
-        Heading("Held out") if any(row.holdout is not None for row in content.leaderboard) else None,
-        Heading("Training", minor=True) if any(row.train is not None for row in content.leaderboard) else None,
+def _rare(study: StudyFacts) -> str:
+    if len(study.classes) != 2:
+        return ""
+    label, n_rows = min(study.classes, key=lambda one: one[1])
+    return f"{label}, {share(n_rows, sum(n for _, n in study.classes))}"
+
+
+def _heads(rows: Sequence[Candidate], metric: str, strip: Strip) -> list[Heading]:
+    ends = tag("span", tag("span", number(strip.low)), tag("span", number(strip.high)), class_="ends")
+    heads = [
+        Heading("#"),
+        Heading("Candidate", "text who"),
+        Heading(joined(tag("span", "Folds"), ends), "wide"),
+        Heading(titled(metric), "num main"),
     ]
-    return (
-        Heading("#"), Heading("Candidate", "text"), Heading(joined("Folds ", ends), "wide"),
-        Heading(metric[:1].upper() + metric[1:]), *[one for one in optional if one],
-        Heading("Fit", minor=True), Heading("Predict", minor=True), Heading("Memory", minor=True),
-    )  # fmt: skip
+    if any(row.holdout is not None for row in rows):
+        heads.append(Heading("Held out", "num held"))
+    if any(row.train is not None for row in rows):
+        heads.append(Heading("Training", minor=True))
+    if any(row.fit_seconds is not None for row in rows):
+        heads += [Heading(words, minor=True) for words in ("Fit", "Predict", "Memory")]
+    return heads
 
 
 def _bodies(rows: Sequence[Candidate], strip: Strip, heads: Sequence[Heading]) -> list[Html]:
-    group = [row for place, row in enumerate(rows) if row.group or row.rank == 1]
-    behind = [row for row in rows if row not in group]
-    best = rows[0].cv_mean
-    named = [("Cannot be told from the best", group), ("Behind", behind)]
-    if len(group) < 2 or not behind:
-        named = [("", [*group, *behind])]
-    return [
-        tag("tbody", _divider(words, len(heads)), [_row(row, strip, best, heads) for row in part])
-        for words, part in named
-    ]
+    near = [row for row in rows if _is_near(row)]
+    far = [row for row in rows if not _is_near(row)]
+    if len(near) < 2 or not far:
+        return [_body("", rows, rows[0].cv_mean, strip, heads)]
+    named = [("Cannot be told from the best", near), ("Behind the best", far)]
+    return [_body(words, part, rows[0].cv_mean, strip, heads) for words, part in named]
 
 
-def _divider(words: str, n_columns: int) -> Html | None:
-    if not words:
-        return None
-    return tag("tr", tag("th", words, colspan=n_columns, scope="rowgroup"), class_="divider")
+def _body(words: str, rows: Sequence[Candidate], best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
+    cell = tag("th", words, colspan=len(heads), scope="rowgroup", role="rowheader")
+    divider = tag("tr", cell, role="row", class_="divider") if words else None
+    return tag("tbody", divider, [_row(row, best, strip, heads) for row in rows], role="rowgroup")
 
 
-def _row(row: Candidate, strip: Strip, best: float, heads: Sequence[Heading]) -> Html:
-    words = f"{row.name}: mean {number(row.cv_mean)}, folds {', '.join(map(number, row.folds))}"
-    drawn = strip.draw(
-        words, strip.guide(best), strip.dots(row.folds), strip.mean(row.cv_mean),
-        strip.held(row.holdout, row.holdout_low, row.holdout_high),
-    )  # fmt: skip
-    value = joined(tag("b", number(row.cv_mean)), tag("span", f" ± {number(row.cv_std)}", class_="soft"))
-    titles = [head.words for head in heads]
-    cells = [_who(row), drawn, value]
-    if "Held out" in titles:
-        cells.append(_held(row))
-    if "Training" in titles:
-        cells.append(number(row.train))
-    cells += [seconds(row.fit_seconds), seconds(row.predict_seconds), megabytes(row.memory_mb)]
-    near = row.group or row.rank == 1
-    return table_row([str(row.rank), *cells], heads, "near" if near else "far", **_sort_keys(row))
+def _row(row: Candidate, best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
+    value = joined(tag("b", number(row.cv_mean)), " ", tag("span", f"± {number(row.cv_std)}", class_="soft"))
+    cells: dict[Any, Any] = {
+        "#": str(row.rank),
+        "Candidate": _who(row),
+        "Held out": _held(row),
+        "Training": number(row.train),
+        "Fit": seconds(row.fit_seconds),
+        "Predict": seconds(row.predict_seconds),
+        "Memory": megabytes(row.memory_mb),
+    }
+    shown = [_drawn(row, best, strip) if head.kind == "wide" else cells.get(head.words, value) for head in heads]
+    return table_row(shown, heads, "near" if _is_near(row) else "far", **_sort_keys(row))
+
+
+def _is_near(row: Candidate) -> bool:
+    return bool(row.group) or row.rank == 1
+
+
+def _drawn(row: Candidate, best: float, strip: Strip) -> Html:
+    words = f"mean {number(row.cv_mean)}, folds {', '.join(map(number, row.folds))}"
+    held = strip.held(row.holdout, row.holdout_low, row.holdout_high)
+    return strip.draw(words, strip.guide(best), strip.dots(row.folds), strip.mean(row.cv_mean), held)
 
 
 def _sort_keys(row: Candidate) -> dict[str, str]:
-    keys = (row.rank, row.holdout, row.train, row.fit_seconds, row.predict_seconds, row.memory_mb)
-    names = ("data_rank", "data_held", "data_train", "data_fit", "data_predict", "data_memory")
-    return {name: f"{key:.6g}" for name, key in zip(names, keys, strict=True) if key is not None}
+    found = {name: getattr(row, name) for name in SORT_KEYS}
+    return {f"data_{name}": f"{value:.6g}" for name, value in found.items() if value is not None}
 
 
 def _who(row: Candidate) -> Html:
-    marks = [tag("span", mark, class_="mark") for mark in row.marks]
-    parts = [row.model, row.encoding, row.balance, row.params]
-    how = " · ".join(part for part in parts if part)
-    return joined(
-        tag("span", row.name, class_="name"), [joined(" ", mark) for mark in marks], tag("span", how, class_="how")
-    )
+    marks = [joined(" ", tag("span", mark, class_="mark")) for mark in row.marks]
+    how = " · ".join(part for part in (row.model, row.encoding, row.balance, row.params) if part)
+    return joined(tag("span", row.name, class_="name"), marks, tag("span", how, class_="how"))
 
 
 def _held(row: Candidate) -> Html:
-    ends = None if row.holdout_low is None else f" {number(row.holdout_low)} to {number(row.holdout_high)}"
-    return joined(number(row.holdout), tag("span", ends, class_="soft reach") if ends else None)
+    ends = "" if row.holdout_low is None else f"{number(row.holdout_low)} to {number(row.holdout_high)}"
+    return joined(number(row.holdout), " ", tag("span", ends, class_="soft ends-of") if ends else None)
 
 
-def _held_words(row: Candidate) -> str:
-    ends = f" ({number(row.holdout_low)} to {number(row.holdout_high)})" if row.holdout_low is not None else ""
-    return f"{number(row.holdout)}{ends}"
+def _interval(row: Candidate) -> str:
+    return "" if row.holdout_low is None else f" ({number(row.holdout_low)} to {number(row.holdout_high)})"
 
 
-def _shown_values(row: Candidate) -> tuple[float, ...]:
+def _values(row: Candidate) -> tuple[float, ...]:
     return row.folds if row.holdout is None else (*row.folds, row.holdout)
 
 
@@ -181,34 +186,34 @@ def _n_folds(rows: Sequence[Candidate]) -> str:
 def _key(rows: Sequence[Candidate]) -> Html:
     sign = Strip(0, 1, width=24, height=16)
     entries = [("one fold", sign.dots([0.5])), ("mean of the folds", sign.mean(0.5))]
-    if any(row.holdout is not None for row in rows):
-        has_interval = any(row.holdout_low is not None for row in rows)
-        words = "held-out rows with 95 % interval" if has_interval else "held-out rows"
-        entries.append((words, sign.held(0.5, *((0.0, 1.0) if has_interval else (None, None)))))
+    if any(row.holdout_low is not None for row in rows):
+        entries.append(("held-out rows, 95 % interval", sign.held(0.5, 0.0, 1.0)))
+    elif any(row.holdout is not None for row in rows):
+        entries.append(("held-out rows", sign.held(0.5)))
+    entries.append(("mean of the best", sign.guide(0.5)))
     items = [tag("li", sign.draw("", drawn, class_="swatch"), words) for words, drawn in entries]
     return tag("ul", items, class_="legend")
 
 
-def _rest(rows: Sequence[Candidate], strip: Strip, heads: Sequence[Heading]) -> Html | None:
-    rest = rows[MOST_ROWS:]
-    if not rest:
+def _rest(rows: Sequence[Candidate], best: float, strip: Strip, heads: Sequence[Heading]) -> Html | None:
+    if not rows:
         return None
-    body = [_row(row, strip, rows[0].cv_mean, heads) for row in rest]
-    inner = table(heads, body, "The other candidates", "board")
-    return details(f"{counted(len(rest), 'more candidate', 'more candidates')}", inner)
+    body = _body("", rows, best, strip, heads)
+    inner = framed(heads, [body], "The other candidates", class_="board", data_sortable=True)
+    return details(counted(len(rows), "more candidate", "more candidates"), inner)
 
 
-def _folds(content: PageContent) -> Html:
+def _every_fold(content: PageContent) -> Html:
     rows = content.leaderboard
     n_folds = max(len(row.folds) for row in rows)
-    others = list(dict.fromkeys(spoken(name) for row in rows for name, _ in row.others))
-    heads = ["Candidate", *(f"Fold {place + 1}" for place in range(n_folds)), "Mean", "Deviation", *others]
-    body = []
-    for row in rows:
-        padded = [*map(number, row.folds), *[""] * (n_folds - len(row.folds))]
-        values = {spoken(name): number(value) for name, value in row.others}
-        body.append(
-            [row.name, *padded, number(row.cv_mean), number(row.cv_std), *(values.get(name, "") for name in others)]
-        )
-    caption = f"{spoken(content.study.metric)} in each fold" + (", and the mean of other metrics" if others else "")
-    return details("Every fold" + (" and the other metrics" if others else ""), table(heads, body, caption))
+    names = list(dict.fromkeys(name for row in rows for name, _ in row.others))
+    heads = ["Candidate", *(f"Fold {place + 1}" for place in range(n_folds)), "Mean", "Deviation", *map(titled, names)]
+    body = [_fold_row(row, n_folds, names) for row in rows]
+    more = " and the other metrics" if names else ""
+    return details(f"Every fold{more}", table(heads, body, f"{titled(content.study.metric)} in each fold{more}"))
+
+
+def _fold_row(row: Candidate, n_folds: int, names: Sequence[str]) -> list[str]:
+    others = dict(row.others)
+    folds = [number(value) for value in row.folds] + [""] * (n_folds - len(row.folds))
+    return [row.name, *folds, number(row.cv_mean), number(row.cv_std), *(number(others.get(name)) for name in names)]

@@ -1,7 +1,7 @@
 """Small pieces of HTML: what is not markup already is escaped, and numbers are set the same way everywhere."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -82,6 +82,12 @@ def spoken(metric: str) -> str:
     return {"roc_auc": "ROC AUC", "r2": "R²", "f1": "F1"}.get(metric, metric.replace("_", " "))
 
 
+def titled(metric: str) -> str:
+    """A metric's name as it stands at the head of a column."""
+    words = spoken(metric)
+    return words[:1].upper() + words[1:]
+
+
 @dataclass(frozen=True)
 class Heading:
     """The head of a column; `kind` is text, num or wide, and a `minor` column is left out on a phone."""
@@ -91,23 +97,40 @@ class Heading:
     minor: bool = False
 
 
-def table(head: Sequence[str | Heading], rows: Iterable[Sequence[Any]], caption: str, class_: str = "") -> Html:
-    """A table in a frame that scrolls by itself; the first cell of a row is its heading, None makes no cell."""
+def table(head: Sequence[str | Heading], rows: Iterable[Any], caption: str, class_: str | None = None) -> Html:
+    """A table in a frame that scrolls by itself; the first cell of a row is its heading."""
     heads = [
-        one if isinstance(one, Heading) else Heading(one, "text" if not place else "num")
-        for place, one in enumerate(head)
+        one if isinstance(one, Heading) else Heading(one, "num" if place else "text") for place, one in enumerate(head)
     ]
-    top = tag("tr", [tag("th", one.words, scope="col", class_=_class(one)) for one in heads])
-    body = [row if isinstance(row, Html) else table_row(row, heads) for row in rows]
-    inner = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", body), class_=class_ or None)
+    body = tag("tbody", [row if isinstance(row, Html) else table_row(row, heads) for row in rows], role="rowgroup")
+    return framed(heads, [body], caption, class_=class_)
+
+
+def framed(heads: Sequence[Heading], bodies: Sequence[Html], caption: str, **attributes: Any) -> Html:
+    """Bodies under one head; the roles stay said where a phone lays the rows out anew."""
+    inner = tag("table", tag("caption", caption), table_head(heads), *bodies, role="table", **attributes)
     return tag("div", inner, class_="scroll", role="region", aria_label=caption, tabindex="0")
 
 
 def table_row(cells: Sequence[Any], heads: Sequence[Heading], class_: str | None = None, **attributes: Any) -> Html:
     """One row of a table."""
-    first = tag("th", cells[0], scope="row", class_=_class(heads[0]))
-    others = [tag("td", cell, class_=_class(head)) for cell, head in zip(cells[1:], heads[1:], strict=True)]
-    return tag("tr", first, others, class_=class_, **attributes)
+    first = tag("th", cells[0], scope="row", role="rowheader", class_=_class(heads[0]))
+    pairs = zip(cells[1:], heads[1:], strict=True)
+    others = [tag("td", cell, role="cell", class_=_class(head)) for cell, head in pairs]
+    return tag("tr", first, others, role="row", class_=class_, **attributes)
+
+
+def table_head(heads: Sequence[Heading]) -> Html:
+    """The row of headings of a table."""
+    cells = [tag("th", one.words, scope="col", role="columnheader", class_=_class(one)) for one in heads]
+    return tag("thead", tag("tr", cells, role="row"), role="rowgroup")
+
+
+def listing(records: Sequence[Any], columns: Sequence[tuple[Heading, Callable[[Any], Any]]], caption: str) -> Html:
+    """A table with a row per record; a column is a heading and what it takes from a record, left out if all empty."""
+    rows = [[take(one) for _, take in columns] for one in records]
+    kept = [place for place in range(len(columns)) if place == 0 or any(row[place] not in ("", None) for row in rows)]
+    return table([columns[place][0] for place in kept], [[row[place] for place in kept] for row in rows], caption)
 
 
 def details(summary: str, *content: Any) -> Html:
@@ -138,7 +161,7 @@ def _number(value: float, places: int | None) -> str:
     if 0 < size < 0.0005:
         return f"{value:.1e}".replace("e-0", "e-")
     if size >= 1e7:
-        return f"{value:.3g}".replace("e+0", "e")
+        return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
     return f"{value:,.{3 if size < 10 else 2 if size < 100 else 1 if size < 1000 else 0}f}"
 
 

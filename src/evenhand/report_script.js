@@ -3,7 +3,9 @@
   const data = JSON.parse(document.getElementById("page-data").textContent);
   const NS = "http://www.w3.org/2000/svg";
   const comma = (value, places) =>
-    value.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+    value.toLocaleString("en-US", {
+      minimumFractionDigits: places, maximumFractionDigits: places, roundingMode: "halfEven",
+    });
 
   function number(value) {
     if (value === null || Number.isNaN(value)) return "–";
@@ -50,7 +52,7 @@
 
   function describe(chart, point) {
     const { series, place } = point;
-    const x = chart.ticks.length ? chart.ticks[series.x[place]] || series.x[place] + 1 : number(series.x[place]);
+    const x = chart.names.length ? chart.names[series.x[place]] : number(series.x[place]);
     const lines = [`${chart.words[0]} ${x}`, `${chart.words[1]} ${number(series.y[place])}`];
     if (chart.words[2] && series.third.length) {
       const third = series.third[place];
@@ -185,7 +187,9 @@
     move();
   }
 
-  const KEYS = { "#": "rank", "Held out": "held", Training: "train", Fit: "fit", Predict: "predict", Memory: "memory" };
+  const KEYS = {
+    "#": "rank", "Held out": "holdout", Training: "train", Fit: "fitSeconds", Predict: "predictSeconds", Memory: "memoryMb",
+  };
 
   function sortBy(board, heading, key) {
     const falling = heading.getAttribute("aria-sort") === "ascending";

@@ -48,7 +48,7 @@ def axis(title: str, low: float, high: float, n_ticks: int = 5) -> Axis:
 def named_axis(title: str, names: Sequence[str]) -> Axis:
     """An axis with a tick for each name, at 0, 1, 2 and so on; only as many are labelled as there is room for."""
     every = math.ceil(len(names) / 8)
-    labels = tuple(name if place % every == 0 else "" for place, name in enumerate(names))
+    labels = tuple(name[:12] if place % every == 0 else "" for place, name in enumerate(names))
     return Axis(title, -0.5, len(names) - 0.5, tuple(map(float, range(len(names)))), labels)
 
 
@@ -128,14 +128,14 @@ def colour_of(place: int) -> str:
 
 
 def strip_ends(values: Sequence[float], means: Sequence[float]) -> tuple[float, float]:
-    """The ends of the strips: all values, unless a few candidates lie so far off that the others could not be told."""
+    """Round ends for the strips: all values fit, unless a few candidates are so far off that others would blur."""
     low, high = min(values), max(values)
     if len(means) >= 4:
         first, third = np.quantile(means, [0.25, 0.75])
         reach = 2.5 * max(third - first, (high - low) / 20)
         low, high = max(low, first - reach), min(high, third + reach)
-    edge = 0.04 * ((high - low) or abs(high) or 1)
-    return float(low - edge), float(high + edge)
+    step = _round_step((high - low) / 5 if high > low else 0.1 * (abs(high) or 1))
+    return step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9)
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,14 @@ class Strip:
     def draw(self, label: str, *marks: Html | None, class_: str = "") -> Html:
         """The strip with its marks; the numbers stand in the cells beside it, the label says so to a reader."""
         box = f"0 0 {self.width} {self.height}"
-        return tag("svg", *marks, viewBox=box, role="img", aria_label=label, class_=f"strip {class_}".strip())
+        spoken = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
+        return tag("svg", *marks, viewBox=box, **spoken, class_=f"strip {class_}".strip())
 
     def dots(self, values: Sequence[float]) -> Html:
         """A dot per value inside the ends, an arrow head at the edge for those beyond."""
         inside = [v for v in values if self.low <= v <= self.high]
         middle = self.height / 2
-        circles = [Html(f'<circle cx="{_at(self.x(v))}" cy="{middle:g}" r="2.8"/>') for v in inside]
+        circles = [Html(f'<circle cx="{_at(self.x(v))}" cy="{middle:g}" r="3.2"/>') for v in inside]
         return tag("g", circles, self._beyond(values), class_="dots")
 
     def mean(self, value: float) -> Html | None:
