@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ NUMERIC_PACKAGES = (
     "scikit-learn-intelex",
 )
 FACTS = "facts.json"
+OURS = "evenhand"
+_reading_code = threading.Lock()  # ast.parse from two threads at once fails in Python 3.11
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,29 @@ def versions() -> dict[str, str]:
     return found
 
 
-@cache
 def code_digest(module: str) -> str:
-    """The digest of a module's source and of every module of its own top-level package that it imports."""
-    sources = {name: hashlib.blake2b(Path(file).read_bytes()).hexdigest() for name, file in _closure(module).items()}
-    return digest(sources)
+    """What changes when the code behind a module does: its source and all of our own that it imports, or a version."""
+    with _reading_code:
+        return _code_digest(module)
+
+
+@cache
+def _code_digest(module: str) -> str:
+    package = module.partition(".")[0]
+    if package != OURS and (installed := _installed_version(package)):
+        return digest([package, installed])
+    return digest({name: _source_digest(file) for name, file in _closure(module).items()})
+
+
+def _installed_version(package: str) -> str:
+    """The version of a package that was installed from elsewhere; empty for code that lies beside the study."""
+    names = packages_distributions().get(package)
+    return version(names[0]) if names else ""
+
+
+@cache
+def _source_digest(file: str) -> str:
+    return hashlib.blake2b(Path(file).read_bytes(), digest_size=16).hexdigest()
 
 
 class Store:
@@ -197,7 +217,6 @@ def _told(error: OSError, place: Path) -> PlaceError:
     return PlaceError(f"the store '{place}' could not be used: {error}")
 
 
-@cache
 def _closure(module: str) -> dict[str, str]:
     package, todo, files = module.partition(".")[0], [module], {}
     while todo:
@@ -210,6 +229,7 @@ def _closure(module: str) -> dict[str, str]:
     return files
 
 
+@cache
 def _file_of(module: str) -> str | None:
     try:
         spec = importlib.util.find_spec(module)
@@ -218,6 +238,7 @@ def _file_of(module: str) -> str | None:
     return spec.origin if spec is not None and spec.origin and spec.origin.endswith(".py") else None
 
 
+@cache
 def _imported(module: str, file: str) -> list[str]:
     """The names a source file imports; `from a import b` counts as a and as a.b."""
     package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
