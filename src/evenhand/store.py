@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +94,13 @@ def _code_digest(module: str) -> str:
 
 def _installed_version(package: str) -> str:
     """The version of a package that was installed from elsewhere; empty for code that lies beside the study."""
-    names = packages_distributions().get(package)
-    return version(names[0]) if names else ""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.origin or "site-packages" not in spec.origin:
+        return ""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "as in the versions of the key"
 
 
 @cache
