@@ -108,19 +108,21 @@ def _whole(metric: Metric, y: np.ndarray, column: np.ndarray, weight: object, ro
 
 
 class _SortedArea:
-    """Areas of many draws of rows of one score, sorted once: a draw is a vector of counts over the sorted rows."""
+    """Areas of draws of rows of one score: each distinct score is one cell for positives and one for negatives."""
 
     def __init__(self, y: np.ndarray, scores: np.ndarray, weight: np.ndarray | None) -> None:
-        positive = codes_of_two(y)
         values, level = np.unique(scores, return_inverse=True)
-        self.level, self.n_levels = level, len(values)
-        known = np.ones(len(positive)) if weight is None else np.asarray(weight, dtype=float)
-        self.up, self.down = known * positive, known * ~positive
+        self.n_levels = len(values)
+        self.cell = np.where(codes_of_two(y), level, level + self.n_levels)
+        self.weight = None if weight is None else np.asarray(weight, dtype=float)
 
     def of_draws(self, draws: np.ndarray) -> np.ndarray:
-        cells = (self.level[draws] + np.arange(len(draws))[:, None] * self.n_levels).ravel()
-        shape = (len(draws), self.n_levels)
-        ups = np.bincount(cells, self.up[draws].ravel(), shape[0] * shape[1]).reshape(shape)
-        downs = np.bincount(cells, self.down[draws].ravel(), shape[0] * shape[1]).reshape(shape)
-        below = np.cumsum(downs, axis=1) - downs / 2
-        return np.einsum("ij,ij->i", ups, below) / (ups.sum(axis=1) * downs.sum(axis=1))
+        return np.array([self._of_draw(rows) for rows in draws])
+
+    def _of_draw(self, rows: np.ndarray) -> float:
+        weight = None if self.weight is None else self.weight[rows]
+        mass = np.bincount(self.cell[rows], weight, 2 * self.n_levels)
+        ups, downs = mass[: self.n_levels].astype(float), mass[self.n_levels :]
+        below = np.cumsum(downs) - downs / 2
+        # no BLAS product: its threads cost more than they save on one row of cells
+        return float((ups * below).sum() / (ups.sum() * downs.sum()))

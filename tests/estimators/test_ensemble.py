@@ -219,6 +219,23 @@ def test_rows_of_one_group_stay_on_one_side():
     assert len(selector.estimate_optimism(scores, y, folds=4, groups=groups).outside) == 4
 
 
+@pytest.mark.parametrize("average", ["probability", "rank"])
+def test_given_weights_of_the_models_that_were_used_predict_as_the_whole_library_does(average):
+    scores, y = library()
+    whole = EnsembleSelection(average=average, random_state=0).fit(scores, y)
+    used = np.flatnonzero(whole.weights_)
+
+    small = EnsembleSelection(average=average).fit_weighted(scores[:, used], y, whole.weights_[used])
+
+    np.testing.assert_allclose(small.predict_proba(scores[:, used]), whole.predict_proba(scores), atol=1e-9)
+
+
+def test_certain_scores_have_finite_log_odds():
+    fitted = EnsembleSelection(**ONE_BAG).fit([[0.0], [1.0]], [0, 1])
+
+    assert np.isfinite(fitted.decision_function([[0.0], [1.0]])).all()
+
+
 def test_regression_reports_the_metric_by_name():
     draw = np.random.default_rng(0)
     y = draw.normal(size=100)

@@ -406,7 +406,11 @@ class EnsembleSelection(BaseEstimator):
         )
 
     def _log_odds(self, averaged):
-        return self._calibration.decision(averaged) if self.average == "rank" else logit(averaged)
+        return (
+            self._calibration.decision(averaged)
+            if self.average == "rank"
+            else logit(np.clip(averaged, 1e-15, 1 - 1e-15))
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
