@@ -44,7 +44,8 @@ def leaderboard(content: PageContent) -> Html:
     """All candidates, best first, those that cannot be told from the best in a group of their own."""
     study, rows = content.study, content.leaderboard
     first = rows[:MOST_ROWS]
-    strip = Strip(*strip_ends([value for row in first for value in _values(row)], [row.cv_mean for row in first]))
+    low, high = strip_ends([value for row in first for value in _values(row)], [row.cv_mean for row in first])
+    strip = Strip(low, high, height=30, held_beneath=any(row.holdout is not None for row in rows))
     heads = _heads(rows, study.metric, strip)
     words = f"Candidates by {spoken(study.metric)}"
     board = framed(heads, _bodies(first, strip, heads), words, class_="board", data_sortable=True)
@@ -86,7 +87,6 @@ def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
         ("Smaller class", _rare(study)),
         ("Candidates", count(n_candidates)),
         ("Run", study.when),
-        ("Took", seconds(study.seconds) if study.seconds is not None else ""),
     ]
     return facts([pair for pair in pairs if pair[1]])
 
@@ -99,7 +99,7 @@ def _rare(study: StudyFacts) -> str:
 
 
 def _heads(rows: Sequence[Candidate], metric: str, strip: Strip) -> list[Heading]:
-    ends = tag("span", tag("span", number(strip.low)), tag("span", number(strip.high)), class_="ends")
+    ends = tag("span", tag("span", f"{strip.low:.6g}"), tag("span", f"{strip.high:.6g}"), class_="ends")
     heads = [
         Heading("#"),
         Heading("Candidate", "text who"),
@@ -176,7 +176,8 @@ def _interval(row: Candidate) -> str:
 
 
 def _values(row: Candidate) -> tuple[float, ...]:
-    return row.folds if row.holdout is None else (*row.folds, row.holdout)
+    held = (row.holdout, row.holdout_low, row.holdout_high)
+    return (*row.folds, *(value for value in held if value is not None))
 
 
 def _n_folds(rows: Sequence[Candidate]) -> str:

@@ -172,6 +172,7 @@ def about(content: PageContent) -> Html:
         ("Withheld rows", count(study.n_withheld) if study.n_withheld else ""),
         ("Classes", ", ".join(f"{label}: {count(n)}" for label, n in study.classes[:12])),
         ("Fits", _fits(content)),
+        ("Took", seconds(study.seconds) if study.seconds is not None else ""),
         *study.more,
         ("Versions", ", ".join(f"{name} {version}" for name, version in study.versions)),
     ]

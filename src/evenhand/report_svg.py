@@ -140,35 +140,35 @@ def strip_ends(values: Sequence[float], means: Sequence[float]) -> tuple[float, 
 
 @dataclass(frozen=True)
 class Strip:
-    """A line of one table cell: dots for values, a bar for their mean, a diamond with an interval beside."""
+    """A line of one table cell: dots for values and a bar for their mean, a diamond with its interval."""
 
     low: float
     high: float
     width: int = 220
     height: int = 22
+    held_beneath: bool = False
 
     def x(self, value: float) -> float:
         """The place of a value, at the edge where it lies beyond."""
         return 5 + min(1.0, max(0.0, (value - self.low) / (self.high - self.low))) * (self.width - 10)
 
     def draw(self, label: str, *marks: Html | None, class_: str = "") -> Html:
-        """The strip with its marks; the numbers stand in the cells beside it, the label says so to a reader."""
+        """The strip with its marks and what is read aloud of it; without a label it is passed over."""
         box = f"0 0 {self.width} {self.height}"
         spoken = {"role": "img", "aria_label": label} if label else {"aria_hidden": "true"}
         return tag("svg", *marks, viewBox=box, **spoken, class_=f"strip {class_}".strip())
 
     def dots(self, values: Sequence[float]) -> Html:
         """A dot per value inside the ends, an arrow head at the edge for those beyond."""
-        inside = [v for v in values if self.low <= v <= self.high]
-        middle = self.height / 2
-        circles = [Html(f'<circle cx="{_at(self.x(v))}" cy="{middle:g}" r="3.2"/>') for v in inside]
+        inside = [value for value in values if self.low <= value <= self.high]
+        circles = [Html(f'<circle cx="{_at(self.x(v))}" cy="{self._row:g}" r="3.2"/>') for v in inside]
         return tag("g", circles, self._beyond(values), class_="dots")
 
     def mean(self, value: float) -> Html | None:
         """A short upright bar."""
         if not self.low <= value <= self.high:
             return None
-        return tag("path", d=f"M{_at(self.x(value))} 3V{self.height - 3}", class_="mean")
+        return tag("path", d=f"M{_at(self.x(value))} {self._row - 8:g}v16", class_="mean")
 
     def guide(self, value: float) -> Html:
         """A faint line at a value that all strips share."""
@@ -178,23 +178,24 @@ class Strip:
         """A diamond at the value on held rows, with a line over its interval."""
         if value is None or not self.low <= value <= self.high:
             return None
-        x, middle = self.x(value), self.height / 2
-        ends = "" if low is None or high is None else f"M{_at(self.x(low))} {middle:g}H{_at(self.x(high))}"
-        diamond = (
-            f"M{_at(x - 4.5)} {middle:g}L{_at(x)} {middle - 4.5:g}L{_at(x + 4.5)} {middle:g}L{_at(x)} {middle + 4.5:g}Z"
-        )
-        return joined(tag("path", d=ends, class_="reach") if ends else None, tag("path", d=diamond, class_="held"))
+        x, row = self.x(value), self.height - 7 if self.held_beneath else self._row
+        diamond = tag("path", d=f"M{_at(x - 4.5)} {row:g}l4.5 -4.5l4.5 4.5l-4.5 4.5Z", class_="held")
+        if low is None or high is None:
+            return diamond
+        return joined(tag("path", d=f"M{_at(self.x(low))} {row:g}H{_at(self.x(high))}", class_="reach"), diamond)
 
     def bar(self, value: float) -> Html:
-        """A bar from the value zero, or from the low end, to the value."""
-        start, end, middle = self.x(max(0.0, self.low)), self.x(value), self.height / 2
-        left, right = min(start, end), max(start, end)
-        return tag("path", d=f"M{_at(left)} {middle - 4:g}H{_at(right)}V{middle + 4:g}H{_at(left)}Z", class_="fill")
+        """A bar from the low end to the value."""
+        start, end = self.x(self.low), self.x(value)
+        return tag("path", d=f"M{_at(start)} {self._row - 4:g}H{_at(end)}v8H{_at(start)}Z", class_="fill")
+
+    @property
+    def _row(self) -> float:
+        return 9 if self.held_beneath else self.height / 2
 
     def _beyond(self, values: Sequence[float]) -> Html | None:
-        middle, right = self.height / 2, self.width - 1
-        ways = f"M1 {middle:g}l5 -4v8Z" if any(v < self.low for v in values) else ""
-        ways += f"M{right} {middle:g}l-5 -4v8Z" if any(v > self.high for v in values) else ""
+        ways = f"M1 {self._row:g}l5 -4v8Z" if any(value < self.low for value in values) else ""
+        ways += f"M{self.width - 1} {self._row:g}l-5 -4v8Z" if any(value > self.high for value in values) else ""
         return tag("path", d=ways, class_="beyond") if ways else None
 
 
