@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from evenhand.consistency import Inconsistent, Mistake, Place
 from evenhand.errors import ConfError, nearest
-from evenhand.settings import Settings, Study
+from evenhand.settings import Settings, Study, as_named
 
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
@@ -117,7 +117,7 @@ def _set(content: dict[str, Any], change: str) -> None:
     place = content
     for name in outer:
         if isinstance(place.get(name), list):
-            place[name] = {str(item): None for item in place[name]}
+            place[name] = as_named(place[name])
         elif place.get(name) is None:
             place[name] = {}
         place = place[name]

@@ -14,10 +14,10 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _as_named(value: Any) -> Any:
+def as_named(value: Any) -> Any:
     """Accept `[none, smote]` and `{smote: }` beside `{smote: {k_neighbors: 3}}`."""
     if isinstance(value, list):
-        pairs = [item if isinstance(item, dict) else {item: None} for item in value]
+        pairs = [item if isinstance(item, dict) else {str(item): None} for item in value]
         value = {name: body for pair in pairs for name, body in pair.items()}
     if isinstance(value, dict):
         return {str(name): {} if body is None else body for name, body in value.items()}
@@ -116,8 +116,8 @@ class Split(Settings):
 
     @model_validator(mode="after")
     def _repeats_shuffle(self) -> Self:
-        if self.repeats > 1 and self.folds_by == "time":
-            raise ValueError("repeats above 1 need folds that can be shuffled; folds_by: time cannot")
+        if self.repeats > 1 and (self.folds_by or self.holdout) == "time":
+            raise ValueError("repeats above 1 need folds that can be shuffled; folds by time cannot: name folds_by")
         return self
 
 
@@ -257,9 +257,9 @@ class Study(Settings):
     columns: Columns = Columns()
     cleaning: Cleaning = Cleaning()
     split: Split = Split()
-    encodings: Annotated[dict[str, Encoding], Field(min_length=1), BeforeValidator(_as_named)] = {"plain": Encoding()}
-    balance: Annotated[dict[str, Balance], Field(min_length=1), BeforeValidator(_as_named)] = {"none": Balance()}
-    candidates: Annotated[dict[str, Candidate], Field(min_length=1), BeforeValidator(_as_named)]
+    encodings: Annotated[dict[str, Encoding], Field(min_length=1), BeforeValidator(as_named)] = {"plain": Encoding()}
+    balance: Annotated[dict[str, Balance], Field(min_length=1), BeforeValidator(as_named)] = {"none": Balance()}
+    candidates: Annotated[dict[str, Candidate], Field(min_length=1), BeforeValidator(as_named)]
     ensemble: EnsembleSettings | None = None
     metric: str | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
     metrics: Names = Field((), description="to report; left out: all that apply")

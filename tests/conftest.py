@@ -1,0 +1,48 @@
+"""Every test has a folder and a store of its own, and nothing leaves the machine."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import makers
+
+
+@pytest.fixture(autouse=True)
+def own_room(tmp_path, monkeypatch):
+    """The current folder and the store are the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for name in ("DO_NOT_TRACK", "MLFLOW_DISABLE_TELEMETRY"):
+        monkeypatch.setenv(name, "true")
+    monkeypatch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory):
+    """An MLflow database without runs; its schema takes seconds to make, so it is made once."""
+    from mlflow import MlflowClient
+
+    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
+    return file
+
+
+@pytest.fixture
+def mlruns(empty_database, tmp_path):
+    """The folder mlruns/ with an empty database, where the program looks for it."""
+    folder = tmp_path / "mlruns"
+    folder.mkdir()
+    shutil.copy(empty_database, folder / "mlflow.db")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def prefect_server():
+    """Prefect's temporary server, started once."""
+    from prefect.testing.utilities import prefect_test_harness
+
+    with prefect_test_harness(server_startup_timeout=120):
+        yield
