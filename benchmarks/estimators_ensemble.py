@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from evenhand.estimators import EnsembleSelection
 
 N_ROWS, N_MODELS = 50_000, 2_000
+OTHERS = ("average_precision", "neg_log_loss", "neg_brier_score")
 
 
 @cache
@@ -27,22 +28,26 @@ def library(n_rows=N_ROWS, n_models=N_MODELS, seed=0):
 
 
 def timed(selector, scores, y):
-    start = time.perf_counter()
+    """Seconds of processor time, which other work on the machine does not lengthen much."""
+    start = time.process_time()
     selector.fit(scores, y)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def speed():
-    """Seconds to choose by AUC among 2,000 models x 50,000 rows, whole library once and ten half bags."""
+    """Seconds to choose among 2,000 models x 50,000 rows: whole library once, ten half bags, other metrics."""
     scores, y = library()
     timed(EnsembleSelection(bags=1), scores[:200, :5], y[:200])
     rows = []
-    for words, options in [("one bag of all models", {"bags": 1}), ("10 bags of half (default)", {})]:
+    plans = [("AUC, one bag of all models", {"bags": 1}), ("AUC, 10 bags of half (default)", {})]
+    plans += [(f"{metric}, one bag", {"bags": 1, "metric": metric}) for metric in OTHERS]
+    for words, options in plans:
         selector = EnsembleSelection(random_state=0, **options)
         seconds = timed(selector, scores, y)
-        sizes = [len(path) for path in selector.path_]
-        measured = f"{seconds:.1f} s, {sum(sizes)} models added, AUC {selector.score_:.5f}"
-        rows.append({"what": f"select among 2,000 x 50,000, {words}", "asked": "30 s or less", "measured": measured})
+        added = sum(len(path) for path in selector.path_)
+        measured = f"{seconds:.1f} s, {added} models added, {selector.score_:.5f}"
+        asked = "30 s or less" if "AUC" in words else "reported"
+        rows.append({"what": f"select among 2,000 x 50,000 by {words}", "asked": asked, "measured": measured})
     return rows
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import log_loss, r2_score, roc_auc_score
+from sklearn.metrics import average_precision_score, log_loss, r2_score, roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import EnsembleSelection
-from evenhand.estimators._ensemble_auc import exact_auc, screened_aucs
+from evenhand.estimators._ensemble_auc import exact_auc, screened_areas
 from evenhand.estimators._ensemble_ranks import RankScale
 
 ONE_BAG = {"initial": 1, "bags": 1}
@@ -67,6 +67,7 @@ def test_a_model_may_be_added_twice():
     "metric, measured",
     [
         ("roc_auc", roc_auc_score),
+        ("average_precision", average_precision_score),
         ("neg_log_loss", lambda y, averaged: -log_loss(y, averaged)),
         ("neg_brier_score", lambda y, averaged: -np.mean((averaged - y) ** 2)),
     ],
@@ -104,17 +105,20 @@ def test_the_exact_area_equals_scikit_learns_with_ties_and_weights(seed, share):
     assert found == pytest.approx(roc_auc_score(y, scores, sample_weight=weight), abs=1e-12)
 
 
-def test_screened_areas_stay_within_their_stated_distance_of_exact_ones():
+@pytest.mark.parametrize(
+    "by_precision, measured, tolerance", [(False, roc_auc_score, 3e-5), (True, average_precision_score, 1e-3)]
+)
+def test_screened_areas_stay_within_their_stated_distance_of_exact_ones(by_precision, measured, tolerance):
     scores, y = library(n_rows=4000, n_models=10, share=0.05)
     order = np.argsort(-y, kind="stable")
     stored = np.ascontiguousarray(scores[order].T, dtype=np.float32)
     ranges = np.column_stack([stored.min(axis=1), stored.max(axis=1)])
-    total = stored[:3].sum(axis=0)
+    total, signed = stored[:3].sum(axis=0), np.where(y[order], 1, -1).astype(np.float32)
 
-    found = screened_aucs(total, stored, ranges, np.arange(10), np.where(y[order], 1, -1).astype(np.float32))
+    found = screened_areas(total, stored, ranges, np.arange(10), signed, by_precision)
 
-    exact = [roc_auc_score(y[order], total + member) for member in stored]
-    np.testing.assert_allclose(found, exact, atol=3e-5)
+    exact = [measured(y[order], total + member) for member in stored]
+    np.testing.assert_allclose(found, exact, atol=tolerance)
 
 
 @pytest.mark.parametrize("average", ["probability", "rank"])

@@ -6,11 +6,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
-from ._ensemble_auc import exact_auc, screened_aucs
+from ._ensemble_auc import exact_auc, screened_areas
 
 SQUARED = {"neg_mean_squared_error", "neg_root_mean_squared_error", "r2", "neg_brier_score"}
 N_EXACT = 4
-CLOSE = 1e-5
 
 
 class StoredClassifier(ClassifierMixin, BaseEstimator):
@@ -70,12 +69,14 @@ class Measure:
 
 
 class ScreenedMeasure(Measure):
-    """Screens all candidates by a fast figure, then judges those close to the lead exactly."""
+    """Screens all candidates by a fast figure, then judges the few that are close to the lead exactly."""
+
+    close = 1e-5
 
     def best(self, total, size, candidates):
         screened = self.screen(total, size, candidates)
         leaders = np.argsort(-screened, kind="stable")[:N_EXACT]
-        leaders = leaders[screened[leaders] >= screened[leaders[0]] - CLOSE]
+        leaders = leaders[screened[leaders] >= screened[leaders[0]] - self.close]
         return super().best(total, size, candidates[np.sort(leaders)])
 
     def alone(self, candidates):
@@ -83,10 +84,12 @@ class ScreenedMeasure(Measure):
 
 
 class AreaMeasure(ScreenedMeasure):
-    """Area under the ROC curve of two classes, screened on a grid of levels."""
+    """Area under the ROC curve, or average precision, of two classes, screened on a grid of levels."""
 
     def __init__(self, metric, scores, y, weight, classes):
         super().__init__(metric, scores, y, weight, classes)
+        self.by_precision = metric == "average_precision"
+        self.close = 1e-3 if self.by_precision else 1e-5
         positive = y == classes[1]
         self.order = np.argsort(~positive, kind="stable")
         self.library = np.empty(scores.shape[::-1], np.float32)
@@ -96,7 +99,8 @@ class AreaMeasure(ScreenedMeasure):
         self.signed = np.where(positive, weight, -weight)[self.order].astype(np.float32)
 
     def screen(self, total, size, candidates):
-        return screened_aucs(total[self.order].astype(np.float32), self.library, self.ranges, candidates, self.signed)
+        ordered = total[self.order].astype(np.float32)
+        return screened_areas(ordered, self.library, self.ranges, candidates, self.signed, self.by_precision)
 
 
 class SquareMeasure(ScreenedMeasure):
@@ -113,11 +117,25 @@ class SquareMeasure(ScreenedMeasure):
         return -errors[candidates] / (size**2 * self.weight.sum())
 
 
+class LogLossMeasure(ScreenedMeasure):
+    """Logarithmic loss of two classes without the checks that a scorer repeats for every candidate."""
+
+    def screen(self, total, size, candidates):
+        positive = self.y == self.classes[1]
+        sign, start = np.where(positive, 1.0, -1.0) / size, np.where(positive, 0.0, 1.0)
+        rest, share = start + sign * total, self.weight / self.weight.sum()
+        chances = (rest + sign * self.scores[:, candidate] for candidate in candidates)
+        return np.array([share @ np.log(np.maximum(chance, 1e-15)) for chance in chances])
+
+
 def measure_for(metric, scores, y, weight, classes):
     """Return the fastest measure that is right for the metric and the shape of the scores."""
-    two_dimensional = scores.ndim == 2
-    if metric == "roc_auc" and classes is not None and two_dimensional:
-        return AreaMeasure(metric, scores, y, weight, classes)
-    if metric in SQUARED and two_dimensional:
-        return SquareMeasure(metric, scores, y, weight, classes)
-    return Measure(metric, scores, y, weight, classes)
+    two_classes = classes is not None and scores.ndim == 2
+    chosen = Measure
+    if two_classes and metric in ("roc_auc", "average_precision"):
+        chosen = AreaMeasure
+    elif two_classes and metric == "neg_log_loss":
+        chosen = LogLossMeasure
+    elif scores.ndim == 2 and isinstance(metric, str) and metric in SQUARED:
+        chosen = SquareMeasure
+    return chosen(metric, scores, y, weight, classes)
