@@ -72,12 +72,12 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path):
 
 
 def test_mistakes_between_parts_have_their_lines_too(tmp_path):
-    text = "source: {path: rows.csv}\ntarget: y\nmetric: roc_uac\ncandidates:\n  svm:\n  linear_svn:\n"
+    text = "source: {path: rows.csv}\ntarget: y\nmetric: roc_uac\ncandidates:\n  svm:\n  gausian_nb:\n"
 
     message = refused(tmp_path, text)
 
     assert "line 3: metric: there is no metric 'roc_uac'. Did you mean 'roc_auc'?" in message
-    assert "line 6: candidates.linear_svn: there is no model 'linear_svn'. Did you mean 'linear_svm'?" in message
+    assert "line 6: candidates.gausian_nb: there is no model 'gausian_nb'. Did you mean 'gaussian_nb'?" in message
 
 
 def test_what_is_needed_is_named(tmp_path):

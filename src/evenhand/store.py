@@ -36,6 +36,8 @@ NUMERIC_PACKAGES = (
 )
 FACTS = "facts.json"
 OURS = "evenhand"
+_under_way: dict[Path, threading.Lock] = {}
+_guard = threading.Lock()
 _reading_code = threading.Lock()  # ast.parse from two threads at once fails in Python 3.11
 
 
@@ -113,8 +115,6 @@ class Store:
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or home() / "store"
-        self._locks: dict[str, threading.Lock] = {}
-        self._guard = threading.Lock()
 
     def keep(
         self, stage: str, inputs: Mapping[str, Any], module: str, build: Callable[[Path], Mapping[str, Any]]
@@ -122,7 +122,7 @@ class Store:
         """The entry for these inputs; `build` fills a folder and returns facts if there is none yet."""
         key = digest([stage, inputs, code_digest(module), versions()])
         path = self.root / stage / key[:2] / key
-        with self._lock(key):
+        with _building(path):
             if (facts := _read_facts(path)) is not None:
                 return Entry(key, path, facts, reused=True)
             return Entry(key, path, self._build(path, build), reused=False)
@@ -141,10 +141,6 @@ class Store:
             shutil.rmtree(unfinished, ignore_errors=True)
         return facts
 
-    def _lock(self, key: str) -> threading.Lock:
-        with self._guard:
-            return self._locks.setdefault(key, threading.Lock())
-
     def entries(self) -> list[tuple[Path, float, int]]:
         """Every entry with the time of its last use and its size in bytes."""
         found = []
@@ -155,18 +151,17 @@ class Store:
 
     def prune(self, most_bytes: int) -> tuple[int, int]:
         """Remove the entries that were not used for longest until the rest fits; how many, and bytes left."""
-        entries = sorted(self.entries(), key=lambda entry: entry[1], reverse=True)
-        kept, removed = 0, 0
+        entries = sorted(self.entries(), key=lambda entry: entry[1])
+        left, removed = sum(size for _, _, size in entries), 0
         for path, _, size in entries:
-            if kept + size <= most_bytes:
-                kept += size
-                continue
+            if left <= most_bytes:
+                break
             doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
             doomed.parent.mkdir(parents=True, exist_ok=True)
             path.rename(doomed)
             shutil.rmtree(doomed)
-            removed += 1
-        return removed, kept
+            left, removed = left - size, removed + 1
+        return removed, left
 
     def sweep(self, older_than_seconds: float = 3600.0) -> None:
         """Remove what processes that ended in the middle left behind."""
@@ -175,6 +170,12 @@ class Store:
             gone = owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc").exists()
             if gone or time.time() - path.stat().st_mtime > older_than_seconds:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _building(path: Path) -> threading.Lock:
+    """The lock of one entry, shared by all stores of this process, so that threads make an entry once."""
+    with _guard:
+        return _under_way.setdefault(path, threading.Lock())
 
 
 def _plain(value: Any) -> Any:
@@ -219,7 +220,9 @@ def _told(error: OSError, place: Path) -> PlaceError:
         return PlaceError(
             f"the store '{place}' is not writable: {error.strerror}. Set EVENHAND_HOME to another folder."
         )
-    return PlaceError(f"the store '{place}' could not be used: {error}")
+    return PlaceError(
+        f"the store '{place}' could not be used: {error.strerror or error}. Set EVENHAND_HOME to another folder."
+    )
 
 
 def _closure(module: str) -> dict[str, str]:
