@@ -26,7 +26,9 @@ lint: install
 	$(BIN)/ruff format --check .
 
 types: install
-	$(BIN)/mypy
+	rm -rf build
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target build/types .
+	MYPYPATH=build/types $(BIN)/mypy -p evenhand
 
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py

@@ -85,7 +85,8 @@ def _balances(study: Any) -> Iterator[Mistake]:
 
 def _metrics(study: Any) -> Iterator[Mistake]:
     allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else (*BINARY_METRICS, *MULTICLASS_METRICS)
-    named = [(("metric",), study.metric)] + [(("metrics",), metric) for metric in study.metrics]
+    named: list[tuple[Place, str | None]] = [(("metric",), study.metric)]
+    named += [(("metrics",), metric) for metric in study.metrics]
     if study.ensemble is not None:
         named.append((("ensemble", "metric"), study.ensemble.metric))
     for place, metric in named:

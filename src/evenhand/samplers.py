@@ -88,7 +88,7 @@ class Resampler:
             "undersample": lambda: RandomUnderSampler(**seeded),
             "oversample": lambda: RandomOverSampler(**seeded),
             "smote": lambda: SMOTE(**smote),
-            "smotenc": lambda: SMOTENC(np.flatnonzero(is_code).tolist(), **smote),
+            "smotenc": lambda: SMOTENC(np.flatnonzero(np.asarray(is_code)).tolist(), **smote),
             "smoten": lambda: SMOTEN(**smote),
             "borderline_smote": lambda: BorderlineSMOTE(m_neighbors=self.balance.m_neighbors, **smote),
             "svm_smote": lambda: SVMSMOTE(m_neighbors=self.balance.m_neighbors, **smote),

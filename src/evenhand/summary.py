@@ -103,7 +103,7 @@ def _candidate(rank: int, each: Figures, metric: str) -> pages.Candidate:
 def _curves(judgement: Judgement, predictions: Predictions, table: Table) -> tuple[pages.CandidateCurves, ...]:
     if table.task != "binary":
         return ()
-    made = []
+    made: list[pages.CandidateCurves] = []
     for each in judgement.figures[:OVERLAID]:
         said = predictions.of(each.plan.name, each.scale)
         part = said.out_of_fold
