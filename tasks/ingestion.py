@@ -1,7 +1,6 @@
 """The first stage: raw rows, wherever they are, become one canonical file with a fingerprint."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
 def _build(source: Opened, folder: Path) -> Mapping[str, Any]:
     n_rows = write_rows(folder / ROWS, source.read())
     content, columns = examine(folder / ROWS)
-    return {"digest": content, "n_rows": n_rows, "columns": [asdict(column) for column in columns]}
+    return {"digest": content, "n_rows": n_rows, "columns": [vars(column) for column in columns]}
 
 
 def _snapshot(entry: Entry, origin: str) -> Snapshot:

@@ -59,7 +59,7 @@ def as_numbers(array: pa.Array) -> tuple[pa.Array, pa.Array]:
         return pa.nulls(len(array), NUMBER), pc.drop_null(array).cast(pa.string())
     if not pa.types.is_string(array.type):
         array = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
-        numbers = array.cast(NUMBER, safe=False)
+        numbers = array if array.type == NUMBER else array.cast(NUMBER, safe=False)
         return pc.if_else(pc.is_nan(numbers), pa.scalar(None, NUMBER), numbers), pa.array([], pa.string())
     text = tidy(array)
     best = max((_in_form(text, *form) for form in NUMBER_FORMS), key=lambda read: len(read) - read.null_count)

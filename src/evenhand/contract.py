@@ -3,7 +3,6 @@
 import json
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -162,7 +161,7 @@ def _read(path: Path) -> tuple[Column, ...] | None:
 
 
 def _write(path: Path, columns: tuple[Column, ...]) -> None:
-    content = json.dumps({"columns": [asdict(column) for column in columns]}, indent=1)
+    content = json.dumps({"columns": [vars(column) for column in columns]}, indent=1)
     unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

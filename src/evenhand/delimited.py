@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +18,7 @@ import pyarrow.csv as pacsv
 from evenhand.canonical import Rows
 from evenhand.errors import DataError, listed
 from evenhand.log import logger
-from evenhand.plain_text import Settling, read_as
+from evenhand.plain_text import Settling, read_settled
 
 DELIMITERS = (",", ";", "\t", "|")
 SUGGESTED = {"\t": '"\\t"'}
@@ -98,7 +98,10 @@ def guessed_delimiter(text: str) -> str:
 
 def _width(text: str, delimiter: str) -> int:
     """Columns of the first line, or fewer where later lines do not agree."""
-    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row][:100]
+    try:
+        rows = list(islice(filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), 100))
+    except csv.Error:  # a cell too long to be one
+        return 1
     if not rows:
         return 0
     agreeing = sum(len(row) == len(rows[0]) for row in rows)
@@ -201,7 +204,7 @@ def _no_rows(path: Path) -> DataError:
 
 def _typed(files: Sequence[TextFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in chain.from_iterable(_texts(file) for file in files):
-        arrays = [read_as(batch.column(field.name), field.type) for field in schema]
+        arrays = [read_settled(batch.column(field.name), field.type) for field in schema]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

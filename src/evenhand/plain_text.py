@@ -4,12 +4,13 @@ Nothing is lost: `007` stays text, and so do integers beyond 64 bits, `0x1F`, an
 no number. In a column of numbers the usual words for missing (NA, nan, null) are missing; among words they stay.
 """
 
+import re
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-MISSING_WORDS = pa.array(
-    ["", "NA", "N/A", "n/a", "na", "#N/A", "#NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "."]
-)
+MISSING = ["", "NA", "N/A", "n/a", "na", "#N/A", "#NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "."]
+MISSING_WORDS = pa.array(MISSING)
 INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME, TEXT = (
     pa.int64(),
     pa.float64(),
@@ -18,6 +19,13 @@ INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME, TEXT = (
     pa.timestamp("us", "UTC"),
     pa.string(),
 )
+SHAPES = {
+    INTEGER: re.compile(r"[+-]?\d+"),
+    NUMBER: re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE),
+    TRUTH: re.compile(r"true|false", re.IGNORECASE),
+    TIME: re.compile(r"\d{4}-\d\d-\d\d([ T][\d:.]+)?"),
+    ZONED_TIME: re.compile(r"\d{4}-\d\d-\d\d[ T][\d:.]+(Z|[+-]\d\d:?\d*)"),
+}
 NARROW = (INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME)
 WIDER = (INTEGER, NUMBER)
 CODE = r"^\s*[+-]?(0[0-9xX]|\d{19,}\s*$)"
@@ -52,8 +60,18 @@ def read_as(text: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
     """Text as values of a type, or nothing if one of them is not of it."""
     if kind == TEXT:
         return text
-    if kind in {INTEGER, NUMBER} and has_codes(text):
+    if not _may_be(_first(text), kind):
         return None
+    values = read_settled(text, kind)
+    if values is not None and kind in {INTEGER, NUMBER} and has_codes(text):
+        return None
+    return values
+
+
+def read_settled(text: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
+    """Text as values of the type that was settled on, so that digits that may be lost are not looked for again."""
+    if kind == TEXT:
+        return text
     values = _cast(text, kind)
     return _cast(tidy(text), kind) if values is None else values
 
@@ -67,6 +85,17 @@ def tidy(text: pa.StringArray) -> pa.StringArray:
     """Text without blanks around it, without a leading plus, and with words for missing made missing."""
     bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(text), r"^\+", "")
     return pc.if_else(pc.is_in(bare, MISSING_WORDS), pa.scalar(None, pa.string()), bare)
+
+
+def _first(text: pa.StringArray) -> str:
+    """The first value there is; empty if there is none."""
+    place = pc.index(text.is_valid(), True).as_py() if text.null_count else 0
+    return text[place].as_py().strip() if 0 <= place < len(text) else ""
+
+
+def _may_be(value: str, kind: pa.DataType) -> bool:
+    """Whether a column that starts with this value can be of a type; a cast that fails throughout takes long."""
+    return value in MISSING or SHAPES[kind].fullmatch(value) is not None
 
 
 def _cast(text: pa.StringArray, kind: pa.DataType) -> pa.Array | None:
