@@ -13,6 +13,7 @@ from evenhand.errors import ContractError, listed, nearest
 from evenhand.places import writing
 from evenhand.store import home
 from evenhand.tables import Column, Kind
+from evenhand.wording import counted
 
 MOST_CATEGORIES = 1_000
 MOST_NOTES = 10
@@ -107,18 +108,18 @@ def _broken(agreed: tuple[Column, ...], columns: tuple[Column, ...]) -> Iterator
 def _noted(agreed: tuple[Column, ...], columns: tuple[Column, ...]) -> Iterator[str]:
     past = {column.name: column for column in agreed}
     if new := [column.name for column in columns if column.name not in past]:
-        yield f"{len(new)} columns are new since the contract was made: {listed(new)}"
+        yield f"{counted(len(new), 'column')} new since the contract was made: {listed(new)}"
     drifts = [note for after in columns if after.name in past for note in _drifts(past[after.name], after)]
     yield from drifts[:MOST_NOTES]
     if len(drifts) > MOST_NOTES:
-        yield f"{len(drifts) - MOST_NOTES} more columns differ in what they hold"
+        yield f"{counted(len(drifts) - MOST_NOTES, 'more difference')} in what columns hold"
 
 
 def _drifts(before: Column, after: Column) -> Iterator[str]:
     if after.n_missing and not before.n_missing:
-        yield f"column '{after.name}' has {after.n_missing:,} missing values and had none"
+        yield f"column '{after.name}' has {counted(after.n_missing, 'missing value')} and had none"
     if before.categories and after.categories and (new := sorted(set(after.categories) - set(before.categories))):
-        yield f"column '{after.name}' has {len(new)} new categories: {listed(new, 5)}"
+        yield f"column '{after.name}' has {counted(len(new), 'new category', 'new categories')}: {listed(new, 5)}"
     if None not in (before.low, before.high, after.low, after.high) and (
         after.low < before.low or after.high > before.high  # type: ignore[operator]
     ):

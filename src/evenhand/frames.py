@@ -37,7 +37,7 @@ def as_features(frame: pd.DataFrame, features: Sequence[Feature], cleaning: Clea
     lacking = [feature.name for feature in features if feature.name not in frame.columns]
     if lacking:
         raise DataError(
-            f"the rows to score lack {len(lacking)} columns that the model needs: {listed(lacking)}."
+            f"the rows to score lack {counted(len(lacking), 'column')} that the model needs: {listed(lacking)}."
             f"{nearest(lacking[0], map(str, frame.columns))}"
         )
     columns = {feature.name: _as_feature(frame[feature.name], feature, cleaning) for feature in features}
@@ -58,9 +58,8 @@ def _as_feature(column: pd.Series, feature: Feature, cleaning: Cleaning) -> pa.A
 def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
     if pa.types.is_string(array.type) and array.null_count < len(array):
         texts = [value for value in column if isinstance(value, str)] or pc.drop_null(array).to_pylist()
-        values = "1 value is" if len(texts) == 1 else f"{len(texts):,} values are"
         raise DataError(
-            f"column '{name}' of the rows to score should hold numbers, but {values} text, such as {listed(texts, 3)}. "
+            f"column '{name}' of the rows to score should hold numbers, but holds {counted(len(texts), 'text')}, such as {listed(texts, 3)}. "
             f"Send numbers, or say cleaning.types: {{{name}: numeric}} in the study to have text read as numbers."
         )
     if pa.types.is_timestamp(array.type):
