@@ -297,3 +297,9 @@ def solve(g, problem, *, tol, max_iter, rng, start=None):
         coef = descend(g, problem, found, seen, rng)
         found = certify(g, problem, coef, found.n_iter + SWEEPS_BETWEEN_CHECKS)
     return found
+
+
+def one_against_rest(chosen, cost):
+    """The problem of telling the chosen rows from the others."""
+    zero = np.zeros(cost.size)
+    return Problem(np.where(chosen, 1.0, -1.0), np.where(chosen, zero, -cost), np.where(chosen, cost, zero), 0.0)

@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._dual import Geometry, Problem, is_closed, scores, solve
+from ._dual import Geometry, Problem, is_closed, one_against_rest, scores, solve
 from ._encoding import ColumnCoder
 from ._space import TableSpace
 from .similarity import check_column_weights, check_measure
@@ -239,11 +239,6 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         found = self.decision_function(X)
         winner = (found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)
         return self.classes_[winner]
-
-
-def one_against_rest(chosen, cost):
-    zero = np.zeros(cost.size)
-    return Problem(np.where(chosen, 1.0, -1.0), np.where(chosen, zero, -cost), np.where(chosen, cost, zero), 0.0)
 
 
 class SimilaritySVR(RegressorMixin, _SimilarityMachine):
