@@ -150,6 +150,13 @@ def numbers_of(X, columns, names):
 
 def _to_floats(column, name):
     try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return _to_floats_one_by_one(column, name)  # NA, or a cell that is no number
+
+
+def _to_floats_one_by_one(column, name):
+    try:
         return np.array([np.nan if is_missing(cell) else float(cell) for cell in column.tolist()])
     except (TypeError, ValueError) as error:
         raise ValueError(

@@ -1,0 +1,154 @@
+import pickle
+from itertools import combinations
+from math import comb, log
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from evenhand.estimators import CategoryGrouper, MDLPDiscretizer, MixedNB, SelectiveNB
+
+rows = st.lists(st.tuples(st.integers(0, 9), st.sampled_from("uvw"), st.integers(0, 5)), min_size=12, max_size=60)
+
+
+def signal_table(n_rows=300):
+    """Give a raw frame of which two columns tell the class, one tells it twice, and three tell nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n_rows)
+    signal = y + rng.normal(size=n_rows)
+    word = np.where(rng.random(n_rows) < 0.8, y, 1 - y)
+    table = pd.DataFrame(
+        {
+            "signal": signal,
+            "same_signal": signal * 2,
+            "word": np.array(["lo", "hi"])[word],
+            "noise": rng.normal(size=n_rows),
+            "noisy_word": rng.choice(["a", "b", "c"], n_rows),
+            "constant": 1.0,
+        }
+    )
+    return table, y
+
+
+def description(model, codes, y, columns):
+    """Give the length of a subset of the columns and of the classes given the subset, straight from the definition."""
+    joint = np.log(model.class_prior_) + sum(model.code_log_prob_[j][codes[:, j]] for j in columns)
+    joint = np.broadcast_to(joint, (len(y), 2))
+    classes = np.log(np.exp(joint).sum(axis=1)) - joint[np.arange(len(y)), y]
+    return classes.sum() + log(comb(codes.shape[1], len(columns)) * (codes.shape[1] + 1))
+
+
+@parametrize_with_checks([SelectiveNB(), SelectiveNB("greedy"), SelectiveNB("all")])
+def test_selective_nb_keeps_the_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_columns_that_tell_nothing_get_no_weight():
+    table, y = signal_table()
+
+    weights = dict(zip(table.columns, SelectiveNB(random_state=0).fit(table, y).weights_, strict=True))
+
+    assert weights["signal"] + weights["same_signal"] == pytest.approx(1, abs=0.3)
+    assert weights["word"] > 0.6
+    assert [weights[name] for name in ("noise", "noisy_word", "constant")] == [0, 0, 0]
+
+
+def test_greedy_selection_takes_one_of_two_equal_columns():
+    table, y = signal_table()
+
+    weights = SelectiveNB("greedy", random_state=0).fit(table, y).weights_
+
+    assert weights[:2].sum() == 1
+    assert set(weights) == {0, 1}
+
+
+def test_greedy_selection_has_the_shortest_description_of_all_subsets():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 400)
+    flips = rng.random((400, 4)) < [0.1, 0.3, 0.35, 0.2]
+    X = np.where(flips, 1 - y[:, None], y[:, None]).astype(float)
+
+    model = SelectiveNB("greedy", random_state=0).fit(X, y)
+
+    codes = model.discretizer_.transform(X)
+    assert (codes.max(axis=0) == 1).all()  # every column has a cut, so that all are searched
+    subsets = [subset for size in range(5) for subset in combinations(range(4), size)]
+    best = min(subsets, key=lambda subset: description(model, codes, y, subset))
+    assert np.flatnonzero(model.weights_).tolist() == list(best)
+
+
+def test_all_columns_are_mixed_nb_over_the_codes():
+    table, y = signal_table()
+    numbers, words = ["signal", "same_signal", "noise", "constant"], ["word", "noisy_word"]
+    codes = np.hstack(
+        [MDLPDiscretizer().fit_transform(table[numbers], y), CategoryGrouper().fit_transform(table[words], y)]
+    )
+    by_hand = MixedNB(categorical=np.arange(6), smoothing="m_estimate", m=10, prior="frequency").fit(codes, y)
+
+    proba = SelectiveNB("all", m=10).fit(table, y).predict_proba(table)
+
+    np.testing.assert_allclose(proba, by_hand.predict_proba(codes))
+
+
+def test_missing_cells_tell_what_they_tell():
+    y = np.arange(60) % 2
+    X = np.where(y == 1, np.nan, 5.0)[:, None]
+
+    assert SelectiveNB(random_state=0).fit(X, y).predict([[np.nan], [5.0]]).tolist() == [1, 0]
+
+
+def test_without_a_column_to_tell_the_classes_have_their_shares():
+    X, y = np.ones((10, 2)), [0] * 7 + [1] * 3
+
+    assert SelectiveNB().fit(X, y).predict_proba(X[:1])[0] == pytest.approx([0.7, 0.3])
+
+
+def test_the_order_of_columns_changes_nothing():
+    table, y = signal_table()
+
+    weights = SelectiveNB(random_state=0).fit(table.drop(columns="same_signal"), y).weights_
+
+    turned = SelectiveNB(random_state=0).fit(table.drop(columns="same_signal").iloc[:, ::-1], y)
+    np.testing.assert_allclose(turned.weights_[::-1], weights, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows, st.randoms(use_true_random=False), st.data())
+def test_order_of_rows_changes_nothing_and_a_weight_is_a_number_of_repetitions(rows, random, data):
+    X = np.array([row[:2] for row in rows], dtype=object)
+    y = np.array([(row[0] > 4) ^ (row[2] == 0) for row in rows])
+    y[:2] = [False, True]
+    times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(X), max_size=len(X))))
+    order = list(range(times.sum()))
+    random.shuffle(order)
+
+    weighted = SelectiveNB(min_count=1, random_state=0).fit(X, y, sample_weight=times)
+
+    repeated = SelectiveNB(min_count=1, random_state=0).fit(X.repeat(times, 0)[order], y.repeat(times)[order])
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+def test_a_pickled_model_gives_the_same_probabilities():
+    table, y = signal_table()
+    model = SelectiveNB(random_state=0).fit(table, y)
+
+    copy = pickle.loads(pickle.dumps(model))
+
+    np.testing.assert_array_equal(copy.predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize(
+    "model, words",
+    [
+        (SelectiveNB("best"), "selection must be one of averaging, greedy, all"),
+        (SelectiveNB(m=0), "m must be above 0"),
+        (SelectiveNB(n_searches=0), "n_searches must be 1 or more"),
+        (SelectiveNB(max_groups=0), "max_groups must be 1 or more"),
+    ],
+)
+def test_a_wrong_setting_is_named(model, words):
+    with pytest.raises(ValueError, match=words):
+        model.fit(*signal_table())
