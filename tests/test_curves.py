@@ -147,6 +147,25 @@ def test_calibration_bins_hold_all_rows_and_count_what_came():
     assert found.error == pytest.approx((0 * 10 + 0.1 * 10 + 0.1 * 20) / 40)
 
 
+def test_top_bin_is_halved_where_positives_are_rare():
+    score = np.arange(1000) / 1000
+    truth = (score >= 0.98).astype(int)
+
+    found = curves.calibration(truth, score)
+
+    # tenths of 100 rows; 20 positives, so the last hundred is halved to 50 and again to 25, which is the fewest
+    assert [one.n_rows for one in found.bins] == [100] * 9 + [50, 25, 25]
+    assert found.bins[-1].share == 20 / 25
+
+
+def test_top_bin_stays_whole_where_positives_are_many():
+    score = np.arange(1000) / 1000
+
+    found = curves.calibration((score >= 0.5).astype(int), score)
+
+    assert [one.n_rows for one in found.bins] == [100] * 10
+
+
 def test_equal_scores_share_one_bin():
     assert len(curves.calibration([0, 1, 0, 1], [0.5] * 4).bins) == 1
 

@@ -1,4 +1,3 @@
-import importlib.util
 import json
 import re
 import time
@@ -7,21 +6,18 @@ from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
+import page_makers as makers
 import pytest
 
 from evenhand.page import Candidate, ColumnEffect, ColumnFacts, Gate, LeakCheck, ModelCard, PageContent, Thresholds
 from evenhand.report import page
 from evenhand.report_charts_classes import chosen_place
 from evenhand.report_figures import figures_at
-from evenhand.report_parts import count, megabytes, number, seconds, share, table, tag
+from evenhand.report_parts import breakable, count, megabytes, number, seconds, share, table, tag
 from evenhand.report_svg import Canvas, axis, strip_ends, unit_axis
 
-spec = importlib.util.spec_from_file_location("page_makers", Path(__file__).with_name("page_makers.py"))
-makers = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(makers)
-
 PAGES = {"binary": makers.binary, "multiclass": makers.multiclass, "regression": makers.regression}
-VOID = {"meta", "input", "br", "circle", "link", "img"}
+VOID = {"meta", "wbr", "input", "br", "circle", "link", "img"}
 
 
 class Outline(HTMLParser):
@@ -325,7 +321,7 @@ def test_table_names_its_rows_and_columns():
 def test_canvas_puts_the_ends_of_the_axes_on_the_edges_of_the_frame():
     canvas = Canvas(unit_axis("x"), unit_axis("y"))
 
-    assert (canvas.x(0), canvas.x(1)) == (50, 390)
+    assert (canvas.x(0), canvas.x(1)) == (58, 392)
     assert (canvas.y(0), canvas.y(1)) == (284, 10)
 
 
@@ -385,3 +381,15 @@ def test_lines_stand_out_from_the_paper(scheme):
     colours = schemes()[scheme]
 
     assert min(contrast(colours[f"s{place}"], colours["paper"]) for place in range(9)) >= 3
+
+
+def test_names_may_break_after_an_underscore_and_stay_escaped():
+    assert breakable("a_b/<c>") == "a_<wbr>b/<wbr>&lt;c&gt;"
+
+
+def test_what_the_name_says_is_not_said_twice():
+    row = Candidate(1, "svm/woe", "svm", "woe", "smote", 0.5, 0.1, (0.4, 0.6))
+
+    text = page(smallest(leaderboard=(row,)))
+
+    assert '<span class="how">smote</span>' in text

@@ -1,7 +1,6 @@
 """The page in a real browser: a harness page frames it, uses it as a person would and writes down what it saw."""
 
 import html
-import importlib.util
 import json
 import re
 import shutil
@@ -10,18 +9,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
+import page_makers as makers
 import pytest
 
 from evenhand.report import page
 from evenhand.report_figures import figures_at
 from evenhand.report_parts import number
-
-spec = importlib.util.spec_from_file_location("page_makers", Path(__file__).with_name("page_makers.py"))
-makers = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(makers)
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (

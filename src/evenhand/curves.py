@@ -185,10 +185,14 @@ def mean_precision_recall(folds: Sequence[tuple[Any, Any]]) -> Band:
 
 
 def calibration(truth: Any, score: Any, weights: Any = None, n_bins: int = 10) -> Calibration:
-    """How often rows of neighbouring scores were positive; equal scores are never parted, so bins may be fewer."""
+    """How often rows of neighbouring scores were positive, in bins of equally many rows.
+
+    Where positives are rare they all lie in the top bin, so it is halved again and again while it holds enough rows.
+    Equal scores are never parted, so there may be fewer bins.
+    """
     truth, score, weights = _checked(truth, score, weights, "A calibration curve", needs_both=False)
     weights = np.ones(len(score)) if weights is None else weights
-    inner = np.unique(np.quantile(score, np.arange(1, n_bins) / n_bins))
+    inner = np.unique(np.quantile(score, _bin_ends(len(score), float(truth.sum()), n_bins)))
     place = np.searchsorted(inner, score, side="left")
     members = [np.flatnonzero(place == bin_) for bin_ in np.unique(place)]
     bins = tuple(_calibration_bin(truth[rows], score[rows], weights[rows]) for rows in members)
@@ -298,6 +302,14 @@ def _falling(truth: Any, score: Any, weights: Any) -> tuple[Any, Any, Any]:
 
 def _nothing_flagged(tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[tuple[float, Any], ...]:
     return (tn[0] + fp[0], tn), (0.0, fp), (fn[0] + tp[0], fn), (0.0, tp)
+
+
+def _bin_ends(n_rows: int, n_positive: float, n_bins: int, fewest: int = 25) -> list[float]:
+    ends, top = [place / n_bins for place in range(1, n_bins)], 1 / n_bins
+    while n_rows * top / 2 >= max(fewest, n_positive / 4) and n_positive / n_rows < top:
+        top /= 2
+        ends.append(1 - top)
+    return ends
 
 
 def _calibration_bin(truth: Any, score: Any, weights: Any) -> CalibrationBin:

@@ -7,13 +7,13 @@ from evenhand.page import Candidate, PageContent, StudyFacts
 from evenhand.report_parts import (
     Heading,
     Html,
+    breakable,
     count,
     counted,
     details,
     facts,
     framed,
     joined,
-    megabytes,
     number,
     seconds,
     section,
@@ -27,7 +27,7 @@ from evenhand.report_parts import (
 from evenhand.report_svg import Strip, strip_ends
 
 MOST_ROWS = 25
-SORT_KEYS = ("rank", "holdout", "train", "fit_seconds", "predict_seconds", "memory_mb")
+SORT_KEYS = ("rank", "cv_mean", "holdout", "train", "fit_seconds")
 
 
 def head(content: PageContent) -> Html:
@@ -111,7 +111,7 @@ def _heads(rows: Sequence[Candidate], metric: str, strip: Strip) -> list[Heading
     if any(row.train is not None for row in rows):
         heads.append(Heading("Training", minor=True))
     if any(row.fit_seconds is not None for row in rows):
-        heads += [Heading(words, minor=True) for words in ("Fit", "Predict", "Memory")]
+        heads.append(Heading("Fit", minor=True))
     return heads
 
 
@@ -138,8 +138,6 @@ def _row(row: Candidate, best: float, strip: Strip, heads: Sequence[Heading]) ->
         "Held out": _held(row),
         "Training": number(row.train),
         "Fit": seconds(row.fit_seconds),
-        "Predict": seconds(row.predict_seconds),
-        "Memory": megabytes(row.memory_mb),
     }
     shown = [_drawn(row, best, strip) if head.kind == "wide" else cells.get(head.words, value) for head in heads]
     return table_row(shown, heads, "near" if _is_near(row) else "far", **_sort_keys(row))
@@ -162,8 +160,9 @@ def _sort_keys(row: Candidate) -> dict[str, str]:
 
 def _who(row: Candidate) -> Html:
     marks = [joined(" ", tag("span", mark, class_="mark")) for mark in row.marks]
-    how = " · ".join(part for part in (row.model, row.encoding, row.balance, row.params) if part)
-    return joined(tag("span", row.name, class_="name"), marks, tag("span", how, class_="how"))
+    parts = [part for part in (row.model, row.encoding, row.balance, row.params) if part and part not in row.name]
+    how = tag("span", breakable(" · ".join(parts)), class_="how") if parts else None
+    return joined(tag("span", breakable(row.name), class_="name"), marks, how)
 
 
 def _held(row: Candidate) -> Html:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.curves import Band, Calibration
+from evenhand.curves import Band, Calibration, CalibrationBin
 from evenhand.page import CandidateCurves, Thresholds
 from evenhand.report_chart import Chart, Series, legend
-from evenhand.report_parts import Html, count, number, table, tag
+from evenhand.report_parts import Heading, Html, count, number, table, tag
 from evenhand.report_svg import Axis, Canvas, axis, colour_of, unit_axis
 
 AT_FPR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -72,21 +72,16 @@ def calibration_chart(named: Sequence[tuple[str, Calibration]]) -> Chart:
         canvas=canvas,
         marks=tuple(marks),
         series=tuple(series),
-        values=bins_table(named),
+        values=_all_bins(named),
         third="Rows",
         beneath=legend(errors),
     )
 
 
-def bins_table(named: Sequence[tuple[str, Calibration]]) -> Html:
-    """The bins of calibration curves as a table."""
-    heads = ["Candidate", "Mean score", "Positive", "95 % interval", "Rows"]
-    rows = [
-        (name, number(one.mean_score), number(one.share), f"{number(one.low)} to {number(one.high)}", count(one.n_rows))
-        for name, curve in named
-        for one in curve.bins
-    ]
-    return table(heads, rows, "Bins of the calibration curves")
+def bins_table(curve: Calibration) -> Html:
+    """The bins of one calibration curve as a table."""
+    heads = [Heading("Mean score", "text"), Heading("Positive"), Heading("95 % interval"), Heading("Rows")]
+    return table(heads, [_bin(one) for one in curve.bins], "Bins of the first candidate")
 
 
 def cost_chart(thresholds: Thresholds) -> Chart:
@@ -133,6 +128,16 @@ def _intervals(canvas: Canvas, curve: Calibration) -> Html:
     ends = [(one.mean_score, one.low, one.high) for one in curve.bins]
     x, low, high = zip(*ends, strict=True)
     return canvas.whiskers(x, low, high, colour_of(0))
+
+
+def _bin(one: CalibrationBin) -> tuple[str, ...]:
+    return number(one.mean_score), number(one.share), f"{number(one.low)} to {number(one.high)}", count(one.n_rows)
+
+
+def _all_bins(named: Sequence[tuple[str, Calibration]]) -> Html:
+    heads = ["Candidate", "Mean score", "Positive", "95 % interval", "Rows"]
+    rows = [(name, *_bin(one)) for name, curve in named for one in curve.bins]
+    return table(heads, rows, "Bins of the calibration curves")
 
 
 def _areas(what: str, named: Sequence[tuple[str, float]]) -> str:

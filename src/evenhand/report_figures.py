@@ -20,6 +20,7 @@ from evenhand.report_charts_numbers import decile_chart, predicted_chart, residu
 from evenhand.report_parts import (
     Heading,
     Html,
+    breakable,
     count,
     facts,
     joined,
@@ -70,7 +71,7 @@ def calibration(content: PageContent) -> Drawn:
         return None, []
     chart = calibration_chart(content.calibration)
     lead = "On the diagonal a score means what it says. Upright lines are 95 % intervals of the first candidate."
-    pair = tag("div", chart.figure(), bins_table(content.calibration[:1]), class_="pair")
+    pair = tag("div", chart.figure(), bins_table(content.calibration[0][1]), class_="pair")
     return section("calibration", "Calibration", pair, lead=lead), [chart]
 
 
@@ -208,7 +209,7 @@ def _curve_names(shown: Sequence[CandidateCurves]) -> Html:
 
 def _curve_name(one: CandidateCurves, place: int) -> Html:
     mark = joined(" ", tag("span", "champion", class_="mark")) if one.is_champion else None
-    return joined(swatch(place, one.is_champion), one.name, mark)
+    return joined(swatch(place, one.is_champion), breakable(one.name), mark)
 
 
 def _area(area: float, band: Band | None) -> Html:

@@ -1,6 +1,7 @@
 """Small pieces of HTML: what is not markup already is escaped, and numbers are set the same way everywhere."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -29,6 +30,11 @@ def void(name: str, /, **attributes: Any) -> Html:
 def joined(*children: Any) -> Html:
     """Children one after the other: strings escaped, markup kept, lists flattened, None left out."""
     return Html("".join(_piece(child) for child in children))
+
+
+def breakable(words: str) -> Html:
+    """A name that may go on in the next line after an underscore, slash and the like."""
+    return Html(re.sub(r"([_/,=(])(?=.)", r"\1<wbr>", escape(words, quote=False)))
 
 
 def number(value: float | None, places: int | None = None) -> str:

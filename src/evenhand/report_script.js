@@ -188,7 +188,7 @@
   }
 
   const KEYS = {
-    "#": "rank", "Held out": "holdout", Training: "train", Fit: "fitSeconds", Predict: "predictSeconds", Memory: "memoryMb",
+    "#": "rank", "Held out": "holdout", Training: "train", Fit: "fitSeconds",
   };
 
   function sortBy(board, heading, key) {

@@ -121,8 +121,9 @@ def timing(content: PageContent) -> Html | None:
     if not content.stages and not candidates:
         return None
     stages = _stages(content.stages) if content.stages else None
-    each = details("Each candidate", _costs(candidates)) if candidates else None
-    return section("timing", "Time and memory", stages, each)
+    each = _costs(candidates) if candidates else None
+    folded = details("Each candidate", each) if len(candidates) > MOST_COLUMNS else each
+    return section("timing", "Time and memory", stages, folded)
 
 
 def columns(content: PageContent) -> Html | None:

@@ -10,7 +10,7 @@ from evenhand.curves import outline
 from evenhand.report_parts import Html, joined, number, tag
 
 WIDTH, HEIGHT = 400, 330
-LEFT, RIGHT, TOP, BOTTOM = 50, 10, 10, 46
+LEFT, RIGHT, TOP, BOTTOM = 58, 8, 10, 46
 MOST_IN_COLOUR = 8
 
 
@@ -84,7 +84,7 @@ class Canvas:
         middle, centre = (LEFT + right) / 2, (TOP + bottom) / 2
         titles = [
             _words(middle, self.height - 8, self.across.title, "middle", class_="title"),
-            _words(0, 0, self.up.title, "middle", class_="title", transform=f"translate(11 {_at(centre)}) rotate(-90)"),
+            _words(0, 0, self.up.title, "middle", class_="title", transform=f"translate(12 {_at(centre)}) rotate(-90)"),
         ]
         return joined(tag("path", d="".join(grid), class_="grid"), ups, downs, titles)
 
