@@ -89,7 +89,7 @@ def show(study: str | None, metric: str | None) -> None:
     from evenhand.flows.running import be_quiet
 
     be_quiet()
-    from evenhand.flows.reading import latest_leaderboard, known_studies
+    from evenhand.flows.reading import known_studies, latest_leaderboard
     from evenhand.screen import show_leaderboard, show_studies
 
     if study is None:
@@ -119,6 +119,46 @@ def prune(most: str) -> None:
     store.sweep()
     removed, left = store.prune(parsed_size(most))
     click.echo(f"removed {removed} results; {size_text(left)} left in {store.root}")
+
+
+@main.command()
+@click.argument("data")
+@click.option("--target", required=True, help="The column to predict.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False), help="Where to write it; left out: conf/<name of DATA>.yaml."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def init(data: str, target: str, output: str | None, force: bool) -> None:
+    """Look at DATA (a file, folder or address) and write a study for it that runs as it is."""
+    from evenhand.errors import PlaceError
+    from evenhand.flows.running import be_quiet
+
+    file = Path(output or f"conf/{_as_name(data)}.yaml")
+    if file.exists() and not force:
+        raise PlaceError(f"'{file}' is there already: say --force to replace it, or --output for another file")
+    be_quiet()
+    from evenhand.flows.drafting import draft
+
+    drafted = draft(data, target, _heading(file))
+    _write(file, drafted.text)
+    for line in drafted.lines:
+        click.echo(line)
+    click.echo(f"wrote {file}; next: evenhand run {file}")
+
+
+def _as_name(data: str) -> str:
+    import re
+
+    stem = data.rstrip("/").rpartition("/")[2].partition(".")[0]
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_-") or "study"
+
+
+def _heading(file: Path) -> tuple[str, ...]:
+    """What goes before everything else: the schema where it lies beside the file, a name where the file's will not do."""
+    schema_line = ["# yaml-language-server: $schema=study.schema.json"]
+    named = _as_name(file.name)
+    beside = schema_line if (file.parent / "study.schema.json").exists() else []
+    return (*beside, *([f"name: {named}"] if named != file.stem else []))
 
 
 def _write(file: Path, text: str) -> None:
