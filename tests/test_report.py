@@ -142,6 +142,53 @@ def test_a_section_is_there_if_and_only_if_its_field_is_filled(section, field):
     assert section not in sections[1]
 
 
+def test_a_candidate_without_the_metric_stands_on_the_board_without_numbers():
+    nan = float("nan")
+    row = Candidate(2, "one_class", "svm", "plain", "none", nan, nan, (nan, nan), nan, None, None, nan)
+
+    text = page(smallest(leaderboard=(smallest().leaderboard[0], row)))
+
+    svgs = " ".join(re.findall("<svg.*?</svg>", text, re.S))
+    assert re.search(r'["M ]nan', svgs) is None
+    assert "one_<wbr>class" in text
+
+
+def test_a_board_without_any_number_is_drawn_all_the_same():
+    row = Candidate(1, "svm", "svm", "plain", "none", float("nan"), float("nan"), (float("nan"),))
+
+    assert "leads with" in page(smallest(leaderboard=(row,)))
+
+
+def test_constant_scores_make_a_page():
+    curves = makers.curves
+    truth, score = [0, 1, 0, 1], [0.5] * 4
+    drawn = makers.CandidateCurves("dummy", curves.roc(truth, score), curves.precision_recall(truth, score))
+    content = smallest(
+        curves=(drawn,),
+        calibration=(("dummy", curves.calibration(truth, score)),),
+        thresholds=Thresholds("dummy", curves.sweep(truth, score), float("inf")),
+    )
+
+    found = data_of(page(content))
+
+    # two steps: nothing called, which costs two misses, and everything, which costs two false alarms
+    assert found["slider"]["thresholds"] == [None, 0.5]
+    assert (found["slider"]["fn"], found["slider"]["fp"]) == ([2, 0], [0, 2])
+
+
+def test_a_perfect_regression_makes_a_page():
+    curves = makers.curves
+    same = [3.0, 3.0, 3.0]
+    found = makers.Regression(
+        "svr", curves.predicted_actual(same, same), curves.residuals(same, same), curves.deciles(same, same)
+    )
+
+    charts = data_of(page(smallest(regression=found)))["charts"]
+
+    assert set(charts) == {"predicted", "residuals", "deciles"}
+    assert all(chart["y"][0] < chart["y"][1] for chart in charts.values())
+
+
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!--]]>"
 
 

@@ -1,5 +1,6 @@
 """The answer at the top of the page and the leaderboard."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,7 +60,7 @@ def _leads(content: PageContent) -> Html:
     best = content.leaderboard[0]
     value = tag("b", f"{number(best.cv_mean)} ± {number(best.cv_std)}")
     held = None
-    if best.holdout is not None:
+    if best.holdout is not None and math.isfinite(best.holdout):
         held = joined(" and ", tag("b", number(best.holdout)), _interval(best), " on held-out rows")
     name, metric = tag("strong", best.name), spoken(content.study.metric)
     return joined(name, f" leads with {metric} ", value, f" over {_n_folds([best])}", held, ".")
@@ -155,7 +156,9 @@ def _drawn(row: Candidate, best: float, strip: Strip) -> Html:
 
 def _sort_keys(row: Candidate) -> dict[str, str]:
     found = {name: getattr(row, name) for name in SORT_KEYS}
-    return {f"data_{name}": f"{value:.6g}" for name, value in found.items() if value is not None}
+    return {
+        f"data_{name}": f"{value:.6g}" for name, value in found.items() if value is not None and math.isfinite(value)
+    }
 
 
 def _who(row: Candidate) -> Html:

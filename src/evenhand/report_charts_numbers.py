@@ -1,5 +1,6 @@
 """The charts of predicted numbers and of tuned parameters."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -15,9 +16,7 @@ Kind = tuple[str, Sequence[float], Sequence[float]]
 def validation_chart(curve: ValidationCurve, metric: str, place: int) -> Chart:
     """The metric over the values of a tuned parameter, on held and on training rows."""
     kinds = _kinds(curve)
-    ends = [value for _, mean, spread in kinds for m, s in zip(mean, spread, strict=True) for value in (m - s, m + s)]
-    edge = 0.05 * (max(ends) - min(ends))
-    up = axis(titled(metric), min(ends) - edge, max(ends) + edge)
+    up = axis(titled(metric), *_reach(kinds))
     canvas, xs = Canvas(named_axis(curve.parameter, curve.values), up, height=270), list(range(len(curve.values)))
     heads = [curve.parameter, *(words for name, _, _ in kinds for words in (f"{name}, mean", "deviation"))]
     columns = [curve.values, *(map(number, values) for _, *both in kinds for values in both)]
@@ -101,6 +100,13 @@ def decile_chart(deciles: Sequence[Decile], name: str) -> Chart:
 def _kinds(curve: ValidationCurve) -> list[Kind]:
     kinds = [("held rows", curve.cv_mean, curve.cv_std), ("training rows", curve.train_mean, curve.train_std)]
     return [(name, mean, spread or (0.0,) * len(mean)) for name, mean, spread in kinds if mean]
+
+
+def _reach(kinds: Sequence[Kind]) -> tuple[float, float]:
+    ends = [value for _, mean, spread in kinds for m, s in zip(mean, spread, strict=True) for value in (m - s, m + s)]
+    ends = [value for value in ends if math.isfinite(value)] or [0.0, 1.0]
+    edge = 0.05 * (max(ends) - min(ends))
+    return min(ends) - edge, max(ends) + edge
 
 
 def _kind_marks(canvas: Canvas, xs: Sequence[float], kind: Kind, nth: int) -> list[Html]:

@@ -37,6 +37,8 @@ def unit_axis(title: str) -> Axis:
 
 def axis(title: str, low: float, high: float, n_ticks: int = 5) -> Axis:
     """An axis over the values given, with round ticks."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        low, high = 0.0, 1.0
     if not high > low:
         low, high = low - 0.5 * (abs(low) or 1), high + 0.5 * (abs(high) or 1)
     step = _round_step((high - low) / n_ticks)
@@ -95,11 +97,11 @@ class Canvas:
     def area(self, xs: Sequence[float], low: Sequence[float], high: Sequence[float], class_: str) -> Html:
         """The space between two lines."""
         way = self._way([*xs, *reversed(xs)], [*high, *reversed(low)])
-        return tag("path", d=f"{way}Z", class_=f"area {class_}")
+        return tag("path", d=f"{way}Z" if way else "", class_=f"area {class_}")
 
     def dots(self, xs: Sequence[float], ys: Sequence[float], class_: str, radius: float = 3) -> Html:
         """One circle per point."""
-        places = zip(xs, ys, strict=True)
+        places = [(x, y) for x, y in zip(xs, ys, strict=True) if math.isfinite(x) and math.isfinite(y)]
         circles = [Html(f'<circle cx="{_at(self.x(x))}" cy="{_at(self.y(y))}" r="{radius:g}"/>') for x, y in places]
         return tag("g", circles, class_=f"dots {class_}")
 
@@ -117,7 +119,10 @@ class Canvas:
         return tag("path", d="".join(ways), class_=f"bar {class_}")
 
     def _way(self, xs: Sequence[float], ys: Sequence[float]) -> str:
-        x, y = np.array([self.x(v) for v in xs]), np.array([self.y(v) for v in ys])
+        seen = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if math.isfinite(x) and math.isfinite(y)]
+        if not seen:
+            return ""
+        x, y = np.array(seen).T
         kept = outline(x, y, 400) if len(x) > 2 else range(len(x))
         return "M" + "L".join(f"{_at(x[place])} {_at(y[place])}" for place in kept)
 
@@ -129,12 +134,15 @@ def colour_of(place: int) -> str:
 
 def strip_ends(values: Sequence[float], means: Sequence[float]) -> tuple[float, float]:
     """Round ends for the strips: all values fit, unless a few candidates are so far off that others would blur."""
+    values, means = [v for v in values if math.isfinite(v)], [v for v in means if math.isfinite(v)]
+    if not values:
+        return 0.0, 1.0
     low, high = min(values), max(values)
     if len(means) >= 4:
         first, third = np.quantile(means, [0.25, 0.75])
         reach = 2.5 * max(third - first, (high - low) / 20)
         low, high = max(low, first - reach), min(high, third + reach)
-    step = _round_step((high - low) / 5 if high > low else 0.1 * (abs(high) or 1))
+    step = _round_step((high - low) / 10 if high > low else 0.1 * (abs(high) or 1))
     return step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9)
 
 
