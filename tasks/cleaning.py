@@ -25,6 +25,7 @@ from evenhand.settings import Cleaning, Study
 from evenhand.store import Entry, Store, digest
 from evenhand.tables import Feature, Snapshot, Table
 from evenhand.targets import target_values
+from evenhand.wording import counted
 
 KEPT = ("numeric", "categorical", "text", "key", "time", "group")
 FEATURES = ("numeric", "categorical", "text")
@@ -42,10 +43,10 @@ def clean(snapshot: Snapshot, study: Study) -> Table:
     entry = Store().keep("table", inputs, __name__, partial(_build, snapshot, study))
     table = _table(entry, snapshot, study.target)
     for rule, n_taken in table.taken.items():
-        logger().info("%s rows taken out by %s", f"{n_taken:,}", rule)
+        logger().info("%s taken out by %s", counted(n_taken, "row"), rule)
     for note in table.notes:
         logger().info(note)
-    logger().info("%s rows left; columns: %s", f"{table.n_rows:,}", summary(table.roles))
+    logger().info("%s left; columns: %s", counted(table.n_rows, "row"), summary(table.roles))
     return table
 
 
@@ -104,7 +105,7 @@ def _read_as_said(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], n
         kind = cleaning.types.get(name) or ("date" if is_time else None)
         if kind is not None:
             array, n_lost = as_kind(name, array, kind, cleaning.unreadable == "refuse")
-            notes += [f"column '{name}': {n_lost:,} values that are not {kind} were made missing"] * bool(n_lost)
+            notes += [f"column '{name}': {counted(n_lost, 'value')} not {kind} made missing"] * bool(n_lost)
         columns[name] = array
     return pa.table(columns)
 
@@ -117,7 +118,9 @@ def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table,
         left = rows.filter(mask)
         taken[text] = rows.num_rows - left.num_rows
         if mask.null_count:
-            notes.append(f"rule '{text}' took out {mask.null_count:,} rows because a value it needs is missing")
+            notes.append(
+                f"rule '{text}' took out {counted(mask.null_count, 'row')} because a value it needs is missing"
+            )
         rows = _some_left(left, f"cleaning.rows '{text}'")
     target = rows.column(study.target)
     if target.null_count:
@@ -187,7 +190,7 @@ def _kept(rows: pa.Table, roles: Mapping[str, str]) -> pa.Table:
     numeric = {name: array for name, array in columns.items() if roles[name] == "numeric"}
     if infinite := list(_infinite(numeric)):
         raise DataError(
-            f"infinite values in {len(infinite)} numeric columns: {'; '.join(infinite[:8])}. Name them in "
+            f"infinite values in {counted(len(infinite), 'numeric column')}: {'; '.join(infinite[:8])}. Name them in "
             "cleaning.missing_values ([inf, -inf]), or leave those rows out with cleaning.rows."
         )
     return pa.table(columns)

@@ -16,6 +16,7 @@ from evenhand.settings import Study
 from evenhand.sources import Opened, opened
 from evenhand.store import Entry, Store
 from evenhand.tables import Snapshot
+from evenhand.wording import counted
 
 ROWS = "rows.parquet"
 
@@ -42,9 +43,9 @@ def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
         for note in hold(study.name, snapshot.columns, accepts_contract):
             logger().warning(note)
     logger().info(
-        "%s rows and %s columns %s %s, fingerprint %s",
-        f"{snapshot.n_rows:,}",
-        f"{len(snapshot.columns):,}",
+        "%s and %s %s %s, fingerprint %s",
+        counted(snapshot.n_rows, "row"),
+        counted(len(snapshot.columns), "column"),
         "found unchanged from" if entry.reused else "read from",
         snapshot.origin,
         snapshot.digest[:12],

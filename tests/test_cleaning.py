@@ -87,7 +87,7 @@ def test_each_rule_counts_the_rows_it_took():
     table = cleaned(frame, cleaning={"rows": ["age < 55", "city != 'Oslo'"]})
 
     assert table.taken == {"age < 55": 1, "city != 'Oslo'": 2}
-    assert "rule 'city != 'Oslo'' took out 1 rows because a value it needs is missing" in table.notes
+    assert "rule 'city != 'Oslo'' took out 1 row because a value it needs is missing" in table.notes
 
 
 def test_rules_may_be_about_columns_that_are_left_out():
@@ -148,7 +148,7 @@ def test_values_that_are_no_numbers_can_be_made_missing():
     table = cleaned(frame, cleaning={"types": {"pay": "numeric"}, "unreadable": "missing"})
 
     assert read_rows(table)["pay"].isna().sum() == 1
-    assert "column 'pay': 1 values that are not numeric were made missing" in table.notes
+    assert "column 'pay': 1 value not numeric made missing" in table.notes
 
 
 def test_a_type_for_a_column_that_is_not_there_is_refused():
@@ -270,7 +270,7 @@ def test_more_than_two_classes_cannot_have_a_positive_one():
 
 
 def test_one_row_is_refused():
-    with pytest.raises(DataError, match="target 'label' is 'no' in 1 row"):
+    with pytest.raises(DataError, match="target 'label' is 'no' in the only row"):
         cleaned(FRAME.iloc[:1])
 
 

@@ -82,10 +82,10 @@ def test_a_refused_form_does_not_change_the_contract():
 @pytest.mark.parametrize(
     "now, words",
     [
-        ([AGE, CITY, Column("pet", "categorical", categories=("cat",))], "1 columns are new.*'pet'"),
+        ([AGE, CITY, Column("pet", "categorical", categories=("cat",))], "1 column new.*'pet'"),
         ([Column("age", "numeric", 7, 18.0, 90.0), CITY], "'age' has 7 missing values and had none"),
         ([Column("age", "numeric", 0, 18.0, 120.0), CITY], "'age' now runs from 18 to 120, before from 18 to 90"),
-        ([AGE, Column("city", "categorical", categories=("Bern", "Oslo"))], "'city' has 1 new categories: 'Bern'"),
+        ([AGE, Column("city", "categorical", categories=("Bern", "Oslo"))], "'city' has 1 new category: 'Bern'"),
     ],
 )
 def test_what_drifts_is_noted_and_not_refused(now, words):
@@ -116,7 +116,7 @@ def test_many_drifts_are_cut_short():
     notes = hold("small", [Column(column.name, "numeric", 0, 0.0, 2.0) for column in before])
 
     assert len(notes) == 11
-    assert notes[-1] == "30 more columns differ in what they hold"
+    assert notes[-1] == "30 more differences in what columns hold"
 
 
 def test_a_damaged_contract_says_how_to_go_on():

@@ -53,15 +53,15 @@ def test_a_column_without_any_value_is_missing_throughout():
 
 
 def test_a_missing_column_is_told_with_the_nearest_name():
-    with pytest.raises(DataError, match=r"lack 1 columns that the model needs: 'age'\. Did you mean 'agee'"):
+    with pytest.raises(DataError, match=r"lack 1 column that the model needs: 'age'\. Did you mean 'agee'"):
         as_features(frame().rename(columns={"age": "agee"}), FEATURES)
 
 
 @pytest.mark.parametrize(
-    "ages, count", [(["31", "old"], "2 values are text, such as '31', 'old'"), ([31, "x"], "1 value is text")]
+    "ages, count", [(["31", "old"], "2 texts, such as '31', 'old'"), ([31, "x"], "1 text, such as")]
 )
 def test_text_among_numbers_is_counted_and_refused(ages, count):
-    with pytest.raises(DataError, match=f"column 'age' of the rows to score should hold numbers, but {count}"):
+    with pytest.raises(DataError, match=f"column 'age' of the rows to score should hold numbers, but holds {count}"):
         as_features(frame(age=ages), FEATURES)
 
 
@@ -80,7 +80,7 @@ def test_dates_among_numbers_are_refused():
 
 
 def test_infinite_values_are_counted_and_refused():
-    with pytest.raises(DataError, match="column 'age' of the rows to score has 1 infinite values"):
+    with pytest.raises(DataError, match="column 'age' of the rows to score has 1 infinite value"):
         as_features(frame(age=[1.0, np.inf]), FEATURES)
 
 

@@ -51,14 +51,14 @@ def test_classes_are_plain_values_and_codes_are_small():
 def test_the_rarer_class_counts_as_positive_and_that_is_said():
     _, _, notes = target_values(pa.array(["ok", "fraud", "ok"]), study())
 
-    assert notes == ["class 'fraud' (1 rows) counts as positive: the rarer of the two"]
+    assert notes == ["class 'fraud' (1 row) counts as positive: the rarer of the two"]
 
 
 @pytest.mark.parametrize(
     "values, settings, words",
     [
         ([1, 1, 1], {}, "target 'label' is '1' in all 3 rows: at least two"),
-        ([1], {}, "'1' in 1 row"),
+        ([1], {}, "'1' in the only row"),
         (["a", "b", "c"], {"positive": "a"}, "positive: a is for two classes, but target 'label' has 3: 'a', 'b', 'c'"),
         (["no", "yes"], {"positive": "yess"}, r"positive: yess is no value of target 'label'\. Found: 'no', 'yes'"),
         (["no", "yes"], {"positive": True}, "YAML reads yes, no, on and off as true and false"),
@@ -90,7 +90,7 @@ def test_numbers_stay_numbers_for_regression(values):
         (["low", "high"], "holds text such as 'low'.*task: classification"),
         (["1", "2"], r"holds text such as '1'.*cleaning\.types: {label: numeric}"),
         (pa.array([0, 1], pa.timestamp("us")), "holds dates"),
-        ([1.0, float("inf")], "1 infinite values"),
+        ([1.0, float("inf")], "1 infinite value"),
         ([2.5, 2.5], "'2.5' in all 2 rows"),
     ],
 )

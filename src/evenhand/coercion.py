@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 
 from evenhand.errors import DataError
 from evenhand.plain_text import INTEGER, NUMBER, TIME, ZONED_TIME, read_as, tidy
+from evenhand.wording import counted
 
 NUMBER_FORMS = ((",", "."), (".", ","), (" ", "."), (" ", ","), ("'", "."))
 DATE_FORMS = (
@@ -100,8 +101,8 @@ def unreadable(name: str, wrong: pa.Array, remedy: str, kind: str = "numeric") -
     """The mistake of values that are not of the kind a column should have."""
     examples = ", ".join(f"'{value}'" for value in pc.unique(wrong).to_pylist()[:3])
     what = {"numeric": "number", "date": "date"}[kind]
-    values = "1 value that is" if len(wrong) == 1 else f"{len(wrong):,} values that are"
-    return DataError(f"column '{name}' is to be {kind}, but has {values} no {what}, such as {examples}. {remedy}")
+    values = counted(len(wrong), f"value that is no {what}", f"values that are no {what}")
+    return DataError(f"column '{name}' is to be {kind}, but has {values}, such as {examples}. {remedy}")
 
 
 def _whole_as_integers(array: pa.Array) -> pa.Array:

@@ -13,6 +13,7 @@ from evenhand.coercion import as_kind, as_numbers, as_text, without
 from evenhand.errors import DataError, listed, nearest
 from evenhand.settings import Cleaning
 from evenhand.tables import Feature, Table
+from evenhand.wording import counted
 
 AS_IS = Cleaning()
 ROWS, TARGET = "rows.parquet", "target.npy"
@@ -59,7 +60,8 @@ def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
     if pa.types.is_string(array.type) and array.null_count < len(array):
         texts = [value for value in column if isinstance(value, str)] or pc.drop_null(array).to_pylist()
         raise DataError(
-            f"column '{name}' of the rows to score should hold numbers, but holds {counted(len(texts), 'text')}, such as {listed(texts, 3)}. "
+            f"column '{name}' of the rows to score should hold numbers, but holds {counted(len(texts), 'text')}, such as "
+            f"{listed(texts, 3)}. "
             f"Send numbers, or say cleaning.types: {{{name}: numeric}} in the study to have text read as numbers."
         )
     if pa.types.is_timestamp(array.type):
@@ -67,7 +69,7 @@ def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
     numbers, _ = as_numbers(array)
     if n_infinite := pc.sum(pc.is_inf(numbers)).as_py():
         raise DataError(
-            f"column '{name}' of the rows to score has {n_infinite:,} infinite values: mend or remove them."
+            f"column '{name}' of the rows to score has {counted(n_infinite, 'infinite value')}: mend or remove those rows."
         )
     return numbers
 

@@ -10,6 +10,7 @@ from evenhand.coercion import as_text
 from evenhand.errors import DataError, listed
 from evenhand.plain_text import NUMBER, read_as
 from evenhand.settings import Study
+from evenhand.wording import counted
 
 MOST_FLOAT_CLASSES = 50
 
@@ -38,7 +39,7 @@ def _numbers(array: pa.Array, study: Study) -> np.ndarray:
     numbers = values.cast(NUMBER, safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
     if n_infinite := int(np.isinf(numbers).sum()):
         raise DataError(
-            f"target '{study.target}' has {n_infinite:,} infinite values: name them in cleaning.missing_values "
+            f"target '{study.target}' has {counted(n_infinite, 'infinite value')}: name them in cleaning.missing_values "
             "([inf, -inf]) or leave those rows out with cleaning.rows."
         )
     return numbers
@@ -61,7 +62,7 @@ def _class_values(array: pa.Array, study: Study) -> pa.Array:
 
 def _check_varied(n_distinct: int, array: pa.Array, study: Study) -> None:
     if n_distinct < 2:
-        rows = "1 row" if len(array) == 1 else f"all {len(array):,} rows"
+        rows = "the only row" if len(array) == 1 else f"all {len(array):,} rows"
         raise DataError(
             f"target '{study.target}' is '{array[0]}' in {rows}: at least two different values are needed to learn "
             "from. Check target, cleaning.rows and source."
@@ -95,7 +96,7 @@ def _positive(classes: tuple[Any, ...], study: Study) -> Any:
 
 def _rarer_last(classes: tuple[Any, ...], counts: dict[Any, int]) -> tuple[tuple[Any, ...], list[str]]:
     common, rare = sorted(classes, key=lambda value: (-counts[value], classes.index(value)))
-    return (common, rare), [f"class '{rare}' ({counts[rare]:,} rows) counts as positive: the rarer of the two"]
+    return (common, rare), [f"class '{rare}' ({counted(counts[rare], 'row')}) counts as positive: the rarer of the two"]
 
 
 def _word(value: Any) -> str:
