@@ -269,6 +269,7 @@ def test_a_callable_on_a_continuous_target_makes_a_regression():
         (EnsembleSelection(), np.full((3, 2, 2), 0.5), [0, 1, 2], "hold 2 classes but y holds 3"),
         (EnsembleSelection(average="rank"), np.full((3, 2, 3), 0.5), [0, 1, 2], "one score per row"),
         (EnsembleSelection(), np.full((3, 2, 3), 0.5), [0, 1, 2], "use 'roc_auc_ovr'"),
+        (EnsembleSelection(), np.full((3, 2, 2, 1), 0.5), [0, 1, 1], "scores have 4 dimensions"),
         (EnsembleSelection(metric="r2", average="rank"), [[0.2], [0.1]], [0.0, 1.0], "cannot predict a number"),
     ],
 )

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ._ensemble_checks import check_scores, require
 from ._ensemble_greedy import bagged_select, draw_bags
 from ._ensemble_measures import judge, measure_for
 from ._ensemble_ranks import RankCalibration, RankScale, rank_columns
@@ -349,41 +350,12 @@ class EnsembleSelection(BaseEstimator):
             scores, y, weight = scores[kept], y[kept], weight[kept]
         if self._task(y) == "regression":
             self.classes_ = None
-            self._require(self.average == "probability", "average='rank' orders rows and cannot predict a number")
+            require(self.average == "probability", "average='rank' orders rows and cannot predict a number")
             return scores, y.astype(float), weight
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self._check_classes(scores, y)
+        check_scores(scores, y, self.classes_, self.average, self.metric)
         return scores, codes, weight
-
-    def _check_classes(self, scores, y):
-        n_classes = len(self.classes_)
-        self._require(n_classes > 1, f"y has one class only, {self.classes_.tolist()}: a metric needs two")
-        if scores.ndim == 2:
-            found = f"Only binary classification is supported. The type of the target is {type_of_target(y)}."
-            self._require(n_classes == 2, f"{found} Give scores of shape (n_rows, n_models, n_classes)")
-            self._check_range(scores)
-            return
-        self._require(
-            scores.shape[2] == n_classes,
-            f"scores hold {scores.shape[2]} classes but y holds {n_classes}: {self.classes_.tolist()}",
-        )
-        self._require(self.average == "probability", "average='rank' needs one score per row and model")
-        self._require(self.metric != "roc_auc", "metric='roc_auc' judges two classes; use 'roc_auc_ovr' or '_ovo'")
-
-    def _check_range(self, scores):
-        if self.average == "rank" or (scores.min() >= 0 and scores.max() <= 1):
-            return
-        outside = ((scores < 0) | (scores > 1)).any(axis=0)
-        raise ValueError(
-            f"average='probability' needs scores within [0, 1], but {int(outside.sum())} of {outside.size} models, "
-            f"first number {int(outside.argmax())}, leave that range. Use average='rank' for decision values."
-        )
-
-    @staticmethod
-    def _require(holds, message):
-        if not holds:
-            raise ValueError(message + ".")
 
     def _keep_ranks(self, scores, averaged, y, weight):
         if self.average == "rank":
@@ -406,11 +378,9 @@ class EnsembleSelection(BaseEstimator):
         )
 
     def _log_odds(self, averaged):
-        return (
-            self._calibration.decision(averaged)
-            if self.average == "rank"
-            else logit(np.clip(averaged, 1e-15, 1 - 1e-15))
-        )
+        if self.average == "rank":
+            return self._calibration.decision(averaged)
+        return logit(np.clip(averaged, 1e-15, 1 - 1e-15))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
