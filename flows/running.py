@@ -24,7 +24,7 @@ TASKS_OF_EVERY_RUN = 8
 
 
 def be_quiet(console_level: str = "WARNING") -> None:
-    """Let nothing leave the machine and keep Prefect's own lines off the console, unless the caller has said otherwise."""
+    """Let nothing leave the machine and keep Prefect's own lines off the console, unless the caller says otherwise."""
     for name, value in {**QUIET, "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": console_level}.items():
         os.environ.setdefault(name, value)
 
@@ -37,6 +37,7 @@ def run_study(study: Study, only: str | None = None, *, accepts_contract: bool =
     from evenhand.flows.side_by_side import runner
 
     server.join()
+    _leave_failures_to_the_caller()
     flow = retrain.with_options(task_runner=runner(study))
     state: Any = flow(study, only, accepts_contract, return_state=True)
     report = state.result()
@@ -53,6 +54,21 @@ def _start_server() -> None:
     from prefect.server.api.server import SubprocessASGIServer
 
     SubprocessASGIServer().start()
+
+
+def _leave_failures_to_the_caller() -> None:
+    """Keep off the console the tracebacks that Prefect writes for a failed task and its flow; they are raised too."""
+    from prefect.logging.configuration import setup_logging
+    from prefect.logging.handlers import PrefectConsoleHandler
+
+    setup_logging()
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, PrefectConsoleHandler) and _is_no_failure not in handler.filters:
+            handler.addFilter(_is_no_failure)
+
+
+def _is_no_failure(record: logging.LogRecord) -> bool:
+    return record.levelno < logging.ERROR or record.name not in {"prefect.flow_runs", "prefect.task_runs"}
 
 
 def _settle(flow_run_id: "UUID", n_expected: int) -> None:

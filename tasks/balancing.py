@@ -7,6 +7,7 @@ import numpy as np
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from evenhand.errors import DataError, listed
 from evenhand.matrices import read_matrix, write_matrix
 from evenhand.samplers import Resampler
 from evenhand.settings import Study
@@ -32,5 +33,9 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
     X, y = read_matrix(training.path)
     made, labels = resampler.resample(X if not isinstance(X, np.memmap) else np.asarray(X), y, table.classes)
+    if lost := [table.classes[k] for k in np.setdiff1d(y, labels)]:
+        raise DataError(
+            f"{resampler.kind} leaves no training row of class {listed(lost)}: use another balance in its place"
+        )
     write_matrix(folder / "training", made, labels.astype(y.dtype))
     return {"n_rows": len(labels), "kind": resampler.kind}

@@ -8,6 +8,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from evenhand.encoder import new_encoder
+from evenhand.errors import DataError
 from evenhand.folding import fold_rows
 from evenhand.frames import read_rows, read_target
 from evenhand.matrices import write_matrix
@@ -46,8 +47,14 @@ def _build(folder: Path, table: Table, ledger: Ledger, encoding: Encoding, place
     frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
     encoder = new_encoder(table, encoding, seed)
     started = time.perf_counter()
-    X = encoder.fit_transform(frame.iloc[trained], y[trained])
-    held = encoder.transform(frame.iloc[judged])
+    try:
+        X = encoder.fit_transform(frame.iloc[trained], y[trained])
+        held = encoder.transform(frame.iloc[judged])
+    except ValueError as error:
+        raise DataError(
+            f"{fold} cannot be encoded as encodings say: {' '.join(str(error).split())}. Change the encoding, or take "
+            "the column that it cannot read into columns.ignore."
+        ) from error
     seconds = time.perf_counter() - started
     write_matrix(folder / "training", X, y[trained], trained)
     write_matrix(folder / "held", held, y[judged], judged)

@@ -136,6 +136,9 @@ def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None
 
 def _warnings(estimator: Any) -> list[str]:
     """Solvers that stopped before they were done."""
+    estimator = getattr(estimator, "regressor_", estimator)
+    if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
+        return []
     done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)
     if done is None or not isinstance(most, int) or most <= 0 or np.max(done) < most:
         return []

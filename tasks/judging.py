@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from evenhand.errors import ConfError
+from evenhand.errors import ConfError, DataError
 from evenhand.matrices import read_matrix_rows
 from evenhand.metrics import applicable, usual_metric
 from evenhand.settings import Study
@@ -32,6 +32,11 @@ def judge(
     metric = study.metric or usual_metric(n_classes)
     _check_metrics(study, metric, n_classes)
     figures = [figures_of(made, [each for (name, _), each in scores.items() if name == made.name]) for made in plans]
+    if all(np.isnan(each.mean(metric)) for each in figures):
+        raise DataError(
+            f"metric: no candidate has {metric} on every fold: its models give no such score, or a fold has rows of "
+            "one class only. Choose another metric, or lower split.folds."
+        )
     chosen = (metric, *study.metrics) if study.metrics else applicable(n_classes)
     return Judgement(
         metric=metric,

@@ -2,6 +2,7 @@
 
 import fnmatch
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,7 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
         [mistake for name, candidate in study.candidates.items() for mistake in _mistakes(study, name, candidate)],
     )
     plans = [made for name, candidate in study.candidates.items() for made in _expanded(study, name, candidate)]
+    refuse(study, list(_repeated(plans)))
     if only is None:
         return plans
     chosen = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
@@ -36,7 +38,7 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
     model = candidate.model or name
     try:
         is_numeric = predicts_numbers(model)
-    except (ConfError, TypeError) as error:
+    except (ConfError, TypeError, AttributeError) as error:
         yield ("candidates", name, "model"), str(error)
         return
     if is_numeric != (study.kind_of_task == "regression"):
@@ -49,13 +51,23 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
             if message := parameter_mistake(model, key):
                 yield ("candidates", name, place, key), message
     for balance in candidate.balance or ():
-        if study.balance_kind(balance) == "class_weight" and not reads_weights(model):
-            yield ("candidates", name, "balance"), f"{model} cannot weigh classes: take '{balance}' out"
+        if study.balance_kind(balance) == "class_weight" and not reads_weights(model, candidate.multiclass):
+            yield (
+                ("candidates", name, "balance"),
+                f"{_described(model, candidate)} cannot weigh classes: take '{balance}' out",
+            )
+
+
+def _repeated(plans: list[Plan]) -> Iterator[Mistake]:
+    """Candidates that no name would tell apart."""
+    counts = Counter(made.name for made in plans)
+    for made in {made.name: made for made in plans if counts[made.name] > 1}.values():
+        yield ("candidates", made.candidate), f"'{made.name}' would run {counts[made.name]} times: list each value once"
 
 
 def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
     model = candidate.model or name
-    balances = candidate.balance or [key for key in study.balance if _usable(study, key, model)]
+    balances = candidate.balance or [key for key in study.balance if _usable(study, key, model, candidate)]
     encodings = candidate.encodings or tuple(study.encodings)
     for point, encoding, balance in itertools.product(_points(candidate), encodings, balances):
         yield Plan(
@@ -72,8 +84,12 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
         )
 
 
-def _usable(study: Study, balance: str, model: str) -> bool:
-    return study.balance_kind(balance) != "class_weight" or reads_weights(model)
+def _usable(study: Study, balance: str, model: str, candidate: Candidate) -> bool:
+    return study.balance_kind(balance) != "class_weight" or reads_weights(model, candidate.multiclass)
+
+
+def _described(model: str, candidate: Candidate) -> str:
+    return f"{model} inside {candidate.multiclass}" if candidate.multiclass else model
 
 
 def _usual_transform(study: Study, model: str) -> str:

@@ -58,16 +58,9 @@ def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise."""
     started = time.perf_counter()
     place = tracking.open_experiment(study.name)
-    run_id = tracking.start_run(place, study.name, {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()})
-    status = "FAILED"
-    try:
+    tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
+    with tracking.running(place, study.name, tags) as run_id:
         yield OpenRun(place, run_id, started)
-        status = "FINISHED"
-    except (KeyboardInterrupt, SystemExit):
-        status = "KILLED"
-        raise
-    finally:
-        tracking.end_run(place, run_id, status)
 
 
 @task(name="record", cache_policy=NO_CACHE, persist_result=False)
@@ -110,16 +103,15 @@ def _record_candidate(
         "evenhand.split_id": results.ledger.digest,
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
     }
-    run_id = tracking.start_run(run.place, plan.name, tags, parent=run.run_id)
-    shown = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance, "params": plan.params}
-    tracking.log_params(run.place, run_id, shown)
-    said = predictions.of(plan.name, figures.scale)
-    tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
-    if is_pictured:
-        for name, picture in pictures_of(said, results.table):
-            tracking.log_picture(run.place, run_id, picture, name)
-    _record_coefficients(run, run_id, results, figures)
-    tracking.end_run(run.place, run_id)
+    with tracking.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
+        shown = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance, "params": plan.params}
+        tracking.log_params(run.place, run_id, shown)
+        said = predictions.of(plan.name, figures.scale)
+        tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
+        if is_pictured:
+            for name, picture in pictures_of(said, results.table):
+                tracking.log_picture(run.place, run_id, picture, name)
+        _record_coefficients(run, run_id, results, figures)
     return run_id
 
 

@@ -40,6 +40,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         "encodings": [study.encodings[plan.encoding] for plan in members],
         "predictions": str(judgement.predictions),
         "ensemble": study.ensemble if best.name == ENSEMBLE else None,
+        "cleaning": _cleaning(table, study),
         "seed": study.seed,
     }
 
@@ -47,7 +48,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         parts = [_member(plan, prepared, balanced, table, study) for plan in members]
         selection = _selection(judgement, members, table, study) if best.name == ENSEMBLE else None
         features = tuple((feature.name, feature.kind) for feature in table.features)
-        model = RawRowModel(parts, features, list(table.classes), selection)
+        model = RawRowModel(parts, features, list(table.classes), selection, cleaning=_cleaning(table, study))
         difference = _difference(model, judgement, table, prepared[members[0].encoding, FINAL])
         skops.io.dump(model, folder / "model.skops")
         trusted_types(folder / "model.skops", [plan.model for plan in members])
@@ -57,6 +58,13 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
     difference = entry.facts["largest_difference"]
     logger().info("%s refitted; its scores differ from the judged ones by at most %.1e", best.name, difference)
     return Model(best, entry.path / "model.skops", entry.facts["digest"], difference)
+
+
+def _cleaning(table: Table, study: Study) -> dict[str, Any]:
+    """What must be done to new rows as it was done to the old: values that mean missing, and kinds of columns."""
+    names = {feature.name for feature in table.features}
+    said = study.cleaning.model_dump(mode="json", include={"missing_values", "types", "unreadable"})
+    return {**said, "types": {name: kind for name, kind in said["types"].items() if name in names}}
 
 
 def _members(judgement: Judgement) -> list[Plan]:
@@ -98,13 +106,15 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     if not len(rows):
         return 0.0
     judged = pq.read_table(judgement.predictions, filters=[("fold", "=", FINAL)])
-    expected = score_matrix(judged, [judgement.best.plan.name], table)
+    best = judgement.best.plan.name
+    has_scores = not table.classes or judgement.best.scale != "value"
+    expected = score_matrix(judged, [best], table) if has_scores else judged[f"predicted:{best}"].to_numpy()
     said = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
     expected = expected.reshape(said.shape)
     difference = float(np.max(np.abs(said - expected)))
-    if difference > CLOSE_ENOUGH * max(1.0, float(np.max(np.abs(expected)))):
+    if not difference <= CLOSE_ENOUGH * max(1.0, float(np.max(np.abs(expected)))):
         raise EvenhandError(
-            f"the refitted '{judgement.best.plan.name}' does not say what was judged: its holdout scores differ by up to "
+            f"the refitted '{best}' does not say what was judged: its holdout scores differ by up to "
             f"{difference:.2g}. Nothing was registered. Set `seed`, or report the model as one that cannot be repeated."
         )
     return difference

@@ -73,6 +73,7 @@ def _build(
     out = np.empty((len(truth), *scores.shape[2:]) if table.classes else len(truth))
     predictions = np.empty(len(truth), dtype=truth.dtype)
     metrics: dict[str, list[dict[str, float]]] = {"folds": [], "final": []}
+    minority = int(np.argmin(np.bincount(truth[fold != FINAL]))) if table.classes else 0
     for name in dict.fromkeys(fold):
         judged = fold == name
         chosen = (fold != FINAL) if name == FINAL else (fold != FINAL) & ~np.isin(row, row[judged])
@@ -80,9 +81,9 @@ def _build(
         told = _told(selection, scores[judged], truth[judged])
         predictions[judged] = told.predictions
         out[judged] = told.predictions if told.scores is None else told.scores
-        metrics["final" if name == FINAL else "folds"].append(metrics_of(told, len(table.classes)))
+        metrics["final" if name == FINAL else "folds"].append(metrics_of(told, len(table.classes), minority))
     selection.fit(scores[fold != FINAL], truth[fold != FINAL])
-    training = metrics_of(_told(selection, scores[fold != FINAL], truth[fold != FINAL]), len(table.classes))
+    training = metrics_of(_told(selection, scores[fold != FINAL], truth[fold != FINAL]), len(table.classes), minority)
     pq.write_table(_with_ensemble(rows, predictions, out, table), folder / "predictions.parquet", compression="zstd")
     weights = {member.plan.name: float(w) for member, w in zip(members, selection.weights_, strict=True) if w > 0}
     return {"metrics": metrics, "training": training, "weights": weights}

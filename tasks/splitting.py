@@ -1,5 +1,8 @@
 """Which rows are held out and how the others are folded: the only place where a holdout is born."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,13 +80,16 @@ class _Rows:
 
 def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
     rows = _rows(table, study)
-    side = _sides(rows, table, study)
+    with _told_as_data(f"split.holdout: {study.split.holdout}"):
+        side = _sides(rows, table, study)
     if study.split.holdout != "none":
         side[(side == TRAINING) & np.isin(rows.twins, rows.twins[side == HOLDOUT])] = WITHHELD
     _check_sides(side, rows.y, table, study.split)
     columns: dict[str, np.ndarray] = {"side": side.astype(np.int8), "content": rows.twins}
     training = np.flatnonzero(side == TRAINING)
-    fold_of = _folds(training, rows, table, study)
+    with _told_as_data(f"split.folds: {study.split.folds} by {fold_kind(study, table)}"):
+        fold_of = _folds(training, rows, table, study)
+    _check_folds(fold_of, training, rows, table, study)
     for repeat, numbers in enumerate(fold_of):
         columns[f"repeat_{repeat}"] = np.full(len(side), NEVER_JUDGED, dtype=np.int16)
         columns[f"repeat_{repeat}"][training] = numbers
@@ -108,20 +114,43 @@ def _rows(table: Table, study: Study) -> _Rows:
         twins=twins,
         keys=content_hashes(frame[key_columns]) if key_columns else twins,
         times=_times(frame, study),
-        groups=frame[study.columns.group].to_numpy() if study.columns.group else None,
+        groups=_groups(frame, study),
     )
 
 
 def _times(frame: pd.DataFrame, study: Study) -> np.ndarray | None:
     if not study.columns.time:
         return None
-    times = frame[study.columns.time]
-    if times.isna().any():
+    return _complete(frame, "time", study.columns.time).to_numpy()
+
+
+def _groups(frame: pd.DataFrame, study: Study) -> np.ndarray | None:
+    if not study.columns.group:
+        return None
+    return pd.factorize(_complete(frame, "group", study.columns.group))[0]
+
+
+def _complete(frame: pd.DataFrame, role: str, name: str) -> pd.Series:
+    values = frame[name]
+    if values.isna().any():
         raise DataError(
-            f"columns.time '{study.columns.time}' has {int(times.isna().sum())} rows without a value: "
-            'drop them with cleaning.rows: "... is not missing"'
+            f"columns.{role} '{name}' has {int(values.isna().sum())} rows without a value: "
+            f'drop them with cleaning.rows: "{name} is not missing"'
         )
-    return times.to_numpy()
+    return values
+
+
+@contextmanager
+def _told_as_data(asked: str) -> Iterator[None]:
+    """What a splitter of scikit-learn refuses is a matter of the rows."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            yield
+    except ValueError as error:
+        raise DataError(
+            f"{asked} cannot be done with these rows: {' '.join(str(error).split())} Get more rows or change split."
+        ) from error
 
 
 def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
@@ -157,8 +186,9 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
     n_training, n_holdout = int((side == TRAINING).sum()), int((side == HOLDOUT).sum())
     if n_training < split_.folds or (split_.holdout != "none" and n_holdout == 0):
         raise DataError(
-            f"split.holdout: {split_.holdout} with holdout_share {split_.holdout_share} leaves {n_training} training and "
-            f"{n_holdout} holdout rows of {table.n_rows}, too few for {split_.folds} folds: get more rows or change split"
+            f"split.holdout: {split_.holdout} with holdout_share {split_.holdout_share} leaves {n_training} training "
+            f"and {n_holdout} holdout rows of {table.n_rows}, too few for {split_.folds} folds: get more rows or "
+            "change split"
         )
     if not table.classes:
         return
@@ -166,15 +196,15 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
     rarest = int(np.argmin(counts))
     if counts[rarest] < split_.folds:
         raise DataError(
-            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {int(counts[rarest])} training rows: "
-            f"lower split.folds to {max(int(counts[rarest]), 2)} or get more rows of that class"
+            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {int(counts[rarest])} training "
+            f"rows: lower split.folds to {max(int(counts[rarest]), 2)} or get more rows of that class"
         )
     held = np.bincount(y[side == HOLDOUT], minlength=len(table.classes))
     if n_holdout and np.count_nonzero(held) < 2:
         only = table.classes[int(np.argmax(held))]
         raise DataError(
-            f"split.holdout: {split_.holdout} gives a holdout of {n_holdout} rows that are all of class '{only}', so nothing "
-            "can be judged on it: raise split.holdout_share or hold out another way"
+            f"split.holdout: {split_.holdout} gives a holdout of {n_holdout} rows that are all of class '{only}', so "
+            "nothing can be judged on it: raise split.holdout_share or hold out another way"
         )
 
 
@@ -196,6 +226,22 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
     kind = StratifiedKFold if how == "stratified" else KFold
     labels = rows.y[training][first]
     return [_numbered(splitter, first, labels)[place] for splitter in _seeded(kind, study)]
+
+
+def _check_folds(fold_of: list[np.ndarray], training: np.ndarray, rows: _Rows, table: Table, study: Study) -> None:
+    """Every fold needs training rows, and rows of every class among them, once copies of judged rows are left out."""
+    how, twins, y = fold_kind(study, table), rows.twins[training], rows.y[training]
+    for numbers, number in [(each, k) for each in fold_of for k in np.unique(each[each >= 0])]:
+        is_judged = numbers == number
+        is_trained = (numbers < number if how == "time" else ~is_judged) & ~np.isin(twins, twins[is_judged])
+        counts = np.bincount(y[is_trained], minlength=len(table.classes)) if table.classes else None
+        if is_trained.any() and (counts is None or counts.all()):
+            continue
+        lacks = "row" if counts is None else f"row of class '{table.classes[int(np.argmin(counts))]}'"
+        raise DataError(
+            f"split.folds: {study.split.folds} by {how} leaves no {lacks} to train fold {int(number)} on, out of "
+            f"{len(training)} training rows: lower split.folds, or choose another split.folds_by"
+        )
 
 
 def _seeded(kind: Any, study: Study) -> list[Any]:

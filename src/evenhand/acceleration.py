@@ -1,11 +1,15 @@
 """scikit-learn-intelex where it pays: the class to fit with, and a plain scikit-learn copy of what it learned."""
 
+from copy import copy
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 
 PAYS_FROM_ROWS = 20_000
 HOMES = {"SVC": "svm", "SVR": "svm", "KNeighborsClassifier": "neighbors", "KNeighborsRegressor": "neighbors"}
@@ -30,15 +34,18 @@ def available() -> bool:
     return find_spec("sklearnex") is not None
 
 
-def accelerated(estimator: Any, n_rows: int, n_columns: int) -> Any:
+def accelerated(estimator: Any, X: Any) -> Any:
     """The same estimator from scikit-learn-intelex where it is installed, does the same and is faster.
 
     Below some 20,000 rows two single-threaded scikit-learn fits side by side are as fast as two fits that each want all
     cores, and k-NN gains only where a k-d tree does not help.
     """
+    if X.shape[0] < PAYS_FROM_ROWS or sparse.issparse(X) or not available():
+        return estimator
+    if isinstance(estimator, TransformedTargetRegressor):
+        return estimator.set_params(regressor=accelerated(estimator.regressor, X))
     name = type(estimator).__name__
-    usable = name in HOMES and type(estimator).__module__.startswith("sklearn.") and _same_meaning(estimator)
-    if not usable or n_rows < PAYS_FROM_ROWS or not available():
+    if name not in HOMES or not type(estimator).__module__.startswith("sklearn.") or not _same_meaning(estimator):
         return estimator
     twin = getattr(import_module(f"sklearnex.{HOMES[name]}"), name)()
     known = twin.get_params()
@@ -47,7 +54,7 @@ def accelerated(estimator: Any, n_rows: int, n_columns: int) -> Any:
 
 def solver_of(estimator: Any) -> str:
     """The package whose code did the fitting."""
-    return type(estimator).__module__.partition(".")[0]
+    return type(getattr(estimator, "regressor_", estimator)).__module__.partition(".")[0]
 
 
 def plain(fitted: Any) -> Any:
@@ -57,6 +64,11 @@ def plain(fitted: Any) -> Any:
     """
     if solver_of(fitted) != "sklearnex":
         return fitted
+    if isinstance(fitted, TransformedTargetRegressor):
+        copied = copy(fitted)
+        copied.regressor_ = plain(fitted.regressor_)
+        copied.regressor = clone(copied.regressor_)
+        return copied
     name = type(fitted).__name__
     twin = getattr(import_module(f"sklearn.{HOMES[name]}"), name)()
     known = twin.get_params()

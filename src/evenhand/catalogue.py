@@ -15,6 +15,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCo
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 from evenhand.errors import ConfError, EvenhandError, listed, nearest
+from evenhand.estimators.distances import inverse_square
 from evenhand.tables import Output, Plan
 
 
@@ -65,8 +66,11 @@ MODELS: dict[str, Listing] = {
     "boosting_regressor": Listing("sklearn.ensemble.HistGradientBoostingRegressor", cost=10),
     "dummy_regressor": Listing("sklearn.dummy.DummyRegressor", cost=0.1),
 }
-SET_FROM_DATA = ("random_state", "categorical", "min_categories")
 INVERSE_SQUARE = "inverse_square"
+NOT_OURS_TO_SET = {
+    "probability": "SVC(probability=True) is gone from scikit-learn; leave it out, scores are calibrated afterwards",
+    "decision_function_shape": "scores are read one column a class: leave decision_function_shape out",
+}
 
 
 def listing(model: str) -> Listing:
@@ -80,7 +84,7 @@ def class_of(model: str) -> type:
     module, _, name = listing(model).home.rpartition(".")
     try:
         return getattr(import_module(module), name)
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:
         raise ConfError(f"model '{model}' cannot be imported: {error}") from None
     except AttributeError:
         raise ConfError(f"model '{model}': module {module} has no class '{name}'") from None
@@ -93,18 +97,19 @@ def home_module(model: str) -> str:
 
 def parameter_mistake(model: str, name: str) -> str:
     """Why a model does not take a parameter; empty if it does."""
-    known = sorted(inspect.signature(class_of(model)).parameters)
-    if name in known:
-        if model in MODELS and name == "probability":
-            return "SVC(probability=True) is gone from scikit-learn; leave it out, scores are calibrated afterwards"
+    parameters = inspect.signature(class_of(model)).parameters
+    known = sorted(parameters)
+    if model in MODELS and name in NOT_OURS_TO_SET:
+        return NOT_OURS_TO_SET[name]
+    if name in known or any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return ""
     return f"{model} has no parameter '{name}'.{nearest(name, known)} Known: {', '.join(known)}"
 
 
-def reads_weights(model: str) -> bool:
-    """Whether a model can weigh classes or rows."""
+def reads_weights(model: str, multiclass: str | None = None) -> bool:
+    """Whether a model can weigh classes, or rows; the wrappers for several classes pass no weights of rows on."""
     found = class_of(model)
-    return "class_weight" in inspect.signature(found).parameters or _fit_takes_weights(found)
+    return "class_weight" in inspect.signature(found).parameters or (multiclass is None and _fit_takes_weights(found))
 
 
 def predicts_numbers(model: str) -> bool:
@@ -118,7 +123,7 @@ def build_model(plan: Plan, outputs: tuple[Output, ...], n_classes: int, seed: i
     known = inspect.signature(found).parameters
     params = {**entry.defaults, **plan.params}
     if params.get("weights") == INVERSE_SQUARE:
-        params["weights"] = class_of("evenhand.estimators.distances.inverse_square")
+        params["weights"] = inverse_square
     if "random_state" in known:
         params.setdefault("random_state", seed)
     codes = [j for j, output in enumerate(outputs) if output.kind == "code"]
@@ -163,7 +168,7 @@ def _wrapped(estimator: Any, plan: Plan, n_classes: int, seed: int) -> Any:
         return OneVsRestClassifier(estimator)
     if plan.multiclass == "error_correcting":
         assert plan.code_length is not None
-        return OutputCodeClassifier(estimator, code_size=plan.code_length / n_classes, random_state=seed)
+        return OutputCodeClassifier(estimator, code_size=(plan.code_length + 0.5) / n_classes, random_state=seed)
     return estimator
 
 

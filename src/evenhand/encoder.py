@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from evenhand.errors import DataError
+from evenhand.errors import DataError, listed, nearest
 from evenhand.estimators.binning import CutPoints
 from evenhand.estimators.evidence import EvidenceEncoder
 from evenhand.estimators.forest_ranking import ForestRanking
@@ -53,6 +53,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit_transform(self, frame: pd.DataFrame, y: np.ndarray, **_: Any) -> Any:
         """Learn from training rows and give their matrix; cross-fitted where an encoding reads the target."""
         encoding = Encoding.model_validate(self.encoding or {})
+        self._check_names(encoding)
         kept = self._kept(frame, encoding)
         if encoding.select is not None:
             kept = self._ranked(frame, y, kept, encoding)
@@ -82,6 +83,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "blocks_")
+
+    def _check_names(self, encoding: Encoding) -> None:
+        known = [name for name, kind in self.features if kind == "numeric"]
+        at = encoding.numeric.at if isinstance(encoding.numeric.at, dict) else {}
+        for key, names in (("weights", encoding.numeric.weights), ("at", at)):
+            if strange := [name for name in names if name not in known]:
+                raise DataError(
+                    f"encodings: numeric.{key} names '{strange[0]}', which is no numeric column."
+                    f"{nearest(strange[0], known)} Take it out, or name one of {listed(known)}."
+                )
 
     def _kept(self, frame: pd.DataFrame, encoding: Encoding) -> list[Feature]:
         features = [Feature(name, kind) for name, kind in self.features]  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ def new_selection(study: Study, metric: str, members: list[Figures]) -> Ensemble
 
 
 def score_matrix(rows: pa.Table, names: list[str], table: Table) -> np.ndarray:
-    """The scores of some candidates side by side: rows x candidates, with classes last where there are more than two."""
+    """The scores of some candidates side by side: rows x candidates, and x classes where there are more than two."""
     if table.task == "regression":
         return np.column_stack([rows[f"predicted:{name}"].to_numpy() for name in names])
     if table.task == "binary":

@@ -14,7 +14,7 @@ def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classe
     """The estimator of a plan after it has seen balanced training rows."""
     estimator = build_model(plan, balanced.training.outputs, n_classes, seed)
     arguments = fit_arguments(estimator, y, balanced.is_weighted)
-    estimator = accelerated(estimator, *X.shape)
+    estimator = accelerated(estimator, X)
     try:
         return estimator.fit(X, y, **arguments)
     except EvenhandError:

@@ -1,5 +1,6 @@
 """What a person sees: progress while a study runs, and tables at the end."""
 
+import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -79,7 +80,8 @@ class _Lines:
             return
         self._last[step.box] = now
         counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
-        words = f"{WORDS.get(step.box, step.box)}{counted}{left if not is_end else ''}{' ' + step.note if step.note else ''}"
+        note = f" {step.note}" if step.note else ""
+        words = f"{WORDS.get(step.box, step.box)}{counted}{'' if is_end else left}{note}"
         sys.stderr.write(words.rstrip() + "\n")
         sys.stderr.flush()
 
@@ -161,10 +163,10 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     console = Console()
     console.print(table)
     n_folds = study.split.folds * study.split.repeats
-    n_final = 0 if study.split.holdout == "none" else 1
+    last = "all rows" if study.split.holdout == "none" else "the holdout"
     n_encodings = len({plan.encoding for plan in plans})
-    words = f"{len(plans)} candidates x ({n_folds} folds + {n_final} for the holdout) = {len(plans) * (n_folds + n_final)} fits"
-    console.print(f"{words}; {n_encodings} encodings fitted {n_encodings * (n_folds + n_final)} times", highlight=False)
+    words = f"{len(plans)} candidates x ({n_folds} folds + 1 for {last}) = {len(plans) * (n_folds + 1)} fits"
+    console.print(f"{words}; {n_encodings} encodings fitted {n_encodings * (n_folds + 1)} times", highlight=False)
 
 
 def _leaderboard(study: str, metric: str, standings: Sequence[Standing]) -> Table:
@@ -184,7 +186,7 @@ def _leaderboard(study: str, metric: str, standings: Sequence[Standing]) -> Tabl
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None or value != value else f"{value:.4f}"
+    return "-" if value is None or math.isnan(value) else f"{value:.4f}"
 
 
 def _short(path: str) -> str:

@@ -7,6 +7,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from evenhand.frames import as_features
+from evenhand.settings import Cleaning
 from evenhand.tables import Feature
 
 
@@ -23,12 +24,14 @@ class RawRowModel(BaseEstimator):
         classes: list[Any] | None = None,
         selection: Any = None,
         threshold: float | None = None,
+        cleaning: dict[str, Any] | None = None,
     ) -> None:
         self.members = members
         self.features = features
         self.classes = classes
         self.selection = selection
         self.threshold = threshold
+        self.cleaning = cleaning
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Nothing: the members were fitted before they were put together."""
@@ -44,7 +47,7 @@ class RawRowModel(BaseEstimator):
 
     def scores(self, frame: pd.DataFrame) -> np.ndarray:
         """Probabilities or decision values; of the positive class where there are two, else one column a class."""
-        rows = as_features(frame, tuple(Feature(name, kind) for name, kind in self.features))  # type: ignore[arg-type]
+        rows = self._rows(frame)
         said = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
         if self.selection is None:
             return said[0]
@@ -56,6 +59,9 @@ class RawRowModel(BaseEstimator):
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The class label, or the number, of each row."""
+        if self._has_own_say:
+            encoder, estimator = (self.members or [])[0]
+            return self.classes_[estimator.predict(encoder.transform(self._rows(frame))).astype(int)]
         scores = self.scores(frame)
         if not self.classes:
             return scores
@@ -70,6 +76,17 @@ class RawRowModel(BaseEstimator):
             raise AttributeError("this model gives decision values, not probabilities: use scores")
         scores = self.scores(frame)
         return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
+
+    def _rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        features = tuple(Feature(name, kind) for name, kind in self.features)  # type: ignore[arg-type]
+        return as_features(frame, features, Cleaning.model_validate(self.cleaning or {}))
+
+    @property
+    def _has_own_say(self) -> bool:
+        """Whether classes are the estimator's own choice and not read off its scores: votes, or no scores at all."""
+        if self.selection is not None or not self.classes or self._is_probability:
+            return False
+        return len(self.classes) > 2 or not hasattr((self.members or [])[0][1], "decision_function")
 
     @property
     def _is_probability(self) -> bool:

@@ -8,7 +8,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def open_store() -> Place:
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = tracking_uri()
     if uri.startswith("sqlite:///"):
-        _prepare_sqlite(Path(uri.removeprefix("sqlite:///")))
+        _prepare_sqlite(Path(uri.removeprefix("sqlite:///").partition("?")[0]))
         uri += "" if "?" in uri else f"?timeout={BUSY_SECONDS}"
     elif uri.startswith("http"):
         _check_server(uri)
@@ -98,13 +99,28 @@ def start_run(place: Place, name: str, tags: Mapping[str, str], parent: str = ""
     return place.client().create_run(place.experiment_id, tags=every, run_name=name).info.run_id
 
 
+@contextmanager
+def running(place: Place, name: str, tags: Mapping[str, str], parent: str = "") -> Iterator[str]:
+    """A run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise."""
+    run_id = start_run(place, name, tags, parent)
+    status = "FAILED"
+    try:
+        yield run_id
+        status = "FINISHED"
+    except (KeyboardInterrupt, SystemExit):
+        status = "KILLED"
+        raise
+    finally:
+        end_run(place, run_id, status)
+
+
 def end_run(place: Place, run_id: str, status: str = "FINISHED") -> None:
     """Close a run as FINISHED, FAILED or KILLED."""
     place.client().set_terminated(run_id, status)
 
 
 def log_params(place: Place, run_id: str, params: Mapping[str, Any]) -> None:
-    """Parameters, nested ones by dotted names, cut below MLflow's limits, with the whole as an artifact where one was cut."""
+    """Parameters, nested ones by dotted names, cut to MLflow's limits; the whole is an artifact where one was cut."""
     flat = flattened(params)
     shown = [Param(key[:KEY_LIMIT], value[:VALUE_LIMIT]) for key, value in flat.items()]
     client = place.client()
@@ -302,8 +318,8 @@ def _check_server(uri: str) -> None:
     except OSError as error:
         reason = getattr(error, "reason", error)
         raise PlaceError(
-            f"the MLflow server at MLFLOW_TRACKING_URI={uri} cannot be reached ({reason}): start it, correct the address, "
-            "or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
+            f"the MLflow server at MLFLOW_TRACKING_URI={uri} cannot be reached ({reason}): start it, correct the "
+            "address, or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
         ) from error
 
 

@@ -28,8 +28,8 @@ def time_text(seconds: float) -> str:
     """Seconds as text such as 3.1 s, 2 min 05 s or 1 h 10 min."""
     if seconds < 0.01:
         return f"{seconds * 1000:.1f} ms"
-    if seconds < 60:
-        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    if seconds < 59.95:
+        return f"{seconds:.2f} s" if seconds < 0.995 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
