@@ -422,6 +422,11 @@ def test_power_without_a_difference_is_alpha_and_grows_with_rows_and_correlation
     assert 0.05 < some < paired < many
 
 
+def test_power_refuses_an_area_above_one():
+    with pytest.raises(ValueError, match=r"auc=0\.99 and difference=0\.02 give 1\.01"):
+        auc_power(0.02, auc=0.99, n_positive=100, n_negative=100)
+
+
 def test_a_year_of_weekly_looks_between_equals_promotes_seldom():
     draw = np.random.default_rng(2)
     levels = spend_alpha(0.05, 10)

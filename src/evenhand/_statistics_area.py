@@ -136,6 +136,11 @@ def auc_power(
     `correlation` is that of the two estimated areas on the same rows; rivals trained on the same table often reach 0.5
     to 0.9, and 0 is the cautious value.
     """
+    if not (0 < auc < 1 and 0 < auc + difference < 1):
+        raise ValueError(
+            f"Power needs both areas between 0 and 1, but auc={auc} and difference={difference} give "
+            f"{auc + difference:.4g}. Give a smaller difference, or a negative one."
+        )
     variances = [auc_variance(area, n_positive, n_negative) for area in (auc, auc + difference)]
     joint = 2 * correlation * math.sqrt(variances[0] * variances[1])
     shift = abs(difference) / math.sqrt(sum(variances) - joint)
