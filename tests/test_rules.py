@@ -3,6 +3,7 @@
 import datetime
 
 import hypothesis.strategies as st
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -149,3 +150,11 @@ def test_a_rule_and_its_opposite_share_out_the_rows_without_gaps(values, limit):
 
     assert [verdict is None for verdict in one] == [value is None for value in values]
     assert [None if verdict is None else not verdict for verdict in one] == other
+
+
+def test_a_mask_is_in_the_order_of_the_rows():
+    values = np.random.default_rng(0).integers(0, 100, 400_000)
+
+    mask = compile_rule("x < 50", pa.schema([("x", pa.int64())])).mask(pa.table({"x": values}))
+
+    assert np.array_equal(mask.to_numpy(zero_copy_only=False), values < 50)

@@ -1,14 +1,12 @@
 """Delimited text in any encoding, with any delimiter, read twice as a stream: once to settle types, once for rows."""
 
 import codecs
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -17,21 +15,12 @@ import pyarrow.csv as pacsv
 
 from evenhand.canonical import Rows
 from evenhand.errors import DataError, listed
-from evenhand.log import logger
 from evenhand.plain_text import Settling, read_settled
+from evenhand.text_guesses import guessed_delimiter, guessed_encoding, n_columns
 
-DELIMITERS = (",", ";", "\t", "|")
 SUGGESTED = {"\t": '"\\t"'}
-COMMONEST = "cp1252"
 SAMPLE = 1 << 20
 BLOCK = 1 << 24
-MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 
 @dataclass(frozen=True)
@@ -68,46 +57,6 @@ def open_binary(path: Path) -> IO[bytes]:
     return pa.input_stream(str(path), compression="detect")
 
 
-def guessed_encoding(path: Path, sample: bytes) -> str:
-    """The encoding of a byte-order mark, else UTF-8 if the sample is that, else the most likely one."""
-    for mark, name in MARKS:
-        if sample.startswith(mark):
-            return name
-    if _is_utf8(sample):
-        return "utf-8"
-    from charset_normalizer import from_bytes
-
-    matches = from_bytes(sample)
-    best = matches.best()
-    if best is None or b"\x00" in sample:
-        raise DataError(
-            f"'{path}' is no text in any encoding that could be recognised. If it is text, name its encoding in "
-            "source.encoding; if it is not, name its form in source.format."
-        )
-    western = any(COMMONEST in match.could_be_from_charset and match.chaos <= best.chaos for match in matches)
-    guess = COMMONEST if western else best.encoding
-    logger().warning("'%s' is not UTF-8; read as %s. Name source.encoding if that is wrong", path, guess)
-    return guess
-
-
-def guessed_delimiter(text: str) -> str:
-    """The delimiter that cuts the first lines into the most columns, the same number in each."""
-    found = {delimiter: _width(text, delimiter) for delimiter in DELIMITERS}
-    return max(DELIMITERS, key=lambda delimiter: found[delimiter])
-
-
-def _width(text: str, delimiter: str) -> int:
-    """Columns of the first line, or fewer where later lines do not agree."""
-    try:
-        rows = list(islice(filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)), 100))
-    except csv.Error:  # a cell too long to be one
-        return 1
-    if not rows:
-        return 0
-    agreeing = sum(len(row) == len(rows[0]) for row in rows)
-    return len(rows[0]) if agreeing > len(rows) / 2 else 1
-
-
 def _sampled(path: Path, delimiter: str | None, encoding: str | None) -> TextFile:
     with open_binary(path) as file:
         sample = file.read(SAMPLE)
@@ -117,7 +66,7 @@ def _sampled(path: Path, delimiter: str | None, encoding: str | None) -> TextFil
     text = _decoded(path, sample, encoding)
     whole = text[: text.rfind("\n") + 1] or text
     guess = guessed_delimiter(whole)
-    if delimiter is not None and _width(whole, delimiter) <= 1 < _width(whole, guess):
+    if delimiter is not None and n_columns(whole, delimiter) <= 1 < n_columns(whole, guess):
         raise DataError(
             f"'{path}' read with source.delimiter {delimiter!r} has one column, '{whole.splitlines()[0][:80]}'. "
             f"Say source.delimiter: {SUGGESTED.get(guess, repr(guess))}, or leave it out."
@@ -130,14 +79,6 @@ def _known(encoding: str) -> str:
         return codecs.lookup(encoding).name
     except LookupError:
         raise DataError(f"source.encoding '{encoding}' is not known: write it as utf-8, cp1252, utf-16 ...") from None
-
-
-def _is_utf8(sample: bytes) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _decoded(path: Path, sample: bytes, encoding: str) -> str:

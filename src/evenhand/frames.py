@@ -60,16 +60,16 @@ def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
     if pa.types.is_string(array.type) and array.null_count < len(array):
         texts = [value for value in column if isinstance(value, str)] or pc.drop_null(array).to_pylist()
         raise DataError(
-            f"column '{name}' of the rows to score should hold numbers, but holds {counted(len(texts), 'text')}, such as "
-            f"{listed(texts, 3)}. "
-            f"Send numbers, or say cleaning.types: {{{name}: numeric}} in the study to have text read as numbers."
+            f"column '{name}' of the rows to score should hold numbers, but holds {counted(len(texts), 'text')}, "
+            f"such as {listed(texts, 3)}. Send numbers, or say "
+            f"cleaning.types: {{{name}: numeric}} in the study."
         )
     if pa.types.is_timestamp(array.type):
         raise DataError(f"column '{name}' of the rows to score should hold numbers, but holds dates.")
     numbers, _ = as_numbers(array)
     if n_infinite := pc.sum(pc.is_inf(numbers)).as_py():
         raise DataError(
-            f"column '{name}' of the rows to score has {counted(n_infinite, 'infinite value')}: mend or remove those rows."
+            f"column '{name}' of the rows to score has {counted(n_infinite, 'infinite value')}: mend those rows."
         )
     return numbers
 

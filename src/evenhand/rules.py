@@ -8,7 +8,6 @@ A row is kept where the rule is true. Where it cannot be decided, because a valu
 
 import datetime
 import operator
-import re
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
@@ -16,13 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.contract import kind_of
-from evenhand.errors import DataError, nearest
+from evenhand.errors import nearest
+from evenhand.rule_text import Token, mistake, words_of
 
-TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'[^']*'|\"[^\"]*\")|`(?P<quoted>[^`]+)`"
-    r"|(?P<word>[^\W\d]\w*(?:\.\w+)*)|(?P<sign><=|>=|==|!=|[-<>+*/(),\[\]]))"
-)
-WORDS = {"and", "or", "not", "in", "is", "missing", "true", "false"}
 COMPARISONS = {
     "<": operator.lt,
     "<=": operator.le,
@@ -33,15 +28,6 @@ COMPARISONS = {
 }
 ARITHMETIC = {"+": pc.add, "-": pc.subtract, "*": pc.multiply, "/": pc.divide}
 Form = Literal["number", "text", "date", "truth"]
-
-
-@dataclass(frozen=True)
-class Token:
-    """A word of a rule and where it stands."""
-
-    kind: str
-    text: str
-    place: int
 
 
 @dataclass(frozen=True)
@@ -81,7 +67,7 @@ class _Reader:
 
     def __init__(self, text: str, schema: pa.Schema) -> None:
         self.text, self.schema = text, schema
-        self.tokens = self._tokens()
+        self.tokens = words_of(text)
         self.next = 0
         self.columns: dict[str, None] = {}
 
@@ -95,30 +81,8 @@ class _Reader:
             self._fail(0, "it names no column")
         return Rule(self.text, part.expression, tuple(self.columns))
 
-    def _tokens(self) -> list[Token]:
-        found, place = [], 0
-        while place < len(self.text.rstrip()):
-            if (match := TOKEN.match(self.text, place)) is None:
-                place += len(self.text[place:]) - len(self.text[place:].lstrip())
-                self._fail(place, self._odd(self.text[place]))
-            kind = match.lastgroup or ""
-            word = match[kind]
-            kind = word if kind == "sign" or (kind == "word" and word in WORDS) else kind
-            found.append(Token(kind, word, match.start(match.lastgroup or 0)))
-            place = match.end()
-        return [*found, Token("end", "the end", len(self.text))]
-
-    @staticmethod
-    def _odd(sign: str) -> str:
-        hints = {"=": "write == to compare", "&": "write and", "|": "write or", "!": "write not, or != to compare"}
-        hints |= {quote: f"the {quote} is never closed" for quote in "'\"`"}
-        return f"'{sign}' is not known here{': ' + hints[sign] if sign in hints else ''}"
-
     def _fail(self, place: int, message: str) -> NoReturn:
-        raise DataError(
-            f"cleaning.rows: the rule '{self.text}' is wrong at character {place + 1}: {message}.\n"
-            f"  {self.text}\n  {' ' * place}^"
-        )
+        raise mistake(self.text, place, message)
 
     def _now(self) -> Token:
         return self.tokens[self.next]
@@ -254,7 +218,7 @@ class _Reader:
             self._need(")")
             return part
         if self._take("number"):
-            value = float(token.text) if re.search(r"[.eE]", token.text) else int(token.text)
+            value = float(token.text) if set(token.text) & set(".eE") else int(token.text)
             return Part(pc.scalar(value), "number", token.place, value)
         if self._take("text"):
             return Part(pc.scalar(token.text[1:-1]), "text", token.place, token.text[1:-1])

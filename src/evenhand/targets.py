@@ -39,8 +39,8 @@ def _numbers(array: pa.Array, study: Study) -> np.ndarray:
     numbers = values.cast(NUMBER, safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
     if n_infinite := int(np.isinf(numbers).sum()):
         raise DataError(
-            f"target '{study.target}' has {counted(n_infinite, 'infinite value')}: name them in cleaning.missing_values "
-            "([inf, -inf]) or leave those rows out with cleaning.rows."
+            f"target '{study.target}' has {counted(n_infinite, 'infinite value')}: name them in "
+            "cleaning.missing_values ([inf, -inf]) or leave those rows out with cleaning.rows."
         )
     return numbers
 
