@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -215,8 +215,6 @@ def _n_values(array: pa.Array) -> int:
 
 def _replaced(seen: Seen, columns: Mapping[str, pa.Array]) -> Seen:
     """The same with the reason, if there is one, why rows cannot be split by their time."""
-    from dataclasses import replace
-
     goal, times = columns[seen.target], columns[seen.of("time")[0]]
     known = goal.is_valid()
     times, goal = times.filter(known), goal.filter(known)

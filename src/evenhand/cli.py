@@ -130,6 +130,8 @@ def prune(most: str) -> None:
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def init(data: str, target: str, output: str | None, force: bool) -> None:
     """Look at DATA (a file, folder or address) and write a study for it that runs as it is."""
+    import shlex
+
     from evenhand.errors import PlaceError
     from evenhand.flows.running import be_quiet
 
@@ -143,7 +145,7 @@ def init(data: str, target: str, output: str | None, force: bool) -> None:
     _write(file, drafted.text)
     for line in drafted.lines:
         click.echo(line)
-    click.echo(f"wrote {file}; next: evenhand run {file}")
+    click.echo(f"wrote {file}; next: evenhand run {shlex.quote(str(file))}")
 
 
 def _as_name(data: str) -> str:
@@ -154,7 +156,7 @@ def _as_name(data: str) -> str:
 
 
 def _heading(file: Path) -> tuple[str, ...]:
-    """What goes before everything else: the schema where it lies beside the file, a name where the file's will not do."""
+    """What stands first: the schema where it lies beside the file, a name where the file's will not do."""
     schema_line = ["# yaml-language-server: $schema=study.schema.json"]
     named = _as_name(file.name)
     beside = schema_line if (file.parent / "study.schema.json").exists() else []

@@ -1,4 +1,4 @@
-"""What `init` writes: choices made from what was seen in the data, each with its reason, as the text of a study file."""
+"""What `init` writes: a study file for what was seen in the data, each choice with its reason."""
 
 import json
 import re
@@ -164,7 +164,7 @@ def _cleaning(seen: Seen) -> Iterator[str]:
         yield "  unreadable: missing"
     if rare:
         rows = sum(seen.counts[value] for value in rare)
-        yield f"  # {len(rare)} classes with under {LEAST_OF_A_CLASS} rows each ({rows:,} in all) cannot be learned and judged."
+        yield f"  # {len(rare)} classes with under {LEAST_OF_A_CLASS} rows each ({rows:,} in all) cannot be judged."
         yield f"  rows: {scalar(_rule_without(seen.target, rare))}"
 
 
@@ -204,7 +204,7 @@ def _is_small(seen: Seen) -> bool:
 
 def _why_held(seen: Seen, how: str) -> str:
     if how == "time":
-        return f"The latest fifth by {seen.of('time')[0]}: models are used on rows to come, so they are judged on the latest."
+        return f"The latest fifth by {seen.of('time')[0]}: models are used on rows to come, so the latest judge them."
     if how == "hash":
         by = f"{seen.of('key')[0]}" if seen.of("key") else "the row's content"
         return f"Drawn by a hash of {by}, so rows keep their side when more are added."
@@ -272,7 +272,7 @@ def _may_thin(seen: Seen) -> bool:
 
 
 def _can_make(seen: Seen) -> bool:
-    """Whether neighbours enough of the rarest class are in the training rows of every fold, and it takes bearable time."""
+    """Whether every fold has neighbours enough of the rarest class, and making rows takes bearable time."""
     folds = folds_of(seen)
     is_by_time = bool(seen.of("time")) and not seen.time_fits
     share = 1 / (folds + 1) if is_by_time else (folds - 1) / folds
@@ -286,7 +286,7 @@ def _balance(seen: Seen) -> Iterator[str]:
         return
     value, count = seen.rarest
     if is_imbalanced(seen):
-        yield f"# Class {_plain(value)} is rare, {_share(count, sum(seen.kept.values()))}; training rows only are balanced."
+        yield f"# Class {_plain(value)} is rare, {_share(count, sum(seen.kept.values()))}; only training rows change."
         if not any(name.startswith("smote") for name in chosen):
             yield "# No rows are made up (smote): too few rows of that class, or too many rows in all."
     else:
@@ -350,7 +350,7 @@ def _metric(seen: Seen) -> Iterator[str]:
         yield "# The mean of F1 over classes, each counting the same however rare."
         yield "metric: f1_macro"
     elif is_imbalanced(seen):
-        yield "# With a rare class the area under the ROC curve flatters; the precision where positives are found does not."
+        yield "# With a rare class the area under the ROC curve flatters; precision where positives are found does not."
         yield "metric: average_precision"
     else:
         yield "# How well positives are ranked above the others."
