@@ -1,5 +1,6 @@
 """Page contents made of real models on data that scikit-learn brings along."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -78,54 +79,55 @@ def binary():
     trained, held, y_trained, y_held = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
     scored = {name: out_of_fold(model, trained, y_trained) for name, model in MODELS.items()}
     order = sorted(scored, key=lambda name: -np.mean(fold_figures(scored[name])))
-    truth, score = (np.concatenate(part) for part in zip(*scored[order[0]], strict=True))
-    swept = curves.sweep(truth, score)
-    chosen = swept.cheapest(1, 10)
-    board = tuple(
-        candidate(place, name, scored[name], (trained, y_trained), (held, y_held)) for place, name in enumerate(order)
-    )
-    called = (score >= chosen).astype(int)
-    return PageContent(
+    sizes = {"n_training": len(y_trained), "n_holdout": len(y_held)}
+    classes = (("benign", int((y == 0).sum())), ("malignant", int((y == 1).sum())))
+    about = "Which of the tumours are malignant, from measurements of cell nuclei."
+    content = PageContent(
         title="Malignant tumours, retrained",
-        study=facts(
-            "tumours",
-            "diagnosis",
-            "binary",
-            "average_precision",
-            len(y_trained),
-            len(y_held),
-            classes=(("benign", int((y == 0).sum())), ("malignant", int((y == 1).sum()))),
-            description="Which of the tumours are malignant, from measurements of cell nuclei.",
+        study=facts("tumours", "diagnosis", "binary", "average_precision", **sizes, classes=classes, description=about),
+        leaderboard=tuple(
+            candidate(place, name, scored[name], (trained, y_trained), (held, y_held))
+            for place, name in enumerate(order)
         ),
-        leaderboard=board,
-        gate=Gate(False, "The served model is as good on the same rows: difference 0.004, p = 0.41."),
         curves=tuple(curves_of(name, scored[name], name == "knn") for name in order),
         calibration=tuple((name, curves.calibration(*joined(scored[name]))) for name in order[:2]),
-        thresholds=Thresholds(order[0], swept, chosen, 1, 10, "Chosen for the least cost on out-of-fold rows."),
-        confusion=ConfusionTable(
-            order[0], named(curves.confusion(truth, called, [0, 1]), "benign", "malignant"), chosen
-        ),
-        comparisons=(
-            Comparison(order[1], -0.012, -0.041, 0.017, 0.41, "cannot be told apart"),
-            Comparison(order[2], -0.071, -0.118, -0.024, 0.008, "worse"),
-        ),
-        refused=(("one_class_svm", "It needs a class to learn from; none was named."),),
-        trials=trials(),
-        leak_checks=leak_checks(),
         effects=effects(trained, y_trained, held, y_held),
         validation=(validation_curve(trained, y_trained),),
         columns=tuple(
             ColumnFacts(name, "numeric", len(y), 23 * (place % 3 == 0)) for place, name in enumerate(names())
         ),
-        stages=(
-            Stage("ingest", 0.4, 1),
-            Stage("prepare", 6.2, 5, 5),
-            Stage("fit", 61.0, 28, 1),
-            Stage("judge", 9.1, 1),
-        ),
-        card=ModelCard("A logistic regression on standardised columns.", "9b1d44e07c3a52f8", " ".join(PROTOCOL)),
-        notes=("3 rows with the same values as others were left out.",),
     )
+    return replace(content, **at_threshold(order[0], scored[order[0]]), **told(order))
+
+
+def at_threshold(name, folds):
+    """What the cheapest threshold does where a miss costs ten false alarms."""
+    truth, score = joined(folds)
+    swept = curves.sweep(truth, score)
+    chosen = swept.cheapest(1, 10)
+    table = named(curves.confusion(truth, (score >= chosen).astype(int), [0, 1]), "benign", "malignant")
+    why = "Chosen for the least cost on out-of-fold rows."
+    return {
+        "thresholds": Thresholds(name, swept, chosen, 1, 10, why),
+        "confusion": ConfusionTable(name, table, chosen),
+    }
+
+
+def told(order):
+    """The parts of a page that other stages of a run would tell."""
+    return {
+        "gate": Gate(False, "The served model is as good on the same rows: difference 0.004, p = 0.41."),
+        "comparisons": (
+            Comparison(order[1], -0.012, -0.041, 0.017, 0.41, "cannot be told apart"),
+            Comparison(order[2], -0.071, -0.118, -0.024, 0.008, "worse"),
+        ),
+        "refused": (("one_class_svm", "It needs a class to learn from; none was named."),),
+        "trials": trials(),
+        "leak_checks": leak_checks(),
+        "stages": (Stage("prepare", 6.2, 5, 5), Stage("fit", 61.0, 28, 1), Stage("judge", 9.1, 1)),
+        "card": ModelCard("A logistic regression on standardised columns.", "9b1d44e07c3a52f8", " ".join(PROTOCOL)),
+        "notes": ("3 rows with the same values as others were left out.",),
+    }
 
 
 @cache

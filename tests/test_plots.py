@@ -136,6 +136,15 @@ def test_leaderboard_of_many_shows_thirty_and_counts_the_rest():
     assert "12 more not shown" in figure.axes[0].get_xlabel()
 
 
+def test_candidate_without_the_metric_has_a_dash_on_the_leaderboard():
+    rows = [plots.Standing("svm", (0.5,)), plots.Standing("none", ()), plots.Standing("nan", (float("nan"),))]
+
+    figure = plots.leaderboard(rows, "f1")
+
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.500", "–", "–"]
+    assert as_png(figure).startswith(b"\x89PNG")
+
+
 def test_overlong_names_are_cut_with_an_ellipsis():
     words = words_of(plots.leaderboard([plots.Standing("x" * 200, (0.5,))], "f1"))
 

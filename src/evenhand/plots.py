@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from evenhand.curves import Band, Calibration, Confusion, PrecisionRecall, PredictedActual, Residuals, Roc
@@ -126,7 +127,7 @@ def overlay(candidates: Sequence[tuple[str, Roc, PrecisionRecall]]) -> Figure:
     figure = _figure(9.6, 4.8 + 0.11 * n_named, "All candidates", subtitle="best first")
     left, right = figure.subplots(1, 2)
     left.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (4, 3)))
-    handles = []
+    handles: list[Any] = []
     for (name, curve, steps), (colour, width, order) in reversed(list(zip(candidates, _ranks(), strict=False))):
         style = {"color": colour, "lw": width, "zorder": order, "solid_joinstyle": "round"}
         (line,) = left.plot(curve.fpr, curve.tpr, **style)
@@ -150,11 +151,17 @@ def leaderboard(rows: Sequence[Standing], metric: str, most: int = 30) -> Figure
     for place, row in enumerate(shown):
         colour = SERIES[0] if row.group or place == 0 else MUTED
         axes.scatter(row.folds, [place] * len(row.folds), s=20, color=colour, alpha=0.4, linewidths=0)
-        mean = sum(row.folds) / len(row.folds)
+        mean = sum(row.folds) / len(row.folds) if row.folds else float("nan")
         axes.plot([mean, mean], [place - 0.3, place + 0.3], color=colour, lw=3, solid_capstyle="butt")
         if row.holdout is not None:
             axes.plot(row.holdout, place, marker="D", ms=5, mfc="white", mec=INK, mew=1.2, ls="")
-        axes.annotate(f"{mean:.3f}", (1.02, place), xycoords=("axes fraction", "data"), va="center", color=colour)
+        axes.annotate(
+            f"{mean:.3f}" if np.isfinite(mean) else "–",
+            (1.02, place),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            color=colour,
+        )
     _dress(axes, _leaderboard_key(shown, len(rows)), "")
     axes.set_yticks(range(len(shown)), [_short(row.name, 44) for row in shown])
     axes.set_ylim(len(shown) - 0.4, -0.6)
@@ -175,8 +182,8 @@ def _leaderboard_key(shown: Sequence[Standing], n_rows: int) -> str:
 
 
 def _figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
-    figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.02)
+    figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor="white")
+    figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.02))
     words = f"{title}, {subtitle}" if subtitle else title
     figure.suptitle(_short(words, int(width * 11)), x=0.02, ha="left", fontsize=12, fontweight="bold", color=INK)
     return figure
@@ -226,8 +233,8 @@ def _corner(axes: Axes, words: str, band: Band | None, at_top: bool) -> None:
 def _note(axes: Axes, words: str, at_top: bool, colour: str = MUTED, size: float = 9) -> None:
     x, y = 0.97, 0.97 if at_top else 0.04
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 2}
-    place = {"ha": "right", "va": "top" if at_top else "bottom", "transform": axes.transAxes}
-    axes.text(x, y, words, color=colour, fontsize=size, bbox=box, linespacing=1.4, **place)
+    drawn = axes.text(x, y, words, color=colour, fontsize=size, bbox=box, linespacing=1.4, transform=axes.transAxes)
+    drawn.set(ha="right", va="top" if at_top else "bottom")
 
 
 def _ranks() -> Iterable[tuple[str, float, float]]:
