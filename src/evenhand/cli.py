@@ -163,6 +163,46 @@ def _heading(file: Path) -> tuple[str, ...]:
     return (*beside, *([f"name: {named}"] if named != file.stem else []))
 
 
+@main.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True)
+def ui(port: int) -> None:
+    """Serve MLflow's pages of all runs on this machine until Ctrl-C."""
+    from evenhand.flows.running import be_quiet
+    from evenhand.servers import check_free, serve_runs
+
+    check_free(port)
+    be_quiet()
+    from evenhand.flows.viewing import latest_view
+
+    uri, path, study = latest_view()
+    if uri.startswith("http"):
+        click.echo(f"runs are kept by the server at {uri}, which serves its own pages: {uri.rstrip('/')}{path}")
+        return
+    click.echo(f"latest study: {study}" if study else "no study has run yet: evenhand run conf/quickstart.yaml")
+    click.echo("starting MLflow's pages ...")
+    serve_runs(uri, port, lambda address: click.echo(f"open {address}{path}  (Ctrl-C ends)"))
+    click.echo("ended")
+
+
+@main.command()
+@click.argument("study", metavar="[STUDY|RUN_ID]", required=False)
+@click.option("--print-path", is_flag=True, help="Print where the page lies instead of opening it.")
+def report(study: str | None, print_path: bool) -> None:
+    """Open the HTML page of the latest run of STUDY or of a run; without either, of the study that ran last."""
+    from evenhand.flows.running import be_quiet
+    from evenhand.servers import has_display
+
+    be_quiet()
+    from evenhand.flows.viewing import latest_page
+
+    page = latest_page(study)
+    click.echo(page)
+    if not print_path and has_display():
+        import webbrowser
+
+        webbrowser.open(page.as_uri())
+
+
 def _write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
     from evenhand.errors import PlaceError

@@ -1,0 +1,140 @@
+"""MLflow's pages: served in the foreground, told when they answer, ended with every process they started."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+import psutil
+
+from evenhand.errors import PlaceError
+
+HOST = "127.0.0.1"
+ANSWER_SECONDS = 90.0
+END_SECONDS = 10.0
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # saves eight processes and 700 MB that nothing here uses
+}
+
+
+def serve_runs(uri: str, port: int, ready: Callable[[str], None], ends: threading.Event | None = None) -> None:
+    """Serve MLflow's pages of a store until Ctrl-C, SIGTERM or `ends`; `ready` is told the address once it answers."""
+    check_free(port)
+    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--host", HOST]
+    command += ["--port", str(port), "--workers", "1"]
+    if uri.startswith("sqlite:"):
+        command += ["--default-artifact-root", (Path("mlruns").absolute() / "artifacts").as_uri()]
+    with ended_by_signals(ends or threading.Event()) as ended, tempfile.TemporaryFile() as said:
+        server = subprocess.Popen(
+            command, env={**os.environ, **QUIET}, stdout=said, stderr=said, start_new_session=True
+        )
+        try:
+            address = f"http://{HOST}:{port}"
+            if answers(f"{address}/health", server, ended):
+                ready(address)
+            while not ended.wait(0.2):
+                if server.poll() is not None:
+                    raise PlaceError(f"MLflow's server ended by itself (code {server.returncode}): {_last_words(said)}")
+        finally:
+            end(server.pid)
+
+
+def check_free(port: int) -> None:
+    """Refuse a port that something listens on, or that this user may not open."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except PermissionError:
+            raise PlaceError(f"port {port} is not open to this user: say --port with a number above 1023") from None
+        except OSError:
+            raise PlaceError(
+                f"port {port} is taken by another program, perhaps an `evenhand ui` that still runs: "
+                f"open http://{HOST}:{port} or say --port {free_port()}"
+            ) from None
+
+
+def free_port() -> int:
+    """A port that nothing listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(address: str, server: subprocess.Popen[bytes], ended: threading.Event) -> bool:
+    """Wait until an address answers; false if the server, the waiting or the time ended before."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < deadline and server.poll() is None and not ended.wait(0.1):
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return True
+        except (OSError, urllib.error.URLError):
+            continue
+    if time.monotonic() >= deadline:
+        raise PlaceError(f"MLflow's server did not answer within {ANSWER_SECONDS:.0f} seconds: try again")
+    return False
+
+
+def has_display() -> bool:
+    """Whether a browser window would be seen."""
+    return sys.platform in {"darwin", "win32"} or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+@contextmanager
+def ended_by_signals(ended: threading.Event) -> Iterator[threading.Event]:
+    """Turn Ctrl-C and SIGTERM into the event, in the main thread; elsewhere only the event counts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield ended
+        return
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        ended.set()
+
+    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield ended
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end(pid: int) -> None:
+    """End a process and all that it started, gently first."""
+    try:
+        first = psutil.Process(pid)
+        family = [first, *first.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return
+    for process in family:
+        _sent(process.terminate)
+    _, alive = psutil.wait_procs(family, timeout=END_SECONDS)
+    for process in alive:
+        _sent(process.kill)
+    psutil.wait_procs(alive, timeout=END_SECONDS)
+
+
+def _sent(signal_to: Callable[[], None]) -> None:
+    """Send a signal; a process that is gone already needs none."""
+    try:
+        signal_to()
+    except psutil.NoSuchProcess:
+        return
+
+
+def _last_words(said: IO[bytes]) -> str:
+    said.seek(0)
+    lines = [line.strip() for line in said.read().decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing"

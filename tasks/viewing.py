@@ -1,0 +1,74 @@
+"""Where a person finds what was recorded: the view of the latest study, and the page of a run."""
+
+import re
+from pathlib import Path
+
+from evenhand import tracking
+from evenhand.errors import PlaceError, listed, nearest
+from evenhand.places import writing
+from evenhand.store import home
+
+RUN_ID = re.compile(r"[0-9a-f]{32}")
+EVERY_STUDY = "/#/experiments?workflowType=machine_learning"
+
+
+def find_view() -> tuple[str, str, str]:
+    """The address of the store, the part of the UI's address that opens the right view, and the study it is of."""
+    store = tracking.open_store()
+    names = tracking.studies()
+    found = store.client().get_experiment_by_name(names[0]) if names else None
+    if found is None:
+        return tracking.tracking_uri(), EVERY_STUDY, ""
+    return tracking.tracking_uri(), tracking.Place(store.uri, found.experiment_id).address(), found.name
+
+
+def find_page(name: str | None) -> Path:
+    """The page of a run, or of the latest finished run of a study; without a name, of the study that ran last."""
+    if name is None:
+        names = tracking.studies()
+        if not names:
+            raise PlaceError(f"no study has run in {tracking.tracking_uri()} yet: evenhand run conf/quickstart.yaml")
+        name = names[0]
+    if RUN_ID.fullmatch(name):
+        return _page_of_run(name)
+    _check_known(name)
+    place, run, _ = tracking.latest_run(name)
+    return _kept_page(place, name, run.info.run_id)
+
+
+def _check_known(name: str) -> None:
+    names = tracking.studies()
+    if name not in names:
+        there = f" There are {listed(names)}." if names else ""
+        raise PlaceError(
+            f"there is no study or run '{name}' in {tracking.tracking_uri()}.{nearest(name, names)}{there} Run it first."
+        )
+
+
+def _page_of_run(run_id: str) -> Path:
+    """The page of a run, or for a candidate that of the run it belongs to."""
+    place = tracking.open_store()
+    try:
+        run = place.client().get_run(run_id)
+    except tracking.MlflowException:
+        raise PlaceError(
+            f"there is no run '{run_id}' in {tracking.tracking_uri()}: `evenhand show` names runs"
+        ) from None
+    if parent := run.data.tags.get("mlflow.parentRunId"):
+        return _page_of_run(parent)
+    name = place.client().get_experiment(run.info.experiment_id).name
+    return _kept_page(place, name, run_id)
+
+
+def _kept_page(place: tracking.Place, study: str, run_id: str) -> Path:
+    """The page as it lies in our own folder, or a copy of the artifact put there."""
+    file = home() / "reports" / study / run_id / "report.html"
+    if file.exists():
+        return file
+    with writing(file.parent):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return Path(place.client().download_artifacts(run_id, "report.html", str(file.parent)))
+    except (tracking.MlflowException, OSError) as error:
+        file.parent.rmdir()
+        raise PlaceError(f"run {run_id} of '{study}' has no page: {' '.join(str(error).split())[:200]}") from None
