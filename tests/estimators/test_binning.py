@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -90,6 +90,7 @@ def test_a_code_is_the_number_of_cuts_not_above_the_value(values, n_bins):
 
 
 @pytest.mark.parametrize("strategy", ["quantile", "equal_width", "kmeans"])
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 3)), min_size=2, max_size=30))
 def test_a_weight_is_a_number_of_repetitions(strategy, rows):
     values, times = np.array([(0, 1), *rows]).T

@@ -210,6 +210,15 @@ def test_many_values_have_nearly_the_kernel_density_of_all_of_them():
     np.testing.assert_allclose(model.predict_joint_log_proba(points[:, None])[:, 0], expected, atol=0.02)
 
 
+def test_kernel_densities_can_share_a_bandwidth():
+    X, y = np.random.default_rng(0).normal(size=(40, 1)), np.arange(40) // 30
+
+    model = MixedNB(density="kernel", variance="shared_by_classes").fit(X, y)
+
+    whole = MixedNB(density="kernel").fit(X, np.zeros(40)).kernels_[0][0][2]
+    assert [kernel[2] for kernel in model.kernels_[0]] == [whole, whole]
+
+
 def test_bins_are_smoothed_like_categories():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 2)), rng.integers(0, 2, 100)

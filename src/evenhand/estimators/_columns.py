@@ -162,3 +162,14 @@ def _to_floats_one_by_one(column, name):
         raise ValueError(
             f"Column {name} was numeric in training, but {error}. Give numbers, or name it in categorical."
         ) from error
+
+
+def weighted_quantiles(values, weights, shares):
+    """Give the inverse of the weighted distribution function at each share, the middle of a step where it is flat."""
+    order = np.argsort(values, kind="stable")
+    values, sums = values[order], np.cumsum(weights[order])
+    asked = shares * sums[-1]
+    slack = 1e-12 * sums[-1]
+    lower = values[np.searchsorted(sums, asked - slack)]
+    upper = values[np.minimum(np.searchsorted(sums, asked + slack), values.size - 1)]
+    return (lower + upper) / 2

@@ -11,24 +11,29 @@ def spread_of(values, weights):
     return float(np.sqrt(np.average((values - np.average(values, weights=weights)) ** 2, weights=weights)))
 
 
-def fit_kernel(values, weights, fallback):
+def fit_kernel(values, weights, fallback, bandwidth=None):
     """Give sorted centres, the log of their shares, and the bandwidth of a kernel density.
 
     More than 500 different values are replaced by the means of groups that hold a 500th of the weight and are at
     most half a bandwidth wide. The bandwidth is Silverman's, 0.9 min(s, IQR / 1.349) n^(-1/5), but not below
-    `fallback`.
+    `fallback`, unless one is given.
     """
     used = weights > 0
     order = np.argsort(values[used], kind="stable")
     values, weights = values[used][order], weights[used][order]
-    total = weights.sum()
+    if bandwidth is None:
+        bandwidth = max(silverman_bandwidth(values, weights), fallback)
+    centres, shares = _centres(values, weights / weights.sum(), bandwidth / 2)
+    return centres, np.log(shares), bandwidth
+
+
+def silverman_bandwidth(values, weights):
+    """Give 0.9 min(s, IQR / 1.349) n^(-1/5), or without the IQR where half of the values are equal."""
     deviation = spread_of(values, weights)
     quartiles = np.quantile(values, [0.25, 0.75], weights=weights, method="inverted_cdf")
-    range_ = (quartiles[1] - quartiles[0]) / 1.349
-    spread = min(deviation, range_) if range_ > 0 else deviation
-    bandwidth = max(float(0.9 * spread * total**-0.2), fallback)
-    centres, shares = _centres(values, weights / total, bandwidth / 2)
-    return centres, np.log(shares), bandwidth
+    middle = (quartiles[1] - quartiles[0]) / 1.349
+    spread = min(deviation, middle) if middle > 0 else deviation
+    return float(0.9 * spread * weights.sum() ** -0.2)
 
 
 def _centres(values, shares, width):

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from ._columns import weighted_quantiles
+
 MOST_CLASSES = 100  # numbers with more different values than this are taken for a continuous target
 
 
@@ -16,7 +18,8 @@ def is_continuous(y):
 def quantile_cuts(y, n_classes, weights=None):
     """Give the rising values that cut a numeric target into at most n_classes groups of like weight."""
     shares = np.linspace(0, 1, n_classes + 1)[1:-1]
-    cuts = np.unique(np.quantile(np.asarray(y, dtype=np.float64), shares, method="inverted_cdf", weights=weights))
+    values = np.asarray(y, dtype=np.float64)
+    cuts = np.unique(weighted_quantiles(values, np.ones(values.size) if weights is None else weights, shares))
     return cuts[cuts > np.min(y)]
 
 

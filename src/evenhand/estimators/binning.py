@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ._columns import codes_from_cuts
+from ._columns import codes_from_cuts, weighted_quantiles
 
 STRATEGIES = ("quantile", "equal_width", "kmeans", "at")
 
@@ -133,7 +133,7 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if distinct.size < 2:
             return np.empty(0)
         if self.strategy == "quantile":
-            cuts = _quantiles(values, weights, np.linspace(0, 1, self.n_bins + 1)[1:-1])
+            cuts = weighted_quantiles(values, weights, np.linspace(0, 1, self.n_bins + 1)[1:-1])
         elif self.strategy == "equal_width":
             cuts = np.linspace(distinct[0], distinct[-1], self.n_bins + 1)[1:-1]
         else:
@@ -156,14 +156,3 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _quantiles(values, weights, shares):
-    """Give the inverse of the weighted distribution function at each share, the middle of a step where it is flat."""
-    order = np.argsort(values, kind="stable")
-    values, sums = values[order], np.cumsum(weights[order])
-    asked = shares * sums[-1]
-    slack = 1e-12 * sums[-1]
-    lower = values[np.searchsorted(sums, asked - slack)]
-    upper = values[np.minimum(np.searchsorted(sums, asked + slack), values.size - 1)]
-    return (lower + upper) / 2

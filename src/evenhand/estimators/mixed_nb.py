@@ -8,7 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ._columns import categorical_mask, column_name, count_values, look_up, numbers_of, value_order
 from ._gaussian import add_log_densities, gaussian_tables
-from ._kernel_density import add_kernel_densities, fit_kernel, spread_of
+from ._kernel_density import add_kernel_densities, fit_kernel, silverman_bandwidth, spread_of
 from ._value_tables import SMOOTHINGS, count_table, log_probability_table
 from .binning import CutPoints
 
@@ -32,7 +32,8 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         Distribution of a continuous column in a class: a Gaussian, a kernel density (Silverman's bandwidth, many
         values thinned to groups of half a bandwidth), or shares of quantile bins, which are smoothed like categories.
     variance : {"per_class", "shared_by_classes", "shared"}, default="per_class"
-        Gaussian variance: one per class and column, one per column, or one for all.
+        Gaussian variance: one per class and column, one per column, or one for all. A kernel density has one
+        bandwidth per class and column, or (for both other settings) that of the whole column.
     ddof : int, default=0
         Taken off the number of rows in a variance; 1 gives the sample variance.
     smoothing : {"values", "classes", "m_estimate"}, default="values"
@@ -293,7 +294,8 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         self.kernels_ = []
         for column in numbers.T:
             known = ~np.isnan(column) & (everyone > 0)
-            self.kernels_.append(_kernels_by_class(column[known], membership[known]) if known.any() else [])
+            shared = self.variance != "per_class"
+            self.kernels_.append(_kernels_by_class(column[known], membership[known], shared) if known.any() else [])
 
     def _fit_bins(self, numbers, membership):
         self.coder_ = CutPoints(n_bins=self.n_bins).fit(numbers, sample_weight=membership.sum(axis=1))
@@ -329,8 +331,9 @@ def _with_missing(table):
     return np.vstack([table, np.zeros((1, table.shape[1]))])
 
 
-def _kernels_by_class(values, membership):
+def _kernels_by_class(values, membership, shared):
     """Give the kernel density of each class, that of all rows for a class that has none."""
     everyone = membership.sum(axis=1)
     least = 1e-3 * spread_of(values, everyone) or 1.0
-    return [fit_kernel(values, weights if weights.any() else everyone, least) for weights in membership.T]
+    bandwidth = max(silverman_bandwidth(values, everyone), least) if shared else None
+    return [fit_kernel(values, weights if weights.any() else everyone, least, bandwidth) for weights in membership.T]
