@@ -124,7 +124,8 @@ def test_a_target_that_means_missing_is_missing():
 def test_numbers_written_as_text_are_refused_until_their_kind_is_named():
     frame = FRAME.assign(pay=["1,000", "2", "3", "4", "5", "6"])
 
-    assert cleaned(frame).roles["pay"] == "categorical"
+    with pytest.raises(DataError, match=r"'pay' is text, but all of its values read as numbers.*{pay: numeric}"):
+        cleaned(frame)
     assert read_rows(cleaned(frame, cleaning={"types": {"pay": "numeric"}}))["pay"].tolist() == [1000, 2, 3, 4, 6]
 
 

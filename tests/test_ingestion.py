@@ -189,11 +189,14 @@ def test_what_drifted_is_logged(caplog):
 
 @pytest.mark.parametrize("call", ["write_table", "close"])
 def test_a_full_disk_is_told_and_leaves_nothing(home, monkeypatch, call):
+    whole = getattr(pq.ParquetWriter, call)
+
     def full(*args, **kwargs):
+        monkeypatch.setattr(pq.ParquetWriter, call, whole)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     FRAME.to_csv("rows.csv", index=False)
-    monkeypatch.setattr(f"pyarrow.parquet.ParquetWriter.{call}", full)
+    monkeypatch.setattr(pq.ParquetWriter, call, full)
 
     with pytest.raises(PlaceError, match=r"disk is full.*EVENHAND_HOME"):
         ingest.fn(study("rows.csv"))

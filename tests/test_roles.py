@@ -118,6 +118,17 @@ def test_numbers_with_a_few_other_words_are_refused_with_examples():
         inferred_role("amount", pa.array(values))
 
 
+@pytest.mark.parametrize("values", [["1,000", "2"], ["1,5", "2,25"], [" 7", "8 "], ["1 000,5", "2,5"]])
+def test_numbers_in_the_forms_of_other_countries_are_refused_too(values):
+    with pytest.raises(DataError, match="all of its values read as numbers"):
+        inferred_role("amount", pa.array(values))
+
+
+def test_a_word_for_missing_among_numbers_is_shown():
+    with pytest.raises(DataError, match=r"99\.5% of its values read as numbers; others are 'NA'"):
+        inferred_role("amount", pa.array(["1", "2"] * 100 + ["NA"]))
+
+
 def test_fewer_numbers_among_words_are_categories():
     values = (["1", "2"] * 49) + ["x", "y"]
 

@@ -116,20 +116,24 @@ class _Content:
     def add(self, array: pa.Array) -> None:
         if pa.types.is_string(array.type):
             lengths = pc.fill_null(pc.binary_length(array), -1)
-            self.gaps.update(np.ascontiguousarray(lengths.to_numpy(zero_copy_only=False)))
+            self.gaps.update(_bytes(lengths))
             self.values.update(_text_bytes(array))
             return
         if array.null_count:
-            self.gaps.update(np.ascontiguousarray(array.is_null().to_numpy(zero_copy_only=False)))
+            self.gaps.update(_bytes(array.is_null()))
             array = array.fill_null(False if pa.types.is_boolean(array.type) else pa.scalar(0).cast(array.type))
         else:
             self.gaps.update(bytes(len(array)))
         if pa.types.is_timestamp(array.type):
             array = array.view(pa.int64())
-        self.values.update(np.ascontiguousarray(array.to_numpy(zero_copy_only=False)))
+        self.values.update(_bytes(array))
 
     def digest(self) -> str:
         return self.values.hexdigest() + self.gaps.hexdigest()
+
+
+def _bytes(array: pa.Array) -> memoryview:
+    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False)).data
 
 
 def _text_bytes(array: pa.StringArray) -> Any:

@@ -165,11 +165,12 @@ def _texts(file: TextFile) -> Iterator[pa.RecordBatch]:
 @contextmanager
 def _reader(file: TextFile, options: pacsv.ConvertOptions, block: int) -> Iterator[pacsv.CSVStreamingReader]:
     wrong: list[pacsv.InvalidRow] = []
-    parse = pacsv.ParseOptions(
-        delimiter=file.delimiter,
-        newlines_in_values=True,
-        invalid_row_handler=lambda row: wrong.append(row) or "error",
-    )
+
+    def note(row: pacsv.InvalidRow) -> str:
+        wrong.append(row)
+        return "error"
+
+    parse = pacsv.ParseOptions(delimiter=file.delimiter, newlines_in_values=True, invalid_row_handler=note)
     encoding = "utf8" if file.encoding in {"utf-8", "utf-8-sig"} else file.encoding
     read = pacsv.ReadOptions(block_size=block, encoding=encoding, use_threads=False)
     try:

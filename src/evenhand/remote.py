@@ -80,9 +80,9 @@ def fetch(address: str) -> Path:
     except Exception as error:  # every file system of fsspec has errors of its own
         if isinstance(error, FileNotFoundError) and _is_an_answer(error.__cause__):
             raise DataError(f"there is nothing at {secret.shown} (source.url): check the address.") from None
-        error = error.__cause__ or error
+        cause = error.__cause__ or error
         raise Unreachable(
-            f"{secret.shown} (source.url) could not be fetched: {type(error).__name__}: {secret.hide(error)}. "
+            f"{secret.shown} (source.url) could not be fetched: {type(cause).__name__}: {secret.hide(cause)}. "
             "Check the address, the access it needs and the network."
         ) from None
     _put(path.with_name(path.name + ".mark"), iter([json.dumps(mark).encode()]))

@@ -7,8 +7,9 @@ from fnmatch import fnmatchcase
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evenhand.coercion import as_numbers
 from evenhand.errors import DataError, listed, nearest
-from evenhand.plain_text import INTEGER, NUMBER, TIME, ZONED_TIME, read_as, tidy
+from evenhand.plain_text import INTEGER, TIME, ZONED_TIME, has_codes, read_as
 from evenhand.settings import Columns
 
 GIVEN = ("ignore", "key", "time", "group", "numeric", "categorical", "text")
@@ -17,6 +18,7 @@ FEATURES = ("numeric", "categorical", "text")
 NUMBERLIKE = 0.99
 DISTINCT = 0.95
 FEW_ROWS = 20
+SAMPLE = 1_000
 WORDS_OF_TEXT = 5
 DATES = ("ignored", "holds dates; name it in columns.time to split by it")
 ROW_NUMBER = re.compile(r"(unnamed.*|index|id|row|row_?(id|no|num|number)|rownames?)", re.IGNORECASE)
@@ -98,7 +100,7 @@ def _give(exact: dict[str, str], name: str, role: str) -> None:
 def _role_of_text(name: str, array: pa.StringArray, n_values: int) -> tuple[str, str]:
     if any(read_as(array, kind) is not None for kind in (TIME, ZONED_TIME)):
         return DATES
-    share = _share_of_numbers(array, n_values)
+    share = _share_of_numbers(array)
     if share >= NUMBERLIKE:
         raise DataError(_numberlike(name, array, share))
     n_distinct = pc.count_distinct(array).as_py()
@@ -110,19 +112,23 @@ def _role_of_text(name: str, array: pa.StringArray, n_values: int) -> tuple[str,
     return "categorical", mixed
 
 
-def _share_of_numbers(array: pa.StringArray, n_values: int) -> float:
-    """The share of values that read as numbers; codes such as 007 do not."""
-    if read_as(array, NUMBER) is not None:
-        return 1.0
-    if read_as(pc.drop_null(array).slice(0, 1), NUMBER) is None and n_values < FEW_ROWS:
+def _share_of_numbers(array: pa.StringArray) -> float:
+    """The share of values that read as numbers, told from the first ones if those are words; codes as 007 do not."""
+    if has_codes(array):
         return 0.0
-    number = pc.match_substring_regex(tidy(array), r"^-?(0|[1-9]\d{0,17})?(\.\d*)?([eE][+-]?\d+)?$")
-    digit = pc.match_substring_regex(array, r"\d")
-    return (pc.sum(pc.and_(number, digit)).as_py() or 0) / n_values
+    values = pc.drop_null(array)
+    share = _share_read(values.slice(0, SAMPLE))
+    return _share_read(values) if share > 0.9 and len(values) > SAMPLE else share
+
+
+def _share_read(values: pa.StringArray) -> float:
+    numbers, _ = as_numbers(values)
+    return 1 - numbers.null_count / len(values)
 
 
 def _numberlike(name: str, array: pa.StringArray, share: float) -> str:
-    odd = [value for value in pc.unique(pc.drop_null(array)).to_pylist() if read_as(pa.array([value]), NUMBER) is None]
+    values = pc.unique(pc.drop_null(array))
+    odd = values.filter(as_numbers(values)[0].is_null()).to_pylist()
     others = f"; others are {listed(odd, 3)}" if odd else ""
     percent = "all" if share == 1 else f"{share:.1%}"
     remedy = "Name those in cleaning.missing_values, or say" if odd else "Say"
