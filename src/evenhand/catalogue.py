@@ -172,7 +172,8 @@ def _wrapped(estimator: Any, plan: Plan, n_classes: int, seed: int) -> Any:
     return estimator
 
 
-TRUSTED_ROOTS = ("evenhand.", "sklearn.", "numpy.", "scipy.", "pandas.", "builtins.", "collections.")
+TRUSTED_ROOTS = ("evenhand.", "sklearn.")
+TRUSTED = frozenset({"numpy.dtype", "functools.partial"})  # what a partial calls must be trusted as well
 
 
 def trusted_types(file: Path, models: list[str]) -> list[str]:
@@ -182,7 +183,7 @@ def trusted_types(file: Path, models: list[str]) -> list[str]:
     """
     named = tuple(f"{home_module(model).partition('.')[0]}." for model in models)
     found = skops.io.get_untrusted_types(file=file)
-    if strange := [name for name in found if not name.startswith((*TRUSTED_ROOTS, *named))]:
+    if strange := [name for name in found if name not in TRUSTED and not name.startswith((*TRUSTED_ROOTS, *named))]:
         raise EvenhandError(
             f"a stored model holds types that are not on our list: {listed(strange)}. It was not loaded."
         )

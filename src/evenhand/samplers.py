@@ -39,6 +39,7 @@ class Resampler:
             raise DataError(
                 f"{self.kind} cannot read text columns: use undersample, oversample or smote for this encoding"
             )
+        self._check_dummies(X)
         collapsed, columns = self._collapse(X)
         sampler = self._sampler(counts, is_code=np.array([is_code for is_code, _ in columns]))
         made, labels = self._told(sampler, collapsed, y)
@@ -57,12 +58,24 @@ class Resampler:
         label = (
             "n_neighbors" if self.kind in {"adasyn", "near_miss"} else "k_neighbors" if self.kind in SYNTHETIC else ""
         )
-        rarest = int(np.argmin(counts))
-        if label and counts[rarest] <= (neighbours := getattr(self.balance, label)):
+        if not label:
+            return
+        rarest, neighbours = int(np.argmin(counts)), getattr(self.balance, label)
+        needed = neighbours if self.kind == "near_miss" else neighbours + 1
+        if counts[rarest] < needed:
             raise DataError(
-                f"{self.kind} with {label}={neighbours} needs at least {neighbours + 1} training rows of every class, "
+                f"{self.kind} with {label}={neighbours} needs at least {needed} training rows of every class, "
                 f"but class '{classes[rarest]}' has {int(counts[rarest])}. "
                 f"Lower balance.{self.name}.{label} or use undersample."
+            )
+
+    def _check_dummies(self, X: np.ndarray) -> None:
+        """A made row gets the one value that stands for 1, so there must be one."""
+        dummies = X[:, [output.kind == "dummy" for output in self.outputs]]
+        if dummies.size and np.ptp(dummies[dummies != 0]) > 0:
+            raise DataError(
+                f"{self.kind} cannot read rows scaled by unit_length: use undersample, oversample or smote for this "
+                "encoding"
             )
 
     def _strategy(self, counts: np.ndarray) -> Any:
