@@ -203,6 +203,36 @@ def report(study: str | None, print_path: bool) -> None:
         webbrowser.open(page.as_uri())
 
 
+@main.command()
+@click.argument("names", nargs=-1, metavar="[NAME ...]")
+@click.option("--exact", is_flag=True, help="Only the figures that hang on no random split.")
+@click.option("--beyond", is_flag=True, help="Also run Evenhand's best on the same rows.")
+@click.option("--all", "every_line", is_flag=True, help="Show every figure, not only those that differ.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the table as JSON to this file.")
+@click.option(
+    "--markdown", "page_file", type=click.Path(dir_okay=False), help="Write the table as Markdown to this file."
+)
+def replicate(
+    names: tuple[str, ...], exact: bool, beyond: bool, every_line: bool, json_file: str | None, page_file: str | None
+) -> None:
+    """Run the studies behind the published figures and compare; NAME is one of them, left out: all."""
+    from evenhand.flows.running import be_quiet
+    from evenhand.replication.studies import studies
+
+    chosen = studies(names, only_exact=exact)
+    be_quiet()
+    from evenhand.flows.replicate import replicate as run_replication
+    from evenhand.replication.terminal import show
+    from evenhand.replication.wording import markdown
+
+    found = run_replication(chosen, beyond)
+    show(found, every_line)
+    if json_file:
+        _write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
+    if page_file:
+        _write(Path(page_file), markdown(found.lines, beyond))
+
+
 def _write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
     from evenhand.errors import PlaceError

@@ -1,0 +1,23 @@
+"""The study files of the replication, found in conf/replication below the current folder."""
+
+from pathlib import Path
+
+from evenhand.conf import load_study
+from evenhand.errors import PlaceError
+from evenhand.replication.facts import chosen
+from evenhand.settings import Study
+
+FOLDER = Path("conf/replication")
+WITHOUT_ROWS = ("multinomial_sessions",)
+
+
+def studies(names: tuple[str, ...] = (), *, only_exact: bool = False, folder: Path = FOLDER) -> dict[str, Study | None]:
+    """The studies asked for by name; None for the one that is a formula without rows."""
+    if not folder.is_dir():
+        raise PlaceError(
+            f"there is no folder '{folder}' here: run `evenhand replicate` at the top of a checkout of Evenhand"
+        )
+    return {
+        name: None if name in WITHOUT_ROWS else load_study(folder / f"{name}.yaml")
+        for name in chosen(names, only_exact)
+    }
