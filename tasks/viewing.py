@@ -39,10 +39,8 @@ def find_page(name: str | None) -> Path:
 def _check_known(name: str) -> None:
     names = tracking.studies()
     if name not in names:
-        there = f" There are {listed(names)}." if names else ""
-        raise PlaceError(
-            f"there is no study or run '{name}' in {tracking.tracking_uri()}.{nearest(name, names)}{there} Run it first."
-        )
+        hint = nearest(name, names) or (f" There are {listed(names)}." if names else " Run it first.")
+        raise PlaceError(f"there is no study or run '{name}' in {tracking.tracking_uri()}.{hint}")
 
 
 def _page_of_run(run_id: str) -> Path:
