@@ -516,13 +516,14 @@ def test_openml_is_read_through_scikit_learn(monkeypatch):
     assert asked["data_home"].endswith("home/openml")
 
 
-def test_openml_out_of_reach_says_what_to_do(monkeypatch):
+@pytest.mark.parametrize("error, told", [(OSError("no route"), Unreachable), (ValueError("no such set"), DataError)])
+def test_openml_out_of_reach_says_what_to_do(monkeypatch, error, told):
     def stand_in(**parameters):
-        raise OSError("no route to host")
+        raise error
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", stand_in)
 
-    with pytest.raises(PlaceError, match=r"OpenML data set 1597 \(source\.openml\).*source\.path"):
+    with pytest.raises(told, match=r"OpenML data set 1597 \(source\.openml\).*source\.path"):
         read(openml=1597)
 
 

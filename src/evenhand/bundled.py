@@ -8,7 +8,8 @@ import pandas as pd
 import pyarrow as pa
 
 from evenhand.canonical import Rows, arrow_column
-from evenhand.errors import DataError, PlaceError, nearest
+from evenhand.errors import DataError, nearest
+from evenhand.remote import Unreachable
 from evenhand.settings import BundledSource
 from evenhand.store import home
 
@@ -46,7 +47,8 @@ def openml_rows(number: int) -> Rows:
     try:
         bunch = fetch_openml(data_id=number, as_frame=True, data_home=str(home() / "openml"))
     except (OSError, ValueError) as error:
-        raise PlaceError(
+        kind = Unreachable if isinstance(error, OSError) else DataError
+        raise kind(
             f"OpenML data set {number} (source.openml) could not be fetched: {error}. Check the number and the "
             "network, or download the file and name it in source.path."
         ) from None

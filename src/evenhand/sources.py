@@ -161,6 +161,6 @@ def _is_hidden(path: Path) -> bool:
 def _not_found(pattern: str, conf_file: str) -> DataError:
     places = _places(pattern, conf_file)
     beside = [str(file.name) for place in places if place.parent.is_dir() for file in place.parent.iterdir()]
-    looked = " or ".join(f"'{place.parent}'" for place in places)
+    looked = " or ".join(f"'{place.parent.absolute()}'" for place in places)
     hint = nearest(Path(pattern).name, beside)
     return DataError(f"source.path names '{pattern}', but there is no such file in {looked}.{hint} Mend source.path.")
