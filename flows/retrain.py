@@ -5,6 +5,7 @@ from itertools import product
 from evenhand.flows.side_by_side import side_by_side
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
+from evenhand.tasks.comparing import compare
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.fitting import fit
 from evenhand.tasks.ingestion import ingest
@@ -47,6 +48,7 @@ def retrain(study: Study, only: str | None = None, accepts_contract: bool = Fals
             },
         )
 
-        judgement = select(judge(plans, scores, prepared, table, study), table, study)
+        judged = judge(plans, scores, prepared, table, study)
+        judgement = compare(select(judged, table, study), table, study)
         model = refit(judgement, prepared, balanced, table, study)
         return record(run, Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values())))

@@ -11,6 +11,7 @@ from prefect.cache_policies import NO_CACHE
 
 from evenhand.acceleration import available, solver_of
 from evenhand.catalogue import home_module
+from evenhand.intervals import spreads_of
 from evenhand.matrices import read_matrix
 from evenhand.memory import PeakMemory
 from evenhand.metrics import Told, metrics_of
@@ -46,6 +47,7 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
         path=entry.path / "scores.npz",
         held_metrics=metrics["held"],
         training_metrics=metrics["training"],
+        held_spreads={name: (low, high, error) for name, (low, high, error) in metrics["spreads"].items()},
         fit_seconds=facts["fit_seconds"],
         predict_seconds=facts["predict_seconds"],
         peak_mb=facts["peak_mb"],
@@ -97,25 +99,35 @@ def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     return X[chosen], y[chosen]
 
 
-def _metrics(entry: Entry, table: Table, training: Path) -> dict[str, dict[str, float]]:
+def _metrics(entry: Entry, table: Table, training: Path) -> dict[str, dict[str, Any]]:
+    """Metrics and their spread, kept apart from the scores so that a new metric costs no refit."""
     inputs = {"scores": entry.digest, "n_classes": len(table.classes)}
-    kept = Store().keep("metrics", inputs, "evenhand.metrics", lambda _: _measure(entry, len(table.classes), training))
+    kept = Store().keep(
+        "metrics", inputs, "evenhand.intervals", lambda _: _measure(entry, len(table.classes), training)
+    )
     return kept.facts
 
 
-def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, float]]:
+def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:
     held = np.load(entry.path / "scores.npz")
     is_probability = entry.facts["scale"] == "probability"
     minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
 
-    def measured(prefix: str) -> dict[str, float]:
+    def told(prefix: str) -> Told:
         scores = held[f"{prefix}scores"]
-        told = Told(
+        return Told(
             held[f"{prefix}truth"], held[f"{prefix}predictions"], scores if scores.size else None, is_probability
         )
-        return metrics_of(told, n_classes, minority)
 
-    return {"held": measured("") if len(held["truth"]) else {}, "training": measured("training_")}
+    training_metrics = metrics_of(told("training_"), n_classes, minority)
+    if not len(held["truth"]):
+        return {"held": {}, "training": training_metrics, "spreads": {}}
+    spreads = spreads_of(told(""), n_classes, minority)
+    return {
+        "held": metrics_of(told(""), n_classes, minority),
+        "training": training_metrics,
+        "spreads": {name: [each.low, each.high, each.error] for name, each in spreads.items()},
+    }
 
 
 def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None:

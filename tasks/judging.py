@@ -79,7 +79,20 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
         scale=scores[0].scale,
         warnings=tuple(dict.fromkeys(warning for each in scores for warning in each.warnings)),
         n_reused=sum(each.reused for each in scores),
+        cv_interval=_fold_intervals(folds),
+        holdout_interval={name: (low, high) for name, (low, high, _) in final.held_spreads.items()} if final else {},
     )
+
+
+def _fold_intervals(folds: Sequence[Scores]) -> dict[str, tuple[float, float]]:
+    """The 95 % interval of the mean over folds if other rows had been judged; what retraining adds is not in it."""
+    shared = [name for name in folds[0].held_spreads if all(name in each.held_spreads for each in folds)]
+    found = {}
+    for name in shared:
+        mean = float(np.mean([each.held_metrics[name] for each in folds]))
+        reach = 1.96 * float(np.sqrt(np.sum([each.held_spreads[name][2] ** 2 for each in folds]))) / len(folds)
+        found[name] = (mean - reach, mean + reach)
+    return found
 
 
 def _means(each: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -263,6 +263,10 @@ class Study(Settings):
     ensemble: EnsembleSettings | None = None
     metric: str | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
     metrics: Names = Field((), description="to report; left out: all that apply")
+    alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false difference, overall")
+    prefer: Literal["best", "simplest"] = Field(
+        "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
+    )
     seed: int = 0
     engine: Literal["threads", "processes"] = "threads"
     workers: Annotated[int, Field(ge=1)] | None = Field(None, description="left out: one per core")

@@ -157,6 +157,7 @@ class Scores:
     path: Path
     held_metrics: dict[str, float]
     training_metrics: dict[str, float]
+    held_spreads: dict[str, tuple[float, float, float]]
     fit_seconds: float
     predict_seconds: float
     peak_mb: float
@@ -182,6 +183,8 @@ class Figures:
     scale: str
     warnings: tuple[str, ...] = ()
     n_reused: int = 0
+    cv_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
+    holdout_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def mean(self, metric: str) -> float:
         """The mean of a metric over the folds; NaN where the model cannot have it."""
@@ -204,6 +207,22 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
+class Versus:
+    """One candidate against the best: best minus candidate by folds, and on the holdout where there is one."""
+
+    name: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    is_apart: bool
+    holdout_difference: float | None = None
+    holdout_low: float | None = None
+    holdout_high: float | None = None
+    holdout_p_value: float | None = None
+
+
+@dataclass(frozen=True)
 class Judgement:
     """All candidates, best first by the metric of the study, with the rows their scores are about."""
 
@@ -213,11 +232,23 @@ class Judgement:
     predictions: Path
     refused: tuple[tuple[str, str], ...] = ()
     ensemble: Ensemble | None = None
+    versus: tuple[Versus, ...] = ()
+    chosen: str = ""
 
     @property
     def best(self) -> Figures:
         """The candidate that leads."""
         return self.figures[0]
+
+    @property
+    def winner(self) -> Figures:
+        """The candidate to serve: the best, or the simplest of those that cannot be told from it."""
+        return next((each for each in self.figures if each.plan.name == self.chosen), self.best)
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The best and the candidates that cannot be told from it; empty where nothing was compared."""
+        return (self.best.plan.name, *(each.name for each in self.versus if not each.is_apart)) if self.versus else ()
 
 
 @dataclass(frozen=True)
@@ -258,6 +289,8 @@ class Report:
             "fits": {"executed": self.n_executed, "reused": self.n_reused},
             "best": self.judgement.best.plan.name,
             "metric": self.judgement.metric,
+            "chosen": self.judgement.winner.plan.name,
+            "group": list(self.judgement.group),
             "candidates": [self._candidate(figures) for figures in self.judgement.figures],
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
             "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
@@ -278,6 +311,8 @@ class Report:
             },
             "train": figures.train,
             "holdout": figures.holdout,
+            "cv_interval": figures.cv_interval,
+            "holdout_interval": figures.holdout_interval,
             "fit_seconds": figures.fit_seconds,
             "predict_seconds": figures.predict_seconds,
             "peak_mb": figures.peak_mb,

@@ -1,0 +1,112 @@
+"""Which candidates can be told from the best, and which of the others is to be served."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from scipy.stats import t
+
+from evenhand.intervals import drawn_pair
+from evenhand.log import logger
+from evenhand.metrics import Told
+from evenhand.said import Predictions, Said
+from evenhand.settings import Study
+from evenhand.statistics import Comparison, Interval, best_group, delong_test
+from evenhand.tables import Figures, Judgement, Table, Versus
+from evenhand.vocabulary import LOWER_IS_BETTER
+
+RIVALS_ON_HOLDOUT = 8
+
+
+@task(name="compare", cache_policy=NO_CACHE, persist_result=False)
+def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
+    """The judgement with each candidate set against the best, and the one to serve chosen."""
+    metric = judgement.metric
+    comparable = [each for each in judgement.figures if each.folds.get(metric)]
+    if len(comparable) < 2:
+        return replace(judgement, chosen=judgement.best.plan.name)
+    best, others = comparable[0], comparable[1:]
+    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+    folds = sign * np.array([each.folds[metric] for each in comparable])
+    gaps, deviations, p_values = corrected_t_tests(folds, study.split.repeats)
+    group = best_group([each.plan.name for each in comparable], folds.mean(axis=1), p_values, alpha=study.alpha)
+    reach = float(t.ppf(0.975, folds.shape[1] - 1))
+    on_holdout = _on_holdout(judgement, [best, *others[:RIVALS_ON_HOLDOUT]], table)
+    versus = [
+        _versus(each, sign * gaps[0, k], reach * deviations[0, k], group.p_values[each.plan.name], study.alpha)
+        for k, each in enumerate(others, 1)
+    ]
+    judgement = replace(judgement, versus=tuple(_with_holdout(each, on_holdout.get(each.name)) for each in versus))
+    chosen = _simplest(judgement) if study.prefer == "simplest" else best
+    logger().info("%d of %d candidates cannot be told from the best", len(judgement.group) - 1, len(others))
+    return replace(judgement, chosen=chosen.plan.name)
+
+
+def corrected_t_tests(folds: np.ndarray, repeats: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Differences, deviations and p-values of all pairs of rows (models) over columns (folds).
+
+    Folds share training rows, so the variance is (1/k + n_test/n_train) s² instead of s²/k: Nadeau, Bengio (2003).
+    """
+    n_folds = folds.shape[1]
+    per_repeat = n_folds / repeats
+    differences = folds[:, None, :] - folds[None, :, :]
+    gaps = differences.mean(axis=2)
+    deviations = np.sqrt((1 / n_folds + 1 / (per_repeat - 1)) * differences.var(axis=2, ddof=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistics = np.where(deviations > 0, np.abs(gaps) / deviations, np.where(gaps == 0, 0.0, np.inf))
+    return gaps, deviations, 2 * t.sf(statistics, n_folds - 1)
+
+
+def _versus(each: Figures, difference: float, reach: float, p_value: float, alpha: float) -> Versus:
+    return Versus(each.plan.name, difference, difference - reach, difference + reach, p_value, p_value <= alpha)
+
+
+def _simplest(judgement: Judgement) -> Figures:
+    """The cheapest candidate of the group that cannot be told from the best."""
+    group = [each for each in judgement.figures if each.plan.name in judgement.group]
+    return min(group, key=lambda each: (each.plan.weight, each.fit_seconds + each.predict_seconds))
+
+
+def _on_holdout(judgement: Judgement, rivals: Sequence[Figures], table: Table) -> dict[str, Comparison]:
+    """The best against its nearest rivals on the holdout: DeLong for areas, the paired bootstrap for other metrics."""
+    predictions = Predictions(judgement.predictions, table)
+    best, *others = [predictions.of(each.plan.name, each.scale).holdout for each in rivals]
+    if len(best) < 2 or (table.classes and len(np.unique(best.truth)) < 2):
+        return {}
+    return {each.name: found for each in others if (found := _pair(judgement.metric, best, each, table)) is not None}
+
+
+def _pair(metric: str, best: Said, other: Said, table: Table) -> Comparison | None:
+    if metric == "roc_auc" and best.scores is not None and other.scores is not None:
+        return delong_test(best.truth, best.scores, other.scores)
+    minority = int(np.argmin(np.bincount(best.truth))) if table.classes else 0
+    drawn = drawn_pair(_told(best), _told(other), metric, len(table.classes), minority)
+    gaps = (-1.0 if metric in LOWER_IS_BETTER else 1.0) * (drawn[:, 0] - drawn[:, 1])
+    if not np.isfinite(gaps).all():
+        return None
+    smaller = min((gaps <= 0).sum(), (gaps >= 0).sum())
+    p_value = min(1.0, 2 * (smaller + 1) / (len(gaps) + 1))
+    low, high = np.percentile(gaps, [2.5, 97.5])
+    deviation = float(gaps.std(ddof=1))
+    statistic = float(gaps.mean() / deviation) if deviation > 0 else 0.0
+    return Comparison(
+        float(gaps.mean()), Interval(float(low), float(high), 0.95), statistic, p_value, "paired bootstrap"
+    )
+
+
+def _told(said: Said) -> Told:
+    return Told(said.truth, said.predicted, said.scores, said.is_probability)
+
+
+def _with_holdout(versus: Versus, found: Comparison | None) -> Versus:
+    if found is None:
+        return versus
+    return replace(
+        versus,
+        holdout_difference=found.difference,
+        holdout_low=found.interval.low,
+        holdout_high=found.interval.high,
+        holdout_p_value=found.p_value,
+    )
