@@ -233,6 +233,25 @@ def replicate(
         _write(Path(page_file), markdown(found.lines, beyond))
 
 
+@main.command()
+@click.pass_context
+def doctor(ctx: click.Context) -> None:
+    """Check versions, folders, databases, servers and speed; exit code 2 where something would stop a run."""
+    from evenhand.flows.running import be_quiet
+    from evenhand.health import examine
+
+    be_quiet()
+    has_failed = False
+    for finding in examine():
+        has_failed = has_failed or finding.state == "fail"
+        colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.state]
+        click.echo(f"{click.style(f'{finding.state:5}', fg=colour)} {finding.what}: {finding.found}")
+        if finding.remedy:
+            click.echo(f"      -> {finding.remedy}")
+    if has_failed:
+        ctx.exit(2)
+
+
 def _write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
     from evenhand.errors import PlaceError
