@@ -177,10 +177,11 @@ def _role(name: str, array: pa.Array, given: str | None) -> tuple[str, str]:
     if given in FEATURES and array.null_count == len(array):
         return "dropped", "dropped: has no values"
     if given == "numeric" and (pa.types.is_string(array.type) or pa.types.is_timestamp(array.type)):
-        what = "text" if pa.types.is_string(array.type) else "dates"
+        is_text = pa.types.is_string(array.type)
+        remedy = f"Say cleaning.types: {{{name}: numeric}} to read it as numbers, or give" if is_text else "Give"
         raise DataError(
-            f"columns.numeric names '{name}', which holds {what} such as '{pc.drop_null(array)[0]}'. Say "
-            f"cleaning.types: {{{name}: numeric}} to read it as numbers, or give it another role in columns."
+            f"columns.numeric names '{name}', which holds {'text' if is_text else 'dates'} such as "
+            f"'{pc.drop_null(array)[0]}'. {remedy} it another role in columns."
         )
     return given, ""
 

@@ -108,6 +108,7 @@ def test_a_rule_names_the_columns_it_needs():
         ("age not 3", "'in' was expected"),
         ("member < true", "can only be compared with == and !="),
         ("joined > 'soon'", "'soon' is no date: write it as '2024-01-31'"),
+        ("(" * 3000 + "age > 1" + ")" * 3000, "it is nested too deeply"),
         ("", "character 1: a column, number or text was expected"),
     ],
 )

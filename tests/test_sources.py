@@ -143,6 +143,13 @@ def test_one_column_alone_is_refused(tmp_path):
         read(path=path)
 
 
+def test_an_unusual_delimiter_is_suggested(tmp_path):
+    path = put(tmp_path / "rows.csv", CSV.replace(",", ":"))
+
+    with pytest.raises(DataError, match=r"one column, 'age:city:label'.*source\.delimiter, such as ':'"):
+        read(path=path)
+
+
 def test_columns_of_the_same_name_are_refused(tmp_path):
     path = put(tmp_path / "rows.csv", "age,age,label\n1,2,yes\n")
 
@@ -253,7 +260,7 @@ def test_dictionaries_are_kept_as_their_values(tmp_path):
     assert read(path="rows.parquet")["city"].to_pylist() == ["Rome", None, "Rome"]
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow"])
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow", "rows.csv.gz", "rows.jsonl.gz", "rows.gz"])
 def test_a_damaged_file_is_told_by_its_name(tmp_path, name):
     path = put(tmp_path / name, b"hello")
 
@@ -323,6 +330,20 @@ def test_parquet_files_of_whole_and_decimal_numbers_join_as_decimals(tmp_path):
     pd.DataFrame({"age": [1.5], "label": [0]}).to_parquet("b.parquet")
 
     assert read(path="*.parquet")["age"].to_pylist() == [1.0, 1.5]
+
+
+def test_a_folder_without_files_is_told(tmp_path):
+    (tmp_path / "parts").mkdir()
+
+    with pytest.raises(DataError, match="names the folder 'parts', but there is no file in it"):
+        read(path="parts")
+
+
+def test_one_array_of_json_is_told_from_json_lines(tmp_path):
+    path = put(tmp_path / "rows.json", '[{"age": 1, "label": "x"}]')
+
+    with pytest.raises(DataError, match="line 1 is not a JSON object: one object with named values a line is needed"):
+        read(path=path)
 
 
 def test_files_of_several_formats_are_refused(tmp_path):
@@ -443,6 +464,16 @@ def test_a_query_is_put_anew_each_time(database, tmp_path):
     connection.close()
 
     assert read(sql=source).num_rows == 3
+
+
+def test_a_full_disk_under_a_query_is_told(database, monkeypatch):
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("evenhand.remote.write_rows", full)
+
+    with pytest.raises(PlaceError, match="disk is full"):
+        read(sql={"url": database, "query": "select * from customers"})
 
 
 def test_a_query_that_fails_is_told_in_one_line(database):

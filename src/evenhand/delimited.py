@@ -15,9 +15,11 @@ import pyarrow.csv as pacsv
 
 from evenhand.canonical import Rows
 from evenhand.errors import DataError, listed
+from evenhand.places import reading
 from evenhand.plain_text import Settling, read_settled
 from evenhand.text_guesses import guessed_delimiter, guessed_encoding, n_columns
 
+RARE_DELIMITERS = " :~^"
 SUGGESTED = {"\t": '"\\t"'}
 SAMPLE = 1 << 20
 BLOCK = 1 << 24
@@ -58,7 +60,7 @@ def open_binary(path: Path) -> IO[bytes]:
 
 
 def _sampled(path: Path, delimiter: str | None, encoding: str | None) -> TextFile:
-    with open_binary(path) as file:
+    with reading(path), open_binary(path) as file:
         sample = file.read(SAMPLE)
     if not sample.strip():
         raise DataError(f"'{path}' is empty: check source, or how the file was written.")
@@ -111,9 +113,10 @@ def _with_names(file: TextFile) -> TextFile:
     names = tuple(name.strip() or f"unnamed_{number}" for number, name in enumerate(written, 1))
     check_names(file.path, names)
     if len(names) == 1:
+        hint = next((f", such as {sign!r}" for sign in RARE_DELIMITERS if sign in names[0]), "")
         raise DataError(
             f"'{file.path}' has one column, '{names[0][:80]}', read with delimiter {file.delimiter!r}: a target and at "
-            "least one other are needed. Name the character between columns in source.delimiter."
+            f"least one other are needed. Name the character between columns in source.delimiter{hint}."
         )
     return replace(file, written=written, names=names)
 
@@ -174,7 +177,7 @@ def _reader(file: TextFile, options: pacsv.ConvertOptions, block: int) -> Iterat
     encoding = "utf8" if file.encoding in {"utf-8", "utf-8-sig"} else file.encoding
     read = pacsv.ReadOptions(block_size=block, encoding=encoding, use_threads=False)
     try:
-        with open_binary(file.path) as stream:
+        with reading(file.path), open_binary(file.path) as stream:
             yield pacsv.open_csv(stream, read_options=read, parse_options=parse, convert_options=options)
     except UnicodeError:
         raise broken_encoding(file.path, file.encoding) from None

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from evenhand.canonical import Rows, as_kept, as_words, rows_at_once
 from evenhand.delimited import check_names, different_columns, open_binary
 from evenhand.errors import DataError
+from evenhand.places import reading, writing
 
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 LINES_AT_ONCE = 20_000
@@ -46,8 +47,8 @@ def spooled(blocks: Iterable[dict[str, list[Any]]], scratch: Path) -> Rows:
         for field in table.schema:
             found.setdefault(field.name, set()).add(field.type)
         parts.append(scratch / f"{len(parts)}.arrow")
-        with pa.OSFile(str(parts[-1]), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
+        with writing(parts[-1]), pa.OSFile(str(parts[-1]), "wb") as sink, pa.ipc.new_file(sink, table.schema) as part:
+            part.write_table(table)
     schema = pa.schema([(name, _settled(types)) for name, types in found.items()])
     return Rows(schema, partial(_parts, parts, schema))
 
@@ -209,8 +210,7 @@ def _parts(parts: Sequence[Path], schema: pa.Schema) -> Iterator[pa.RecordBatch]
 def _told(path: Path) -> Iterator[None]:
     """Tell a damaged file by its name."""
     try:
-        yield
+        with reading(path):
+            yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowSerializationError) as error:
         raise DataError(f"'{path}' cannot be read: {error}. Say what it is in source.format, or mend it.") from None
-    except OSError as error:
-        raise DataError(f"'{path}' is damaged or cannot be read: {error}. Fetch or write it again.") from None

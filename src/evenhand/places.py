@@ -1,11 +1,11 @@
-"""Writing to places that may be full or closed to us, told as such."""
+"""Reading what may be damaged and writing to places that may be full or closed to us, told as such."""
 
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evenhand.errors import PlaceError
+from evenhand.errors import DataError, PlaceError
 
 
 @contextmanager
@@ -22,3 +22,12 @@ def writing(place: Path) -> Iterator[None]:
         raise PlaceError(
             f"'{place}' could not be written: {error.strerror or error}. Set EVENHAND_HOME to another folder."
         ) from None
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Tell a file that cannot be read by its name, so that it is not taken for a trouble of the store."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"'{path}' is damaged or cannot be read: {error}. Fetch or write it again.") from None

@@ -1,7 +1,7 @@
 """What type a column of text is, settled over all of it, and text read as that type.
 
 Nothing is lost: `007` stays text, and so do integers of 19 digits or more, `0x1F`, and a column with a single value
-that is no number. In a column of numbers the usual words for missing (NA, nan, null) are missing; among words they stay.
+that is no number. Among numbers the usual words for missing (NA, nan, null) are missing; among words they stay.
 """
 
 import re

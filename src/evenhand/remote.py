@@ -104,7 +104,8 @@ def query(source: SqlSource, scratch: Path) -> Path:
         ) from None
     if not len(rows.schema):
         raise DataError("the query of source.sql gave no rows: check its conditions.")
-    write_rows(path, rows)
+    with writing(path):
+        write_rows(path, rows)
     return path
 
 

@@ -59,7 +59,10 @@ class Rule:
 
 def compile_rule(text: str, schema: pa.Schema) -> Rule:
     """A rule ready for rows of this schema; mistakes are told with their place."""
-    return _Reader(text, schema).rule()
+    try:
+        return _Reader(text, schema).rule()
+    except RecursionError:
+        raise mistake(text, 0, "it is nested too deeply") from None
 
 
 class _Reader:

@@ -21,7 +21,7 @@ from evenhand.conf import VARIABLE, expanded
 from evenhand.delimited import open_binary, open_delimited
 from evenhand.errors import DataError, EvenhandError, nearest
 from evenhand.files import open_arrow, open_json_lines, open_parquet
-from evenhand.places import writing
+from evenhand.places import reading, writing
 from evenhand.remote import Secret, fetch, query
 from evenhand.settings import Source, Study
 from evenhand.store import Store, file_digest
@@ -36,6 +36,7 @@ FORMATS = {
     "arrow": "arrow",
     "feather": "arrow",
     "ipc": "arrow",
+    "json": "jsonl",
     "jsonl": "jsonl",
     "ndjson": "jsonl",
 }
@@ -89,11 +90,11 @@ def format_of(path: Path) -> str:
     suffixes = [suffix for suffix in path.suffixes if suffix.lower() not in PACKED]
     if suffixes and (known := FORMATS.get(suffixes[-1].lower().removeprefix("."))):
         return known
-    with open_binary(path) as file:
+    with reading(path), open_binary(path) as file:
         start = file.read(6)
     if start.startswith(b"PAR1"):
         return "parquet"
-    return "arrow" if start == b"ARROW1" else "jsonl" if start.lstrip().startswith(b"{") else "csv"
+    return "arrow" if start == b"ARROW1" else "jsonl" if start.lstrip()[:2] in {b'{"', b"[{"} else "csv"
 
 
 def _opened(study: Study, scratch: Path) -> Opened:
@@ -160,6 +161,8 @@ def _is_hidden(path: Path) -> bool:
 
 def _not_found(pattern: str, conf_file: str) -> DataError:
     places = _places(pattern, conf_file)
+    if folder := next((place for place in places if place.is_dir()), None):
+        return DataError(f"source.path names the folder '{folder}', but there is no file in it. Mend source.path.")
     beside = [str(file.name) for place in places if place.parent.is_dir() for file in place.parent.iterdir()]
     looked = " or ".join(f"'{place.parent.absolute()}'" for place in places)
     hint = nearest(Path(pattern).name, beside)
