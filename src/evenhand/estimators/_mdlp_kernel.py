@@ -18,30 +18,43 @@ def _xlogx(x, logs):
 
 
 @njit(cache=True)
-def _runs(values, classes, weights, n_classes):
-    """Give the distinct values (sorted input) and the class weights up to and including each."""
-    distinct = np.empty(values.size)
-    sums = np.zeros((values.size + 1, n_classes))
-    n = 0
-    for i in range(values.size):
-        if n == 0 or values[i] != distinct[n - 1]:
-            distinct[n] = values[i]
-            n += 1
-            sums[n] = sums[n - 1]
-        sums[n, classes[i]] += weights[i]
-    return distinct[:n], sums[: n + 1]
+def _known_ends(values, borders):
+    """Give the end of the known values of each class: NaN is sorted to the end."""
+    ends = borders[1:].copy()
+    for c in range(ends.size):
+        while ends[c] > borders[c] and np.isnan(values[ends[c] - 1]):
+            ends[c] -= 1
+    return ends
 
 
 @njit(cache=True)
-def _pure_class(sums, i):
-    """Give the only class of the i-th distinct value, or -1."""
-    found = -1
-    for c in range(sums.shape[1]):
-        if sums[i + 1, c] > sums[i, c]:
-            if found >= 0:
-                return -1
-            found = c
-    return found
+def _merge(values, weights, borders):
+    """Merge the sorted values of the classes, those of class c from borders[c] to borders[c + 1].
+
+    Gives the distinct values, the class weights below each, and the class of the values of one class only, or -1.
+    """
+    heads, ends = borders[:-1].copy(), _known_ends(values, borders)
+    distinct, pure = np.empty(values.size), np.empty(values.size, np.int64)
+    sums = np.empty((values.size + 1, ends.size))
+    sums[0, :] = 0.0
+    n = 0
+    while True:
+        least = np.inf
+        for c in range(ends.size):
+            if heads[c] < ends[c]:
+                least = min(least, values[heads[c]])
+        if least == np.inf:
+            return distinct[:n], sums[: n + 1], pure[:n]
+        distinct[n], pure[n] = least, -2
+        for c in range(ends.size):
+            total, start = sums[n, c], heads[c]
+            while heads[c] < ends[c] and values[heads[c]] == least:
+                total += weights[heads[c]]
+                heads[c] += 1
+            sums[n + 1, c] = total
+            if heads[c] > start:
+                pure[n] = c if pure[n] == -2 else -1
+        n += 1
 
 
 @njit(cache=True)
@@ -85,10 +98,12 @@ def _pays(sums, low, cut, high, logs):
 
 
 @njit(cache=True)
-def entropy_cuts(values, classes, weights, n_classes, logs):
-    """Give the accepted cut points of sorted values, each half-way between two neighbouring values, rising."""
-    distinct, sums = _runs(values, classes, weights, n_classes)
-    pure = np.array([_pure_class(sums, i) for i in range(distinct.size)])
+def entropy_cuts(values, weights, borders, logs):
+    """Give the accepted cut points, each half-way between two neighbouring values, rising.
+
+    The values of class c, sorted, stand from borders[c] to borders[c + 1], NaN last.
+    """
+    distinct, sums, pure = _merge(values, weights, borders)
     cuts = [0.0][:0]
     waiting = [(0, distinct.size)]
     while waiting:

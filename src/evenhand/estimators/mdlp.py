@@ -1,5 +1,7 @@
 """Supervised cut points by entropy and minimum description length."""
 
+from itertools import pairwise
+
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -81,9 +83,11 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self.classes_, classes = target_classes(y, self.n_target_classes, weights)
-        whole = bool(np.all(weights == np.floor(weights)))
-        logs = count_logs(int(weights.sum())) if whole and weights.sum() < 10 * len(X) + 1000 else np.empty(0)
-        self.cuts_ = [self._learn_cuts(column, classes, weights, logs) for column in X.T]
+        by_class = np.argsort(classes, kind="stable")
+        by_class = by_class[weights[by_class] > 0]
+        borders = np.searchsorted(classes[by_class], np.arange(len(self.classes_) + 1))
+        logs = _needed_logs(weights)
+        self.cuts_ = [_learn_cuts(X[by_class, j], weights[by_class], borders, logs) for j in range(X.shape[1])]
         self.n_codes_ = np.array([points.size + 2 for points in self.cuts_])
         return self
 
@@ -103,16 +107,28 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return codes_from_cuts(X, self.cuts_)
 
-    def _learn_cuts(self, column, classes, weights, logs):
-        used = np.flatnonzero(~np.isnan(column) & (weights > 0))
-        values = column[used]
-        order = np.argsort(values)
-        used = used[order]
-        return entropy_cuts(values[order], classes[used], weights[used], len(self.classes_), logs)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _needed_logs(weights):
+    """Give a table of n log2 n if the weights are whole numbers and the table is not much longer than the rows."""
+    total = float(weights.sum())
+    whole = bool(np.all(weights == np.floor(weights)))
+    return count_logs(int(total)) if whole and total < 10 * weights.size + 1000 else np.empty(0)
+
+
+def _learn_cuts(column, weights, borders, logs):
+    """Give the cut points of a column whose rows are ordered by class; it is sorted in place."""
+    even = weights.size == 0 or np.all(weights == weights[0])
+    for start, end in pairwise(borders):
+        if even:
+            column[start:end].sort()
+        else:
+            order = start + np.argsort(column[start:end])
+            column[start:end], weights[start:end] = column[order], weights[order]
+    return entropy_cuts(column, weights, borders, logs)
