@@ -189,6 +189,10 @@ def test_a_perfect_regression_makes_a_page():
     assert all(chart["y"][0] < chart["y"][1] for chart in charts.values())
 
 
+def test_leak_checks_are_counted_by_verdict_worst_first():
+    assert "1 warned, 2 passed, 1 skipped." in page(makers.binary())
+
+
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!--]]>"
 
 

@@ -1,5 +1,6 @@
 """The sections of the page that are tables: each gives its markup, or None where there is nothing to show."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from evenhand.page import Candidate, ColumnEffect, Comparison, PageContent, Stage, Trial
@@ -110,8 +111,8 @@ def leak_checks(content: PageContent) -> Html | None:
         (Heading("Verdict", "text"), lambda one: tag("span", one.verdict, class_=f"verdict {one.verdict}")),
         (Heading("Found", "text"), lambda one: one.words),
     ]
-    n_failed = sum(one.verdict == "failed" for one in content.leak_checks)
-    lead = f"{counted(n_failed, 'check', 'checks')} failed." if n_failed else "None failed."
+    found = Counter(one.verdict for one in content.leak_checks)
+    lead = ", ".join(f"{found[word]} {word}" for word in ("failed", "warned", "passed", "skipped") if found[word]) + "."
     return section("leaks", "Leak checks", listing(content.leak_checks, columns, "Leak checks"), lead=lead)
 
 
