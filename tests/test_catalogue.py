@@ -97,7 +97,7 @@ def test_every_classifier_learns_three_classes(model):
 @pytest.mark.parametrize("model", [name for name in REGRESSORS if name != "dummy_regressor"])
 def test_every_regressor_learns_a_line(model):
     x = np.arange(80.0) % 8
-    X, y = np.column_stack([x, np.arange(80.0) % 3]), 3 * x - 1
+    X, y = np.column_stack([x - 3.5, np.arange(80.0) % 3]), 3 * x - 1
 
     usual = listing(model).target_transform
     scale, scores, told = ask(fitted(model, X, y, 0, target_transform=usual), X)

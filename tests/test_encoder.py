@@ -172,7 +172,7 @@ def test_top_values_of_a_number_are_codes_by_falling_count():
 
 
 def test_at_needs_a_value_for_every_numeric_column():
-    with pytest.raises(DataError, match=r"numeric.at gives no value for column 'b': add it, or give one number for all"):
+    with pytest.raises(DataError, match=r"numeric.at gives no value for column 'b': add it, or give one number"):
         encoded({"a": [1.0, 2.0], "b": [1.0, 2.0]}, {"numeric": {"bins": "at", "at": {"a": 1.0}}})
 
 
