@@ -51,7 +51,7 @@ __all__ = [
 
 
 def corrected_resampled_t(
-    first: Sequence[float], second: Sequence[float], *, test_share: float, level: float = 0.95
+    first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, *, test_share: float, level: float = 0.95
 ) -> Comparison:
     """Compare paired fold values, allowing for folds that share training rows.
 
@@ -69,7 +69,7 @@ def corrected_resampled_t(
     return Comparison(mean, Interval(mean - reach, mean + reach, level), statistic, p_value, "corrected resampled t")
 
 
-def mcnemar(first_right: Sequence[bool], second_right: Sequence[bool], *, level: float = 0.95) -> Comparison:
+def mcnemar(first_right: np.ndarray, second_right: np.ndarray, *, level: float = 0.95) -> Comparison:
     """Compare the accuracies of two models on the same rows by the rows that only one of them gets right.
 
     Below 25 such rows the p-value is the exact binomial one, from there on chi squared with continuity correction.
@@ -87,7 +87,7 @@ def mcnemar(first_right: Sequence[bool], second_right: Sequence[bool], *, level:
     return Comparison(difference, interval, statistic, float(chi2.sf(statistic, 1)), "McNemar")
 
 
-def holm(p_values: Sequence[float]) -> np.ndarray:
+def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return p-values adjusted so that calling those at or below alpha errs anywhere with chance alpha at most."""
     known = np.asarray(p_values, dtype=float)
     order = np.argsort(known, kind="stable")
@@ -148,7 +148,7 @@ class BestGroup:
 
 
 def best_group(
-    names: Sequence[str], figures: Sequence[float], p_values: np.ndarray, *, alpha: float = 0.05
+    names: Sequence[str], figures: Sequence[float] | np.ndarray, p_values: np.ndarray, *, alpha: float = 0.05
 ) -> BestGroup:
     """Return which models cannot be told from the one with the greatest figure.
 
