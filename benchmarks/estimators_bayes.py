@@ -78,7 +78,13 @@ def discretise():
     coder = MDLPDiscretizer()
     ours = seconds(lambda: coder.fit(X, y))
     n_cuts = sum(map(len, coder.cuts_))
-    rows = [row("MDLPDiscretizer, 50,000 x 190", "10 s or less, one core", f"{ours:.2f} s of processor time, {n_cuts} cut points")]
+    rows = [
+        row(
+            "MDLPDiscretizer, 50,000 x 190",
+            "10 s or less, one core",
+            f"{ours:.2f} s of processor time, {n_cuts} cut points",
+        )
+    ]
     asked = "at least 5 times as fast"
     if orange_python() is None:
         return [*rows, row("MDLPDiscretizer against Orange", asked, "not measured: give --orange PYTHON with orange3")]
@@ -103,7 +109,9 @@ def fit_and_predict():
     MixedNB().fit(X[:100], y[:100]).predict(X[:100])  # compiles
     ours = seconds(lambda: MixedNB().fit(X, y).predict(X))
     theirs = seconds(lambda: GaussianNB().fit(X, y).predict(X))
-    return [row(what, "1 s or less", f"{ours:.2f} s of processor time ({theirs / ours:.1f} times as fast as GaussianNB)")]
+    return [
+        row(what, "1 s or less", f"{ours:.2f} s of processor time ({theirs / ours:.1f} times as fast as GaussianNB)")
+    ]
 
 
 def kdd_tables():
@@ -118,12 +126,10 @@ def kdd_tables():
 
 def table_coder(columns):
     """Give an unfitted coder of a raw frame: entropy cuts of the numbers, groups of the categories."""
-    from sklearn import set_config
     from sklearn.compose import make_column_selector, make_column_transformer
 
     from evenhand.estimators import CategoryGrouper, MDLPDiscretizer
 
-    set_config(enable_metadata_routing=False)
     numbers = make_column_selector(dtype_include="number")(columns)
     words = [name for name in columns.columns if name not in numbers]
     return make_column_transformer((MDLPDiscretizer(), numbers), (CategoryGrouper(), words))

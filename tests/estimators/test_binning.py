@@ -79,6 +79,7 @@ def test_kmeans_of_few_values_needs_no_more_clusters_than_values():
     assert coder.cuts_[0].tolist() == [0.5, 3.0]
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.integers(2, 6))
 def test_a_code_is_the_number_of_cuts_not_above_the_value(values, n_bins):
     X = np.array(values)[:, None]

@@ -4,6 +4,7 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
@@ -168,6 +169,21 @@ def test_a_pickled_encoder_gives_the_same_evidence():
     copy = pickle.loads(pickle.dumps(encoder))
 
     np.testing.assert_array_equal(copy.transform(X), encoder.transform(X))
+
+
+def test_an_encoder_stored_without_pickle_needs_trust_in_our_classes_only():
+    table = pd.DataFrame({"text": ["u", "v", None, "u"] * 10, "amount": np.arange(40.0), "again": ["p", "q"] * 20})
+    coder = make_column_transformer(
+        (CutPoints(n_bins=3), ["amount"]), (TopValues(), ["text"]), (CategoryGrouper(), ["again"])
+    )
+    encoder = EvidenceEncoder(coder).fit(table, np.arange(40) % 2)
+    stored = skops.io.dumps(encoder)
+
+    types = skops.io.get_untrusted_types(data=stored)
+
+    assert all(name.startswith("evenhand.estimators.") for name in types)
+    loaded = skops.io.loads(stored, trusted=types)
+    np.testing.assert_array_equal(loaded.transform(table), encoder.transform(table))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from math import exp, floor, log, pi, sqrt
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gaussian_kde
@@ -369,6 +370,18 @@ def test_a_pickled_model_gives_the_same_probabilities(density):
     copy = pickle.loads(pickle.dumps(model))
 
     np.testing.assert_array_equal(copy.predict_proba(TAX_X), model.predict_proba(TAX_X))
+
+
+@pytest.mark.parametrize("density", DENSITIES)
+def test_a_model_stored_without_pickle_needs_trust_in_our_classes_only(density):
+    model = MixedNB(density=density).fit(TAX_X, EVADE)
+    stored = skops.io.dumps(model)
+
+    types = skops.io.get_untrusted_types(data=stored)
+
+    assert all(name.startswith("evenhand.estimators.") for name in types)
+    loaded = skops.io.loads(stored, trusted=types)
+    np.testing.assert_array_equal(loaded.predict_proba(TAX_X), model.predict_proba(TAX_X))
 
 
 @pytest.mark.parametrize(

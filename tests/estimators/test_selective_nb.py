@@ -5,6 +5,7 @@ from math import comb, log
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -138,6 +139,18 @@ def test_a_pickled_model_gives_the_same_probabilities():
     copy = pickle.loads(pickle.dumps(model))
 
     np.testing.assert_array_equal(copy.predict_proba(table), model.predict_proba(table))
+
+
+def test_a_model_stored_without_pickle_needs_trust_in_our_classes_only():
+    table, y = signal_table()
+    model = SelectiveNB(random_state=0).fit(table, y)
+    stored = skops.io.dumps(model)
+
+    types = skops.io.get_untrusted_types(data=stored)
+
+    assert all(name.startswith("evenhand.estimators.") for name in types)
+    loaded = skops.io.loads(stored, trusted=types)
+    np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
 
 
 @pytest.mark.parametrize(

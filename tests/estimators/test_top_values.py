@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -63,6 +63,7 @@ def test_a_frame_of_numbers_text_and_booleans_is_coded_by_column():
     assert coder.get_feature_names_out().tolist() == ["number", "text", "flag"]
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([0.0, 1.0, 2.5, np.nan]), min_size=1, max_size=20), st.integers(1, 3))
 def test_numbers_are_coded_alike_as_floats_and_as_objects(values, top):
     X = np.array(values)[:, None]
@@ -73,6 +74,7 @@ def test_numbers_are_coded_alike_as_floats_and_as_objects(values, top):
     np.testing.assert_array_equal(codes, TopValues(top).fit(X.astype(object)).transform(X))
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=20), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_no_code(values, random):
     shuffled = values.copy()

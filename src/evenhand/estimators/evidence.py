@@ -54,8 +54,9 @@ class EvidenceEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A code not seen in training has evidence 0. A row of weight 2 counts as two rows within its fold. The borders of
-    quantile classes are those of all training rows in every fold.
+    A code not seen in training has evidence 0. A row of weight 2 counts as two rows within its fold; the coder gets
+    the weights too if its `fit` has sample_weight, which that of a pipeline or ColumnTransformer has not. The borders
+    of quantile classes are those of all training rows in every fold.
 
     References
     ----------
