@@ -12,7 +12,20 @@ from evenhand.plain_text import INTEGER, MISSING, NUMBER, TEXT, TIME, TRUTH, ZON
 CELLS = st.lists(
     st.none()
     | st.sampled_from(["1", "-2", "+3", " 4 ", "2.5", "1e3", ".5", "007", "0x1F", "NA", "nan", "inf", "true", "False"])
-    | st.sampled_from(["2024-01-31", "2024-01-31 06:30:00", "2024-01-31T06:30:00Z", "1,5", "9" * 18, "9" * 19, "x"])
+    | st.sampled_from(
+        [
+            "2024-01-31",
+            "2024-01-31 06:30:00",
+            "2024-01-31T06:30:00Z",
+            "+",
+            "NAN",
+            "+inf",
+            "1,5",
+            "9" * 18,
+            "9" * 19,
+            "x",
+        ]
+    )
     | st.text("0123456789.-+eE aNx", min_size=1, max_size=6),
     min_size=1,
     max_size=8,
@@ -43,6 +56,8 @@ def settled(*batches):
         (["NA", "NA"], TEXT),
         ([None], TEXT),
         (["0", "0.5", "-0.5"], NUMBER),
+        (["1", "+"], TEXT),
+        (["1", "+.5"], NUMBER),
     ],
 )
 def test_a_column_has_the_narrowest_type_that_fits(cells, kind):
@@ -72,7 +87,7 @@ def test_no_value_is_lost(cells):
         elif kind == TEXT:
             assert value == cell
         elif kind in {INTEGER, NUMBER}:
-            is_missing = cell.strip().removeprefix("+") in MISSING
+            is_missing = cell.strip() in MISSING or "nan" in cell.lower()
             number = int if kind == INTEGER else float
             assert value is None or math.isnan(value) if is_missing else value == number(cell)
         else:

@@ -21,7 +21,7 @@ INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME, TEXT = (
 )
 SHAPES = {
     INTEGER: re.compile(r"[+-]?\d+"),
-    NUMBER: re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE),
+    NUMBER: re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE),
     TRUTH: re.compile(r"true|false", re.IGNORECASE),
     TIME: re.compile(r"\d{4}-\d\d-\d\d([ T][\d:.]+)?"),
     ZONED_TIME: re.compile(r"\d{4}-\d\d-\d\d[ T][\d:.]+(Z|[+-]\d\d:?\d*)"),
@@ -83,7 +83,7 @@ def has_codes(text: pa.StringArray) -> bool:
 
 def tidy(text: pa.StringArray) -> pa.StringArray:
     """Text without blanks around it, without a leading plus, and with words for missing made missing."""
-    bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(text), r"^\+", "")
+    bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(text), r"^\+(\.?\d)", r"\1")
     return pc.if_else(pc.is_in(bare, MISSING_WORDS), pa.scalar(None, pa.string()), bare)
 
 

@@ -9,6 +9,7 @@ TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'[^']*'|\"[^\"]*\")|`(?P<quoted>[^`]+)`"
     r"|(?P<word>[^\W\d]\w*(?:\.\w+)*)|(?P<sign><=|>=|==|!=|[-<>+*/(),\[\]]))"
 )
+SHOWN = 160
 WORDS = {"and", "or", "not", "in", "is", "missing", "true", "false"}
 HINTS = {"=": "write == to compare", "&": "write and", "|": "write or", "!": "write not, or != to compare"} | {
     quote: f"the {quote} is never closed" for quote in "'\"`"
@@ -40,8 +41,11 @@ def words_of(rule: str) -> list[Token]:
 
 def mistake(rule: str, place: int, message: str) -> DataError:
     """A mistake in a rule, with a mark under its place."""
+    start = max(0, place - SHOWN // 2)
+    shown = rule[start : start + SHOWN]
     return DataError(
-        f"cleaning.rows: the rule '{rule}' is wrong at character {place + 1}: {message}.\n  {rule}\n  {' ' * place}^"
+        f"cleaning.rows: the rule '{rule[:SHOWN]}' is wrong at character {place + 1}: {message}.\n"
+        f"  {shown}\n  {' ' * (place - start)}^"
     )
 
 
