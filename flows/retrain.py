@@ -4,6 +4,7 @@ from itertools import product
 
 from evenhand.flows.side_by_side import side_by_side
 from evenhand.tasks.balancing import balance
+from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.encoding import prepare
@@ -22,13 +23,16 @@ from evenhand.tables import FINAL, Report
 
 
 @flow(name="retrain", validate_parameters=False)
-def retrain(study: Study, only: str | None = None, accepts_contract: bool = False) -> Report:
+def retrain(
+    study: Study, only: str | None = None, accepts_contract: bool = False, allows_leaks: bool = False
+) -> Report:
     """Fit every candidate of a study on every fold, judge them on rows they never saw, and keep the record."""
     plans = plan(study, only)
     with opened(study) as run:
         snapshot = ingest(study, accepts_contract)
         table = clean(snapshot, study)
         ledger = split(table, study)
+        checks = check(table, ledger, plans, study, allows_leaks)
 
         folds = [*ledger.folds, FINAL]
         encodings = dict.fromkeys(made.encoding for made in plans)
@@ -51,4 +55,4 @@ def retrain(study: Study, only: str | None = None, accepts_contract: bool = Fals
         judged = judge(plans, scores, prepared, table, study)
         judgement = compare(select(judged, table, study), table, study)
         model = refit(judgement, prepared, balanced, table, study)
-        return record(run, Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values())))
+        return record(run, Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), checks))

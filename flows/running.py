@@ -20,7 +20,7 @@ QUIET = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
 }
 SETTLE_SECONDS = 30.0
-TASKS_OF_EVERY_RUN = 8
+TASKS_OF_EVERY_RUN = 10
 
 
 def be_quiet(console_level: str = "WARNING") -> None:
@@ -29,7 +29,9 @@ def be_quiet(console_level: str = "WARNING") -> None:
         os.environ.setdefault(name, value)
 
 
-def run_study(study: Study, only: str | None = None, *, accepts_contract: bool = False) -> "Report":
+def run_study(
+    study: Study, only: str | None = None, *, accepts_contract: bool = False, allows_leaks: bool = False
+) -> "Report":
     """The report of a retraining run; a Prefect server starts beside the imports where none is configured."""
     server = threading.Thread(target=_start_server, daemon=True)
     server.start()
@@ -39,7 +41,7 @@ def run_study(study: Study, only: str | None = None, *, accepts_contract: bool =
     server.join()
     _leave_failures_to_the_caller()
     flow = retrain.with_options(task_runner=runner(study))
-    state: Any = flow(study, only, accepts_contract, return_state=True)
+    state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
     report = state.result()
     _settle(state.state_details.flow_run_id, report.n_executed + report.n_reused + TASKS_OF_EVERY_RUN)
     return report

@@ -52,7 +52,7 @@ def _build(folder: Path, table: Table, ledger: Ledger, encoding: Encoding, place
         held = encoder.transform(frame.iloc[judged])
     except ValueError as error:
         raise DataError(
-            f"{fold} cannot be encoded as encodings say: {' '.join(str(error).split())}. Change the encoding, or take "
+            f"{fold} cannot be encoded as encodings say: {' '.join(str(error).split()).rstrip('.')}. Change the encoding, or take "
             "the column that it cannot read into columns.ignore."
         ) from error
     seconds = time.perf_counter() - started

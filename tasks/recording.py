@@ -25,7 +25,7 @@ from evenhand.said import Predictions
 from evenhand.settings import Study
 from evenhand.store import home, versions
 from evenhand.summary import page_content
-from evenhand.tables import Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
+from evenhand.tables import Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
 
 EXAMPLE_ROWS = 5
 PICTURED = 8
@@ -51,6 +51,7 @@ class Results:
     judgement: Judgement
     model: Model
     scores: tuple[Scores, ...]
+    checks: tuple[Check, ...] = ()
 
 
 @contextmanager
@@ -83,6 +84,7 @@ def record(run: OpenRun, results: Results) -> Report:
         n_reused=n_reused,
         judgement=judgement,
         run_ids=run_ids,
+        checks=results.checks,
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
     )
@@ -123,7 +125,7 @@ def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: F
 
 def _record_parent(run: OpenRun, report: Report, results: Results, predictions: Predictions) -> None:
     place, run_id, judgement = run.place, run.run_id, results.judgement
-    study, best = results.study, judgement.best
+    study, best = results.study, judgement.winner
     tracking.log_params(place, run_id, study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True))
     tracking.log_figures(place, run_id, best)
     tracking.log_metrics(
@@ -137,6 +139,8 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
             "evenhand.data": results.snapshot.digest,
             "evenhand.metric": judgement.metric,
             "evenhand.best": best.plan.name,
+            "evenhand.leaks": ", ".join(each.name for each in results.checks if each.verdict == "failed")
+            or "none found",
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )

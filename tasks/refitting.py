@@ -32,7 +32,7 @@ CLOSE_ENOUGH = 1e-9
 @task(name="refit", cache_policy=NO_CACHE, persist_result=False)
 def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> Model:
     """The best candidate fitted on all training rows, as one file that takes raw rows."""
-    best = judgement.best.plan
+    best = judgement.winner.plan
     members = _members(judgement)
     inputs = {
         "members": [[plan, balanced[plan.encoding, plan.balance, FINAL].training.digest] for plan in members],
@@ -69,8 +69,8 @@ def _cleaning(table: Table, study: Study) -> dict[str, Any]:
 
 def _members(judgement: Judgement) -> list[Plan]:
     """The plans that the winner is made of, in the order of the ensemble's library."""
-    if judgement.best.plan.name != ENSEMBLE or judgement.ensemble is None:
-        return [judgement.best.plan]
+    if judgement.winner.plan.name != ENSEMBLE or judgement.ensemble is None:
+        return [judgement.winner.plan]
     return [each.plan for each in judgement.figures if each.plan.name in judgement.ensemble.weights]
 
 
@@ -106,8 +106,8 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     if not len(rows):
         return 0.0
     judged = pq.read_table(judgement.predictions, filters=[("fold", "=", FINAL)])
-    best = judgement.best.plan.name
-    has_scores = not table.classes or judgement.best.scale != "value"
+    best = judgement.winner.plan.name
+    has_scores = not table.classes or judgement.winner.scale != "value"
     expected = score_matrix(judged, [best], table) if has_scores else judged[f"predicted:{best}"].to_numpy()
     said = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
     expected = expected.reshape(said.shape)

@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 )
 
 from evenhand.errors import DataError
+from evenhand.folding import content_hashes
 from evenhand.frames import read_rows, read_target
 from evenhand.log import logger
 from evenhand.settings import Split, Study
@@ -60,11 +61,6 @@ def split(table: Table, study: Study) -> Ledger:
         is_by_time=facts["is_by_time"],
         notes=tuple(facts["notes"]),
     )
-
-
-def content_hashes(features: pd.DataFrame) -> np.ndarray:
-    """One 64-bit number for the content of each row; equal rows have equal numbers."""
-    return pd.util.hash_pandas_object(features, index=False).to_numpy()
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
 
 def _rows(table: Table, study: Study) -> _Rows:
     frame = read_rows(table)
-    twins = content_hashes(frame[[feature.name for feature in table.features]])
+    twins = content_hashes(frame[[feature.name for feature in table.features]], is_near=True)
     key_columns = [name for name, role in table.roles.items() if role == "key"]
     return _Rows(
         y=read_target(table),

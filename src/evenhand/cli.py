@@ -53,7 +53,8 @@ only_option = click.option("--only", metavar="GLOB", help="Only candidates whose
 @only_option
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON to this file.")
 @click.option("--accept-contract", is_flag=True, help="Take data of another form than earlier runs had.")
-def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | None, accept_contract: bool) -> None:
+@click.option("--allow-leaks", is_flag=True, help="Go on where a look for leaks failed; the run is tagged.")
+def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | None, **flags: bool) -> None:
     """Run the study in CONF from raw data to a ranked comparison."""
     from evenhand.flows.running import be_quiet, run_study
 
@@ -62,7 +63,7 @@ def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | 
     from evenhand.screen import following, show_report
 
     with following(study.name):
-        report = run_study(study, only, accepts_contract=accept_contract)
+        report = run_study(study, only, accepts_contract=flags["accept_contract"], allows_leaks=flags["allow_leaks"])
     show_report(report)
     if json_file:
         _write(Path(json_file), json.dumps(report.as_json(), indent=2, default=str) + "\n")

@@ -1,9 +1,26 @@
-"""Reading a ledger: which rows a fold is trained and judged on."""
+"""Rows by their content, and which rows a fold is trained and judged on."""
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 
 from evenhand.tables import FINAL, HOLDOUT, TRAINING, Ledger
+
+NEAR_BITS = 20
+
+
+def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarray:
+    """One 64-bit number for the content of each row; equal rows have equal numbers.
+
+    `is_near` takes numbers as equal that agree to six digits, as copies do that went through another format.
+    """
+    if is_near:
+        features = features.copy(deep=False)
+        for name in features.columns:
+            if features[name].dtype.kind == "f":
+                mantissa, exponent = np.frexp(features[name].to_numpy())
+                features[name] = np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent)
+    return pd.util.hash_pandas_object(features, index=False).to_numpy()
 
 
 def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:

@@ -117,11 +117,22 @@ def show_report(report: Report) -> None:
             train=each.train.get(metric),
             fit_seconds=each.fit_seconds,
             note="; ".join(each.warnings),
+            is_level=each.plan.name in judgement.group[1:],
+            holdout_interval=each.holdout_interval.get(metric),
         )
         for each in judgement.figures
     )
-    console = Console()
+    console = _console()
     console.print(_leaderboard(report.study, metric, standings))
+    if len(judgement.group) > 1:
+        console.print(
+            f"= {len(judgement.group) - 1} candidates cannot be told from the best by their folds", highlight=False
+        )
+    if judgement.winner is not judgement.best:
+        console.print(f"chosen: {judgement.winner.plan.name}, the simplest of them", highlight=False)
+    for check in report.checks:
+        if check.verdict in {"warned", "failed"}:
+            console.print(f"{check.verdict}: {check.name}: {check.words}", highlight=False, style="yellow")
     console.print(
         f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
         f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
@@ -135,12 +146,18 @@ def show_report(report: Report) -> None:
 
 def show_leaderboard(board: Leaderboard) -> None:
     """The leaderboard of an earlier run."""
-    console = Console()
+    console = _console()
     console.print(_leaderboard(board.study, board.metric, board.standings))
     when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     console.print(
         f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
     )
+
+
+def _console() -> Console:
+    """A console that does not squeeze tables into 80 columns where no terminal sets a width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
 
 
 def show_studies(names: Sequence[str]) -> None:
@@ -160,7 +177,7 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     for plan in plans:
         params = ", ".join(f"{key}={value}" for key, value in plan.params.items())
         table.add_row(plan.name, plan.model, plan.encoding, plan.balance, params)
-    console = Console()
+    console = _console()
     console.print(table)
     n_folds = study.split.folds * study.split.repeats
     last = "all rows" if study.split.holdout == "none" else "the holdout"
@@ -172,16 +189,20 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
 def _leaderboard(study: str, metric: str, standings: Sequence[Standing]) -> Table:
     table = Table(title=f"{study}: {metric}", title_justify="left", box=None, header_style="bold", pad_edge=False)
     table.add_column("", justify="right", style="dim")
+    table.add_column("", no_wrap=True)
     table.add_column("candidate", overflow="fold")
-    for heading in ("folds", "±", "train", "holdout", "fit"):
+    for heading in ("folds", "±", "train", "holdout", "95 %", "fit"):
         table.add_column(heading, justify="right", no_wrap=True)
     if any(standing.note for standing in standings):
         table.add_column("note", style="yellow", overflow="fold")
     for rank, standing in enumerate(standings, 1):
         numbers = [_number(value) for value in (standing.mean, standing.std, standing.train, standing.holdout)]
         seconds = time_text(standing.fit_seconds) if standing.fit_seconds is not None else "-"
-        more = [standing.note] if len(table.columns) > 7 else []
-        table.add_row(str(rank), standing.name, *numbers, seconds, *more, style="bold" if rank == 1 else "")
+        low_high = "{:.3f}-{:.3f}".format(*standing.holdout_interval) if standing.holdout_interval else ""
+        more = [standing.note] if len(table.columns) > 9 else []
+        mark = "=" if standing.is_level else ""
+        style = "bold" if rank == 1 else ""
+        table.add_row(str(rank), mark, standing.name, *numbers, low_high, seconds, *more, style=style)
     return table
 
 

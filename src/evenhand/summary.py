@@ -4,7 +4,7 @@ from evenhand import curves
 from evenhand import page as pages
 from evenhand.said import Predictions, Said
 from evenhand.settings import Study
-from evenhand.tables import Figures, Judgement, Ledger, Report, Snapshot, Table
+from evenhand.tables import Figures, Judgement, Ledger, Report, Snapshot, Table, Versus
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 OVERLAID = 12
@@ -16,21 +16,25 @@ def page_content(
     """All that the page of a run shows."""
     judgement = report.judgement
     predictions = Predictions(judgement.predictions, table)
-    best = predictions.of(judgement.best.plan.name, judgement.best.scale)
+    best = predictions.of(judgement.winner.plan.name, judgement.winner.scale)
     return pages.PageContent(
         title=f"{study.name}: {judgement.best.plan.name} leads",
         study=_facts(report, study, snapshot, table, ledger, when),
-        leaderboard=tuple(_candidate(rank, each, judgement.metric) for rank, each in enumerate(judgement.figures, 1)),
+        leaderboard=tuple(
+            _candidate(rank, each, judgement.metric, judgement.group) for rank, each in enumerate(judgement.figures, 1)
+        ),
         curves=_curves(judgement, predictions, table),
         calibration=_calibration(best, table),
         thresholds=_thresholds(best, table),
         confusion=_confusion(best, table),
         regression=_regression(best, table),
         refused=judgement.refused,
+        comparisons=tuple(_comparison(each) for each in judgement.versus),
+        leak_checks=tuple(pages.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
         validation=_validation(judgement),
         columns=_columns(snapshot, table),
         card=pages.ModelCard(
-            what=f"{judgement.best.plan.name}, fitted on {ledger.n_training:,} rows to tell {study.target}",
+            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to tell {study.target}",
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
@@ -77,8 +81,15 @@ def _facts(
     )
 
 
-def _candidate(rank: int, each: Figures, metric: str) -> pages.Candidate:
-    plan = each.plan
+def _comparison(each: Versus) -> pages.Comparison:
+    words = "apart" if each.is_apart else "cannot be told from the best"
+    if each.holdout_difference is not None and each.holdout_p_value is not None:
+        words += f"; on the holdout {each.holdout_difference:+.4f} (p = {each.holdout_p_value:.2g})"
+    return pages.Comparison(each.name, each.difference, each.low, each.high, each.p_value, words)
+
+
+def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) -> pages.Candidate:
+    plan, interval = each.plan, each.holdout_interval.get(metric)
     return pages.Candidate(
         rank=rank,
         name=plan.name,
@@ -89,6 +100,9 @@ def _candidate(rank: int, each: Figures, metric: str) -> pages.Candidate:
         cv_std=each.std(metric),
         folds=each.folds.get(metric, ()),
         holdout=each.holdout.get(metric),
+        holdout_low=interval[0] if interval else None,
+        holdout_high=interval[1] if interval else None,
+        group=plan.name in group,
         train=each.train.get(metric),
         fit_seconds=each.fit_seconds,
         predict_seconds=each.predict_seconds,

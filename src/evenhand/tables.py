@@ -1,6 +1,6 @@
 """The nouns that tasks pass around: small frozen records that hold facts, digests and paths into the store."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -262,6 +262,15 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Check:
+    """What one look for a leak found."""
+
+    name: str
+    verdict: Literal["passed", "warned", "failed", "skipped"]
+    words: str
+
+
+@dataclass(frozen=True)
 class Report:
     """What a run came to; `as_json` is the stable form that tools read."""
 
@@ -278,6 +287,7 @@ class Report:
     run_id: str = ""
     page: Path | None = None
     notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
@@ -293,6 +303,7 @@ class Report:
             "group": list(self.judgement.group),
             "candidates": [self._candidate(figures) for figures in self.judgement.figures],
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
+            "checks": [asdict(check) for check in self.checks],
             "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
             "report": str(self.page) if self.page else None,
         }
@@ -332,7 +343,8 @@ class Standing:
     train: float | None
     fit_seconds: float | None
     note: str = ""
-    is_reused: bool = False
+    is_level: bool = False
+    holdout_interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,205 @@
+"""Looks for leaks: what they find stops the run unless it is told to go on."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
+
+from evenhand.catalogue import build_model
+from evenhand.encoder import new_encoder
+from evenhand.errors import DataError
+from evenhand.folding import content_hashes, fold_rows
+from evenhand.frames import read_rows, read_target
+from evenhand.log import logger
+from evenhand.samplers import Resampler
+from evenhand.settings import Study
+from evenhand.statistics import auc_interval
+from evenhand.tables import FINAL, HOLDOUT, TRAINING, Check, Ledger, Output, Plan, Table
+
+TELLS_ALMOST_ALL = 0.9995
+LEVEL = 0.9999
+MOST_ROWS = 50_000
+CHEAP = 5.0
+
+
+@task(name="check", cache_policy=NO_CACHE, persist_result=False)
+def check(
+    table: Table, ledger: Ledger, plans: list[Plan], study: Study, allows_leaks: bool = False
+) -> tuple[Check, ...]:
+    """What every look for a leak found; a failed one stops the run unless leaks are allowed."""
+    frame, y = read_rows(table), read_target(table)
+    found = (
+        straddling(frame, table, ledger),
+        _telling_columns(frame, y, table, ledger),
+        _later_training_rows(frame, study, ledger),
+        permuted_labels(frame, y, table, ledger, plans, study),
+    )
+    for each in found:
+        logger().info("%s: %s: %s", each.verdict, each.name, each.words)
+    failed = [each for each in found if each.verdict == "failed"]
+    if failed and not allows_leaks:
+        words = "\n".join(f"  {each.name}: {each.words}" for each in failed)
+        raise DataError(f"{len(failed)} looks for leaks failed:\n{words}\nMend the study, or go on with --allow-leaks.")
+    return found
+
+
+def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
+    """Whether a row has an exact or near copy on the other side of the holdout or of a fold."""
+    name = "copies across sides"
+    features = frame[[feature.name for feature in table.features]]
+    side = pq.read_table(ledger.path)["side"].to_numpy()
+    n_exact = n_near = 0
+    for is_near in (False, True):
+        content = content_hashes(features, is_near=is_near)
+        across = np.isin(content[side == HOLDOUT], content[side == TRAINING]).sum()
+        for fold in ledger.folds:
+            trained, judged = fold_rows(ledger, fold)
+            across += np.isin(content[judged], content[trained]).sum()
+        n_exact, n_near = (n_exact, int(across)) if is_near else (int(across), n_near)
+    if n_exact + n_near == 0:
+        return Check(name, "passed", "no judged row has an exact or near copy among the rows that were trained on")
+    words = f"{n_exact} judged rows have an exact copy and {n_near} a near one among the rows trained on"
+    return Check(name, "failed", words)
+
+
+def _telling_columns(frame: pd.DataFrame, y: np.ndarray, table: Table, ledger: Ledger) -> Check:
+    """Columns that alone tell the target almost perfectly, among training rows."""
+    name = "columns that give the target away"
+    rows = fold_rows(ledger, FINAL)[0]
+    rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(int)]
+    told = [
+        f"'{feature.name}' ({strength:.4f})"
+        for feature in table.features
+        if feature.kind != "text"
+        and (strength := _strength(frame[feature.name].iloc[rows], y[rows], feature.kind, bool(table.classes)))
+        >= TELLS_ALMOST_ALL
+    ]
+    if not told:
+        return Check(name, "passed", f"none of {len(table.features)} columns alone tells {table.target}")
+    words = f"{', '.join(told[:5])} alone tell {table.target}: put them in columns.ignore if they are known too late"
+    return Check(name, "warned", words)
+
+
+def _strength(column: pd.Series, y: np.ndarray, kind: str, is_class: bool) -> float:
+    """How well one column alone tells the target, from 0 to 1: area under the curve, or squared rank correlation."""
+    if kind == "numeric":
+        values = column.to_numpy(dtype=float)
+        known = np.isfinite(values)
+        values, y = values[known], y[known]
+    else:
+        values, y = _category_means(column, y)
+    if len(y) < 20 or len(np.unique(values)) < 2 or len(np.unique(y)) < 2:
+        return 0.0
+    if not is_class:
+        return float(np.corrcoef(rankdata(values), rankdata(y))[0, 1] ** 2)
+    areas = [roc_auc_score(y == k, values) for k in np.unique(y)]
+    return float(np.mean([max(area, 1 - area) for area in areas]))
+
+
+def _category_means(column: pd.Series, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean target of each second row's category, told from the other rows; unseen categories are left out."""
+    codes = pd.factorize(column, use_na_sentinel=False)[0]
+    n_codes = int(codes.max(initial=0)) + 1
+    counts = np.bincount(codes[::2], minlength=n_codes)
+    means = np.bincount(codes[::2], weights=y[::2], minlength=n_codes) / np.maximum(counts, 1)
+    others, truth = codes[1::2], y[1::2]
+    is_known = counts[others] > 0
+    return means[others][is_known], truth[is_known]
+
+
+def _later_training_rows(frame: pd.DataFrame, study: Study, ledger: Ledger) -> Check:
+    """Training rows that are later than rows they are judged on, where there is a time column."""
+    name = "training rows later than judged ones"
+    if study.columns.time is None:
+        return Check(name, "skipped", "no columns.time")
+    times = frame[study.columns.time].to_numpy()
+    late = []
+    for fold in (*ledger.folds, FINAL):
+        trained, judged = fold_rows(ledger, fold)
+        if len(judged) and (n := int((times[trained] > times[judged].min()).sum())):
+            late.append(f"{fold}: {n:,}")
+    if not late:
+        return Check(name, "passed", "every training row is earlier than the rows it is judged on")
+    words = (
+        f"{', '.join(late[:4])} training rows are later than the first judged one; use folds_by: time to rule it out"
+    )
+    is_final_late = any(entry.startswith(f"{FINAL}:") for entry in late) and study.split.holdout == "time"
+    return Check(name, "failed" if is_final_late else "warned", words)
+
+
+def permuted_labels(
+    frame: pd.DataFrame, y: np.ndarray, table: Table, ledger: Ledger, plans: list[Plan], study: Study
+) -> Check:
+    """Whether one cheap candidate learns anything from labels that were permuted before all steps."""
+    name = "permuted labels"
+    plan = min(plans, key=lambda each: (each.weight, _balance_rank(study, each)))
+    if plan.weight > CHEAP:
+        return Check(name, "skipped", "no candidate is cheap enough to be run once more")
+    trained, judged = fold_rows(ledger, ledger.folds[0])
+    trained, judged = _thinned(trained), _thinned(judged)
+    shuffled = np.array(y)
+    both = np.concatenate([trained, judged])
+    shuffled[both] = np.random.default_rng(study.seed).permutation(y[both])
+    scores = _replayed(plan, frame, shuffled, trained, judged, table, study)
+    return _verdict(name, plan, shuffled[judged], scores, len(table.classes))
+
+
+def _thinned(rows: np.ndarray) -> np.ndarray:
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(int)]
+
+
+def _balance_rank(study: Study, plan: Plan) -> int:
+    """A resampled candidate first, since resampling is one of the steps to be tried."""
+    return {"none": 2, "class_weight": 1}.get(study.balance_kind(plan.balance), 0)
+
+
+def _replayed(
+    plan: Plan, frame: pd.DataFrame, y: np.ndarray, trained: np.ndarray, judged: np.ndarray, table: Table, study: Study
+) -> np.ndarray:
+    encoder = new_encoder(table, study.encodings[plan.encoding], study.seed)
+    X = encoder.fit_transform(frame.iloc[trained], y[trained])
+    outputs = tuple(Output(**output) for output in encoder.outputs_)
+    labels = y[trained]
+    if study.balance_kind(plan.balance) not in {"none", "class_weight"}:
+        resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, study.seed)
+        X, labels = resampler.resample(X, labels, table.classes)
+    estimator = build_model(plan, outputs, len(table.classes), study.seed).fit(X, labels)
+    return _scores(estimator, encoder.transform(frame.iloc[judged]))
+
+
+def _scores(estimator: Any, X: Any) -> np.ndarray:
+    for name in ("predict_proba", "decision_function", "predict"):
+        if hasattr(estimator, name):
+            return np.asarray(getattr(estimator, name)(X))
+    raise TypeError(f"{type(estimator).__name__} gives no scores")
+
+
+def _verdict(name: str, plan: Plan, y: np.ndarray, scores: np.ndarray, n_classes: int) -> Check:
+    if n_classes == 0:
+        error, spread = np.mean((y - scores) ** 2), np.var(y)
+        r2 = float(1 - error / spread)
+        limit = 5 / np.sqrt(len(y))
+        words = f"{plan.candidate} on permuted targets: R2 {r2:.3f}, expected at or below 0"
+        return Check(name, "passed" if r2 <= limit else "failed", words)
+    areas = list(_areas(y, scores, n_classes))
+    if not areas:
+        return Check(name, "skipped", "the first fold has too few rows of a class")
+    area, low, high = max(areas, key=lambda each: abs(each[0] - 0.5))
+    words = f"{plan.candidate} on permuted labels: AUC {area:.3f}, {LEVEL:.2%} interval {low:.3f} to {high:.3f}"
+    return Check(name, "passed" if low <= 0.5 <= high else "failed", words)
+
+
+def _areas(y: np.ndarray, scores: np.ndarray, n_classes: int) -> Iterator[tuple[float, float, float]]:
+    columns = scores.reshape(len(scores), -1)
+    for k in range(1, n_classes) if n_classes == 2 else range(n_classes):
+        column = columns[:, min(k, columns.shape[1] - 1)]
+        is_class = (y == k).astype(int)
+        if 5 <= is_class.sum() <= len(y) - 5:
+            interval = auc_interval(is_class, column, level=1 - (1 - LEVEL) / n_classes)
+            yield float(roc_auc_score(is_class, column)), interval.low, interval.high
