@@ -51,8 +51,9 @@ def _build(folder: Path, table: Table, ledger: Ledger, encoding: Encoding, place
         X = encoder.fit_transform(frame.iloc[trained], y[trained])
         held = encoder.transform(frame.iloc[judged])
     except ValueError as error:
+        why = " ".join(str(error).split()).rstrip(".")
         raise DataError(
-            f"{fold} cannot be encoded as encodings say: {' '.join(str(error).split()).rstrip('.')}. Change the encoding, or take "
+            f"{fold} cannot be encoded as encodings say: {why}. Change the encoding, or take "
             "the column that it cannot read into columns.ignore."
         ) from error
     seconds = time.perf_counter() - started

@@ -72,7 +72,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return _joined(parts, encoding.unit_length)
 
     def transform(self, frame: pd.DataFrame) -> Any:
-        """The matrix of any rows."""
+        """The matrix of any rows; of none, one without rows."""
+        if not len(frame):
+            is_sparse = any(kind == "text" for kind, _, _ in self.blocks_)
+            return (sparse.csr_matrix if is_sparse else np.zeros)((0, len(self.outputs_)))
         encoding = Encoding.model_validate(self.encoding or {})
         parts = [transformer.transform(cells(frame, kind, names)) for kind, names, transformer in self.blocks_]
         return _joined(parts, encoding.unit_length)

@@ -110,7 +110,9 @@ class Resampler:
             "tomek": lambda: TomekLinks(**how),
             "smote_tomek": lambda: SMOTETomek(smote=SMOTE(**smote), **seeded),
             "smote_enn": lambda: SMOTEENN(
-                smote=SMOTE(**smote), enn=EditedNearestNeighbours(n_neighbors=self.balance.n_neighbors), **seeded
+                smote=SMOTE(**smote),
+                enn=EditedNearestNeighbours(sampling_strategy="all", n_neighbors=self.balance.n_neighbors),
+                **seeded,
             ),
         }
         return made[self.kind]()
