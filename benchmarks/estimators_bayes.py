@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -177,25 +178,22 @@ def judge_task(X, y, weights):
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def rank_customers():
-    """Give the weighted AUC of each family on each KDD Cup task."""
+def rank_customers(task, seen):
+    """Give the weighted AUC of each family on one KDD Cup task."""
     if not (DATA / "kdd09_small_20k_allpos.parquet").exists():
-        return [row("KDD 20k, 5 folds", "AUC per task and family", "not measured: the file is not in the data folder")]
+        return [row(f"KDD 20k {task}, 5 folds", "AUC per family", "not measured: the file is not in the data folder")]
     X, targets, weights = kdd_tables()
-    by_task = {task: judge_task(X, y, weights) for task, y in targets.items()}
-    asked = "report; .863 / .721 / .770 was seen with a linear SVM"
-    rows = []
-    for name in FAMILIES:
-        aucs = [by_task[task][name] for task in TASKS]
-        told = " / ".join(f"{auc:.4f}" for auc in aucs) + f", mean {np.mean(aucs):.4f}"
-        rows.append(row(f"KDD 20k AUC {' / '.join(TASKS)}, {name}", asked if name == FAMILIES[0] else "report", told))
-    return rows
+    aucs = judge_task(X, targets[task], weights)
+    asked = {name: "report" for name in FAMILIES} | {FAMILIES[0]: f"report; {seen} was seen"}
+    return [row(f"KDD 20k {task}, weighted AUC, {name}", asked[name], f"{aucs[name]:.4f}") for name in FAMILIES]
 
 
 FIGURES = [
     ("MDLPDiscretizer", discretise),
     ("MixedNB", fit_and_predict),
-    ("evidence and SelectiveNB on KDD Cup 2009", rank_customers),
+    ("KDD upselling", partial(rank_customers, "upselling", ".863")),
+    ("KDD churn", partial(rank_customers, "churn", ".721")),
+    ("KDD appetency", partial(rank_customers, "appetency", ".770")),
 ]
 
 
