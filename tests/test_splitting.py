@@ -2,13 +2,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from evenhand.tasks.splitting import content_hashes, split
+from evenhand.tasks.splitting import split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from makers import make_regression, make_study, make_table, two_clouds
 
 from evenhand.errors import DataError
-from evenhand.folding import fold_rows, parsed_fold
+from evenhand.folding import content_hashes, fold_rows, parsed_fold
 from evenhand.tables import FINAL, HOLDOUT, TRAINING, WITHHELD
 
 
