@@ -184,7 +184,7 @@ def rank_customers(task, seen):
         return [row(f"KDD 20k {task}, 5 folds", "AUC per family", "not measured: the file is not in the data folder")]
     X, targets, weights = kdd_tables()
     aucs = judge_task(X, targets[task], weights)
-    asked = {name: "report" for name in FAMILIES} | {FAMILIES[0]: f"report; {seen} was seen"}
+    asked = dict.fromkeys(FAMILIES, "report") | {FAMILIES[0]: f"report; {seen} was seen"}
     return [row(f"KDD 20k {task}, weighted AUC, {name}", asked[name], f"{aucs[name]:.4f}") for name in FAMILIES]
 
 

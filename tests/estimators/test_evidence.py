@@ -7,6 +7,7 @@ import pytest
 import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -126,6 +127,24 @@ def test_a_column_transformer_of_coders_takes_a_raw_frame():
 
     assert evidence.shape == (40, 2)
     assert encoder.get_feature_names_out().tolist() == ["cutpoints__amount", "topvalues__text"]
+
+
+def test_evidence_does_not_depend_on_the_output_setting_of_scikit_learn():
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    expected = EvidenceEncoder(CutPoints(n_bins=3), random_state=0).fit_transform(X, y)
+
+    with config_context(transform_output="pandas"):
+        found = EvidenceEncoder(CutPoints(n_bins=3), random_state=0).fit_transform(X, y)
+
+    assert found.columns.tolist() == ["x0", "x1"]
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_whole_numbers_with_many_values_are_a_continuous_target():
+    X, y = np.repeat([0, 1], 60)[:, None], np.arange(120)
+
+    assert EvidenceEncoder(n_target_classes=2).fit(X, y).classes_.tolist() == [0, 1]
+    assert EvidenceEncoder(n_target_classes=2).fit(X, y // 12).classes_.tolist() == list(range(10))
 
 
 def test_a_continuous_target_is_cut_into_quantile_classes():

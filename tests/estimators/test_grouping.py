@@ -121,6 +121,18 @@ def test_thousands_of_values_are_grouped_by_what_they_say_of_the_class():
     assert len(groups) < 10
 
 
+def test_more_values_than_are_compared_pair_by_pair_are_grouped_by_class_too():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 1500, 60_000)
+    labels = np.where(rng.random(60_000) < 0.8, values % 3, rng.integers(0, 3, 60_000))  # over 400 different counts
+
+    groups = CategoryGrouper().fit(values[:, None], labels).groups_[0]
+
+    majority = [np.bincount(np.array(group) % 3).max() for group in groups]
+    assert sum(majority) / sum(map(len, groups)) > 0.99
+    assert 3 <= len(groups) < 10
+
+
 def test_a_continuous_target_is_cut_into_quantile_classes():
     values = np.repeat(["low", "middle", "high"], 30)[:, None].astype(object)
     amounts = np.linspace(0.5, 90.25, 90)

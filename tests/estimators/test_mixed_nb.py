@@ -9,6 +9,7 @@ import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gaussian_kde
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -327,6 +328,15 @@ def test_auto_takes_text_and_booleans_of_a_frame_and_leaves_its_numbers():
 
     assert model.categorical_.tolist() == [False, False, True, True, True]
     assert np.isfinite(model.predict_joint_log_proba(table)).all()
+
+
+def test_bins_do_not_depend_on_the_output_setting_of_scikit_learn():
+    expected = MixedNB(density="bins").fit(TAX_X, EVADE).predict_proba(TAX_X)
+
+    with config_context(transform_output="pandas"):
+        found = MixedNB(density="bins").fit(TAX_X, EVADE).predict_proba(TAX_X)
+
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_class_probabilities_can_be_given():

@@ -8,6 +8,7 @@ import pytest
 import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import CategoryGrouper, MDLPDiscretizer, MixedNB, SelectiveNB
@@ -130,6 +131,16 @@ def test_order_of_rows_changes_nothing_and_a_weight_is_a_number_of_repetitions(r
 
     repeated = SelectiveNB(min_count=1, random_state=0).fit(X.repeat(times, 0)[order], y.repeat(times)[order])
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+def test_codes_do_not_depend_on_the_output_setting_of_scikit_learn():
+    table, y = signal_table()
+    expected = SelectiveNB(random_state=0).fit(table, y).predict_proba(table)
+
+    with config_context(transform_output="pandas"):
+        found = SelectiveNB(random_state=0).fit(table, y).predict_proba(table)
+
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_pickled_model_gives_the_same_probabilities():

@@ -1,7 +1,6 @@
 """Targets as class codes: classes as they are, continuous targets as quantile classes."""
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
 from ._columns import weighted_quantiles
 
@@ -10,9 +9,10 @@ MOST_CLASSES = 100  # numbers with more different values than this are taken for
 
 def is_continuous(y):
     """Tell whether a target is a quantity: it has fractions, or more than 100 different numbers."""
-    if type_of_target(y).startswith("continuous"):
-        return True
-    return np.asarray(y).dtype.kind in "iuf" and np.unique(y).size > MOST_CLASSES
+    y = np.asarray(y)
+    if y.dtype.kind not in "iuf":
+        return False
+    return bool(np.any(y != np.floor(y))) or np.unique(y).size > MOST_CLASSES
 
 
 def quantile_cuts(y, n_classes, weights=None):

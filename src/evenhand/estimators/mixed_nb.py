@@ -299,7 +299,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
 
     def _fit_bins(self, numbers, membership):
         self.coder_ = CutPoints(n_bins=self.n_bins).fit(numbers, sample_weight=membership.sum(axis=1))
-        codes = self.coder_.transform(numbers)
+        codes = np.asarray(self.coder_.transform(numbers))
         for position, j in enumerate(self.density_columns_):
             n_bins = int(self.coder_.n_codes_[position]) - 1
             self.value_log_prob_[j] = self._table(codes[:, position], membership, n_bins)
@@ -312,7 +312,7 @@ class MixedNB(ClassifierMixin, BaseEstimator):
                 for c, (centres, log_shares, bandwidth) in enumerate(by_class):
                     add_kernel_densities(column, centres, log_shares, bandwidth, joint[:, c])
         else:
-            codes = self.coder_.transform(numbers)
+            codes = np.asarray(self.coder_.transform(numbers))
             for position, j in enumerate(self.density_columns_):
                 table = self.value_log_prob_[j]
                 bins = np.vstack([table[:-1], np.zeros((1, table.shape[1]))])  # a bin is never unseen, but missing
