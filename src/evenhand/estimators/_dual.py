@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-SWEEPS_BETWEEN_CHECKS = 6
+FEWEST_SWEEPS, MOST_SWEEPS = 3, 12  # between two checks of the gap
+ROWS_IN_CACHE = 4096
 LEAST_STIFFNESS = 0.01  # of the constraint, as a share of the mean curvature; few rows answer it only if it is larger
 SUM, PULLED, INTERCEPT, PATIENCE = range(4)
 
@@ -174,11 +175,11 @@ def best_step(coef, gradient, curvature, problem, i):
 def sweep(g, problem, seen, order, point):
     """One pass over `order`; rows that stay in play are moved to its front, and their number is returned.
 
-    A row leaves when it stays at a bound that its gradient presses it against by more than the largest violation of
-    the pass before.
+    A row leaves when it stays at a bound that its gradient presses it against by more than twice the mean violation
+    of the rows that moved in the pass before; the largest would grow with the number of rows.
     """
     coef, weights, state = point
-    kept, worst = 0, 0.0
+    kept, moved, violation = 0, 0, 0.0
     for position in range(order.size):
         i = order[position]
         score = score_row(g, weights, i) - state[PULLED] - state[SUM] * (seen.centre[i] - seen.mean_centre)
@@ -190,12 +191,13 @@ def sweep(g, problem, seen, order, point):
         order[kept] = i
         kept += 1
         if step != 0.0:
-            worst = max(worst, abs(step) * seen.curvature[i])
+            violation += abs(step) * seen.curvature[i]
+            moved += 1
             coef[i] = new
             add_row(g, weights, i, step)
             state[SUM] += step
             state[PULLED] += step * seen.centre[i]
-    state[PATIENCE] = worst
+    state[PATIENCE] = 2 * violation / max(moved, 1)
     return kept
 
 
@@ -269,15 +271,27 @@ def certify(g, problem, coef, n_iter):
     return Solution(coef, weights, intercept, dual, primal - dual, n_iter)
 
 
-def descend(g, problem, found, seen, rng):
+def random_order(active, rng):
+    """The rows shuffled within blocks that fit a processor's cache, and the blocks shuffled."""
+    blocks = [rng.permutation(active[k : k + ROWS_IN_CACHE]) for k in range(0, active.size, ROWS_IN_CACHE)]
+    return np.concatenate([blocks[k] for k in rng.permutation(len(blocks))] or [active])
+
+
+def shuffled(g, problem, rows):
+    """Rows in another order, so that blocks of neighbours are samples of all."""
+    problem = Problem(problem.target[rows], problem.lower[rows], problem.upper[rows], problem.epsilon)
+    return g._replace(index=g.index[rows], blend=g.blend[rows]), problem
+
+
+def descend(g, problem, found, seen, *, n_sweeps, rng):
     """A few passes from a feasible point, each over the rows that the pass before left in play."""
     pulled = found.coef @ seen.centre
     state = np.array([0.0, pulled, found.intercept + pulled, np.inf])
     point = Point(found.coef.copy(), found.weights, state)
     active = np.arange(found.coef.size)
-    for _ in range(SWEEPS_BETWEEN_CHECKS):
-        order = rng.permutation(active)
-        active = order[: sweep(g, problem, seen, order, point)]
+    for _ in range(n_sweeps):
+        order = random_order(active, rng)
+        active = np.sort(order[: sweep(g, problem, seen, order, point)])
         state[INTERCEPT] += seen.rho * state[SUM]
     return point.coef
 
@@ -290,13 +304,20 @@ def is_closed(found, problem, tol):
 
 def solve(g, problem, *, tol, max_iter, rng, start=None):
     """A feasible point whose duality gap is closed to `tol`, or the last one after `max_iter` passes."""
+    n_rows = problem.target.size
+    rows = rng.permutation(n_rows) if n_rows > ROWS_IN_CACHE else np.arange(n_rows)
+    if n_rows > ROWS_IN_CACHE:
+        g, problem = shuffled(g, problem, rows)
     seen = metric(g, problem)
-    coef = np.zeros(problem.target.size) if start is None else np.clip(start, problem.lower, problem.upper)
+    coef = np.zeros(n_rows) if start is None else np.clip(start[rows], problem.lower, problem.upper)
     found = certify(g, problem, coef, 0)
     while not is_closed(found, problem, tol) and found.n_iter < max_iter:
-        coef = descend(g, problem, found, seen, rng)
-        found = certify(g, problem, coef, found.n_iter + SWEEPS_BETWEEN_CHECKS)
-    return found
+        n_sweeps = min(FEWEST_SWEEPS + found.n_iter // 6, MOST_SWEEPS)
+        coef = descend(g, problem, found, seen, n_sweeps=n_sweeps, rng=rng)
+        found = certify(g, problem, coef, found.n_iter + n_sweeps)
+    in_place = np.empty(n_rows)
+    in_place[rows] = found.coef
+    return found._replace(coef=in_place)
 
 
 def one_against_rest(chosen, cost):

@@ -94,11 +94,11 @@ class _SimilarityMachine(BaseEstimator):
         weight = np.concatenate([weight, np.ones(extra.shape[0])])
         self._coders, counts, codes = [], [], []
         for k in range(X.shape[1]):
-            column = X[:, k] if unlabelled is None else np.concatenate([X[:, k], extra[:, k]])
+            column = np.concatenate([X[:, k], extra[:, k]])
             coder = self._coder(column, k)
             every = coder.encode(column)
             counts.append(np.bincount(every, weights=weight, minlength=coder.n_values))
-            codes.append(every[: X.shape[0]])
+            codes.append(every[: X.shape[0]].astype(np.min_scalar_type(coder.n_values)))
             self._coders.append(coder)
         column_weights = check_column_weights(self.column_weights, X.shape[1])
         self._space = TableSpace(self.measure, counts, max(weight.sum(), 1.0), column_weights).learn_blend(codes)
@@ -159,7 +159,7 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         The labels of the latter are never known; that they must be at hand is the price of "all".
     column_weights : array-like of shape (n_columns,), default=None
         A weight of 2 equals the column twice.
-    tol : float, default=3e-4
+    tol : float, default=1e-3
         Duality gap, as a share of the objective, at which to stop.
     max_iter : int, default=5000
         Passes over the rows.
@@ -201,7 +201,7 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         class_weight=None,
         frequencies="train",
         column_weights=None,
-        tol=3e-4,
+        tol=1e-3,
         max_iter=5000,
         random_state=None,
     ):
@@ -286,7 +286,7 @@ class SimilaritySVR(RegressorMixin, _SimilarityMachine):
         epsilon=0.1,
         frequencies="train",
         column_weights=None,
-        tol=3e-4,
+        tol=1e-3,
         max_iter=5000,
         random_state=None,
     ):
