@@ -1,6 +1,6 @@
 """From scores to probabilities that mean what they say: prior correction, choice of calibration, and a report on it."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from evenhand._thresholds import (
     with_false_positive_rate,
     with_precision,
 )
+from evenhand.score_map import ScoreMap, log_odds
 
 __all__ = [
     "Calibration",
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 KINDS = ("none", "sigmoid", "isotonic")
+READS_PROBABILITIES = frozenset({"none", "prior"})
 
 
 def correct_prior(probabilities: np.ndarray, *, trained: np.ndarray | float, true: np.ndarray | float) -> np.ndarray:
@@ -69,22 +71,26 @@ def share_offset(probabilities: np.ndarray, true: float, *, sample_weight: np.nd
     Given rows in their natural balance, labelled or not, this is surer than `correct_prior`: the few rows that a model
     of resampled rows was fitted on leave an error of their own in its intercept, which no formula of shares takes off.
     """
-    odds = _log_odds(np.asarray(probabilities, dtype=float))
+    odds = log_odds(np.asarray(probabilities, dtype=float))
     return float(brentq(lambda offset: np.average(expit(odds + offset), weights=sample_weight) - true, -60, 60))
 
 
 def shift_odds(probabilities: np.ndarray, offset: float) -> np.ndarray:
     """Return probabilities with the offset added to their log odds."""
-    return expit(_log_odds(np.asarray(probabilities, dtype=float)) + offset)
+    return expit(log_odds(np.asarray(probabilities, dtype=float)) + offset)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The kind of calibration that did best out of fold, the loss of each, and the map from score to probability."""
+    """The kind of calibration that did best out of fold, the loss of each, and the map from score to probability.
+
+    `cross_fitted` holds for each row the probability by a map of that kind that did not see the row's fold.
+    """
 
     kind: str
     log_losses: dict[str, float]
-    apply: Callable[[np.ndarray], np.ndarray]
+    apply: ScoreMap
+    cross_fitted: np.ndarray
 
 
 def choose_calibration(
@@ -93,55 +99,69 @@ def choose_calibration(
     *,
     folds: int | np.ndarray = 5,
     sample_weight: np.ndarray | None = None,
+    kinds: Sequence[str] = KINDS,
     seed: int = 0,
 ) -> Calibration:
     """Return the calibration with the least cross-fitted log loss on out-of-fold scores, fitted on all of them.
 
-    Each kind is fitted on all folds but one and judged on that one; "none" takes part only if scores lie in [0, 1]. Of
-    equal losses the simpler kind wins. `folds` is their number or the fold of each row.
+    Each kind is fitted on all folds but one and judged on that one; "none" and "prior" (`share_offset`) take part only
+    if scores lie in [0, 1]. Of equal losses the first kind wins. `folds` is their number or the fold of each row.
     """
     y, scores = np.asarray(y, dtype=int), np.asarray(scores, dtype=float)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    kinds = [kind for kind in KINDS if kind != "none" or _are_probabilities(scores)]
+    kinds = [kind for kind in kinds if kind not in READS_PROBABILITIES or _are_probabilities(scores)]
     splitter = (
         StratifiedKFold(folds, shuffle=True, random_state=seed) if np.ndim(folds) == 0 else PredefinedSplit(folds)
     )
     splits = list(splitter.split(scores[:, None], y))
-    losses = {kind: _cross_fitted_loss(kind, y, scores, weight, splits) for kind in kinds}
+    chances = {kind: _cross_fitted(kind, y, scores, weight, splits) for kind in kinds}
+    losses = {kind: _log_loss(y, chance, weight) for kind, chance in chances.items()}
     kind = min(kinds, key=losses.__getitem__)
-    return Calibration(kind, losses, _fit(kind, y, scores, weight))
+    return Calibration(kind, losses, _fit(kind, y, scores, weight), chances[kind])
 
 
 def _are_probabilities(scores: np.ndarray) -> bool:
     return bool(scores.min() >= 0 and scores.max() <= 1)
 
 
-def _cross_fitted_loss(
+def _cross_fitted(
     kind: str, y: np.ndarray, scores: np.ndarray, weight: np.ndarray, splits: list[tuple[np.ndarray, np.ndarray]]
-) -> float:
-    total = 0.0
+) -> np.ndarray:
+    found = np.empty(len(y))
     for fitted, judged in splits:
-        apply = _fit(kind, y[fitted], scores[fitted], weight[fitted])
-        chance = np.clip(apply(scores[judged]), 1e-15, 1 - 1e-15)
-        total -= weight[judged] @ np.where(y[judged] == 1, np.log(chance), np.log1p(-chance))
-    return float(total / weight.sum())
+        found[judged] = _fit(kind, y[fitted], scores[fitted], weight[fitted])(scores[judged])
+    return found
 
 
-def _fit(kind: str, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    return {"none": _fit_nothing, "sigmoid": _fit_sigmoid, "isotonic": _fit_isotonic}[kind](y, scores, weight)
+def _log_loss(y: np.ndarray, chance: np.ndarray, weight: np.ndarray) -> float:
+    chance = np.clip(chance, 1e-15, 1 - 1e-15)
+    return float(-np.average(np.where(y == 1, np.log(chance), np.log1p(-chance)), weights=weight))
 
 
-def _fit_nothing(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    return np.asarray
+def _fit(kind: str, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
+    fits = {"none": _fit_nothing, "prior": _fit_prior, "sigmoid": _fit_sigmoid, "isotonic": _fit_isotonic}
+    return fits[kind](y, scores, weight)
 
 
-def _fit_sigmoid(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def _fit_nothing(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
+    return ScoreMap("none")
+
+
+def _fit_prior(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
+    """Shift log odds so that the mean probability is the share of positives among these rows."""
+    least = 0.5 / weight.sum()
+    share = float(np.clip(np.average(y, weights=weight), least, 1 - least))
+    return ScoreMap("prior", share_offset(scores, share, sample_weight=weight), 1.0, reads_odds=True)
+
+
+def _fit_sigmoid(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
     """Fit a logistic curve of the score, or of its log odds if it is a probability, so that it can be the identity."""
-    stretch = _log_odds if _are_probabilities(scores) else np.asarray
-    stretched = stretch(scores)
+    reads_odds = _are_probabilities(scores)
+    stretched = log_odds(scores) if reads_odds else scores
     centre, spread = float(stretched.mean()), float(stretched.std()) or 1.0
     coefficients, _ = fit_logistic((stretched - centre) / spread, _platt_targets(y, weight), weight)
-    return lambda new: expit(coefficients[0] + coefficients[1] * (stretch(np.asarray(new)) - centre) / spread)
+    slope = float(coefficients[1]) / spread
+    return ScoreMap("sigmoid", float(coefficients[0]) - slope * centre, slope, reads_odds)
 
 
 def _platt_targets(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -150,14 +170,11 @@ def _platt_targets(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.where(y == 1, (up + 1) / (up + 2), 1 / (down + 2))
 
 
-def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
     """Fit a step curve, kept half a row away from 0 and 1 so that one surprise does not cost an infinite loss."""
     least = 0.5 / len(y)
-    return IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight).predict
-
-
-def _log_odds(probabilities: np.ndarray) -> np.ndarray:
-    return logit(np.clip(probabilities, 1e-12, 1 - 1e-12))
+    steps = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight)
+    return ScoreMap("isotonic", x=steps.X_thresholds_.astype(float), y=steps.y_thresholds_.astype(float))
 
 
 def fit_logistic(
@@ -231,7 +248,7 @@ def calibration_report(
     """
     y, chance = np.asarray(y, dtype=float), np.asarray(probabilities, dtype=float)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    found, covariance = fit_logistic(_log_odds(chance), y, weight)
+    found, covariance = fit_logistic(log_odds(chance), y, weight)
     reach = norm.ppf(0.5 + level / 2) * np.sqrt(np.diag(covariance))
     intercept, slope = (
         Figure(float(value), float(value - width), float(value + width), level)
