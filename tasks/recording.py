@@ -18,6 +18,7 @@ from prefect.cache_policies import NO_CACHE
 from evenhand import tracking
 from evenhand.catalogue import trusted_types
 from evenhand.frames import read_rows
+from evenhand.locks import one_run_of
 from evenhand.log import logger
 from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
 from evenhand.report import page
@@ -28,7 +29,7 @@ from evenhand.summary import page_content
 from evenhand.tables import Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
 
 EXAMPLE_ROWS = 5
-PICTURED = 8
+PICTURED = 5
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,11 @@ class Results:
 
 @contextmanager
 def opened(study: Study) -> Iterator[OpenRun]:
-    """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise."""
+    """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
     started = time.perf_counter()
     place = tracking.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
-    with tracking.running(place, study.name, tags) as run_id:
+    with one_run_of(study.name), tracking.running(place, study.name, tags) as run_id:
         yield OpenRun(place, run_id, started)
 
 
