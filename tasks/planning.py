@@ -15,6 +15,7 @@ from evenhand.consistency import Mistake
 from evenhand.errors import ConfError, listed
 from evenhand.settings import Candidate, Study
 from evenhand.tables import Plan
+from evenhand.vocabulary import UNSAMPLED
 
 
 @task(name="plan", cache_policy=NO_CACHE, persist_result=False)
@@ -67,7 +68,7 @@ def _repeated(plans: list[Plan]) -> Iterator[Mistake]:
 
 def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
     model = candidate.model or name
-    balances = candidate.balance or [key for key in study.balance if _usable(study, key, model, candidate)]
+    balances = _balances(study, model, candidate)
     encodings = candidate.encodings or tuple(study.encodings)
     for point, encoding, balance in itertools.product(_points(candidate), encodings, balances):
         yield Plan(
@@ -82,6 +83,18 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
             target_transform=candidate.target_transform or _usual_transform(study, model),
             weight=listing(model).cost,
         )
+
+
+def _balances(study: Study, model: str, candidate: Candidate) -> list[str]:
+    """The balances to run, with the counterparts of resampled ones where the trial is to be full."""
+    usable = [key for key in study.balance if _usable(study, key, model, candidate)]
+    chosen = list(candidate.balance or usable)
+    kinds = {study.balance_kind(key) for key in chosen}
+    if study.trial == "present" or not kinds - UNSAMPLED:
+        return chosen
+    for kind in sorted(UNSAMPLED - kinds, reverse=True):
+        chosen += [key for key in usable if study.balance_kind(key) == kind][:1]
+    return chosen
 
 
 def _usable(study: Study, balance: str, model: str, candidate: Candidate) -> bool:

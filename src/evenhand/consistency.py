@@ -1,6 +1,6 @@
 """Whether the parts of a study name each other rightly; every mistake is found, not only the first."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import listed, nearest
@@ -8,6 +8,7 @@ from evenhand.vocabulary import (
     BALANCES,
     BINARY_METRICS,
     CLASSIFIERS,
+    DECISION_METRICS,
     METRICS,
     MULTICLASS_METRICS,
     REGRESSION_METRICS,
@@ -29,7 +30,7 @@ class Inconsistent(ValueError):
 
 def inconsistencies(study: Any) -> list[Mistake]:
     """Every place where a study contradicts itself or names what it does not have."""
-    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split)
+    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide)
     return [mistake for check in checks for mistake in check(study)]
 
 
@@ -137,3 +138,53 @@ def _split(study: Any) -> Iterator[Mistake]:
         keys = [key for key in ("holdout", "folds_by") if getattr(study.split, key) == role]
         if keys and getattr(study.columns, role) is None:
             yield ("split", keys[0]), f"{keys[0]}: {role} needs columns.{role}: name the column"
+
+
+def _decide(study: Any) -> Iterator[Mistake]:
+    if study.kind_of_task == "regression":
+        for key, usual in (("decide", None), ("calibrate", "auto"), ("trial", "present")):
+            if getattr(study, key) != usual:
+                yield (key,), "needs classes, but this study predicts numbers: leave it out"
+        return
+    if study.decide is None:
+        return
+    decide, purposes = study.decide, study.decide.purposes
+    if len(purposes) != 1:
+        found = f"found {' and '.join(purposes)}" if purposes else "found none"
+        yield ("decide",), f"give exactly one of cost, metric, precision, false_positive_rate and capacity; {found}"
+    if decide.metric is not None and decide.metric not in DECISION_METRICS:
+        yield unknown(("decide", "metric"), decide.metric, DECISION_METRICS, "metric to decide by,")
+    if decide.beta is not None and decide.metric != "f_beta":
+        yield ("decide", "beta"), "beta goes with metric: f_beta"
+    if isinstance(decide.cost, tuple):
+        yield from ((("decide", "cost"), words) for words in cost_mistakes(decide.cost))
+    if decide.capacity is not None:
+        yield from _capacity(decide.capacity, study.columns.time)
+
+
+def cost_mistakes(cost: Sequence[Sequence[float]]) -> Iterator[str]:
+    """Why a matrix of costs, true classes in rows and predicted ones in columns, cannot be decided by."""
+    n_classes = len(cost)
+    if n_classes < 2 or any(len(row) != n_classes for row in cost):
+        sizes = " and ".join(str(size) for size in dict.fromkeys(len(row) for row in cost))
+        yield f"a cost matrix has a row and a column for each class; found {n_classes} rows of {sizes or 0} numbers"
+        return
+    for k, row in enumerate(cost, 1):
+        if min(row) < row[k - 1]:
+            yield f"row {k}: a mistake costs {min(row):g}, less than being right ({row[k - 1]:g})"
+    if all(max(row) == min(row) for row in cost):
+        yield "no mistake costs more than being right: give mistakes a cost"
+
+
+def _capacity(capacity: Any, time: str | None) -> Iterator[Mistake]:
+    place = ("decide", "capacity")
+    if (capacity.share is None) == (capacity.alerts is None):
+        yield place, "give a share, or alerts with per: day or per: <number of rows>"
+    if (capacity.alerts is None) != (capacity.per is None):
+        yield (*place, "per"), "alerts and per go together: alerts per day or per so many rows"
+    if capacity.per == "day" and time is None:
+        yield (*place, "per"), "per: day needs columns.time: name the column"
+    if capacity.day is not None and capacity.per != "day":
+        yield (*place, "day"), "the length of a day goes with per: day"
+    if isinstance(capacity.per, int) and capacity.alerts is not None and capacity.alerts >= capacity.per:
+        yield (*place, "alerts"), f"{capacity.alerts:g} alerts per {capacity.per} rows is every row: lower it"

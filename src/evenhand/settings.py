@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from evenhand.consistency import Inconsistent, inconsistencies
-from evenhand.vocabulary import REGRESSORS, BalanceKind, Task
+from evenhand.vocabulary import REGRESSORS, UNSAMPLED, BalanceKind, Task
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -245,6 +245,54 @@ class EnsembleSettings(Settings):
     max_size: Annotated[int, Field(ge=1)] = 50
 
 
+class Capacity(Settings):
+    """How many rows can be looked at: a share of all, or `alerts` per day or per so many rows."""
+
+    share: Share | None = None
+    alerts: Annotated[float, Field(gt=0)] | None = None
+    per: Literal["day"] | Annotated[int, Field(ge=1)] | None = Field(None, description="`day`, or a number of rows")
+    day: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="the length of a day in the unit of a numeric columns.time, such as 86400 for seconds"
+    )
+
+
+def _named_by_text(value: Any) -> Any:
+    """Class labels as text, so that `cost: {0: {1: 5}}` names classes that are numbers."""
+    return {str(key): _named_by_text(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+
+
+Costs = Annotated[
+    tuple[tuple[float, ...], ...] | dict[str, dict[str, float]],
+    BeforeValidator(_named_by_text),
+]
+
+
+class Decide(Settings):
+    """What the decision threshold is for; tuned on out-of-fold scores only. Exactly one purpose."""
+
+    cost: Costs | None = Field(
+        None, description="what a row of each true class costs by predicted class: {true: {predicted: cost}} or rows"
+    )
+    metric: str | None = Field(None, description="f1, f_beta, matthews_corrcoef or balanced_accuracy")
+    beta: Annotated[float, Field(gt=0)] | None = Field(None, description="of f_beta; above 1 recall weighs more")
+    precision: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="at least; as much recall as can be"
+    )
+    false_positive_rate: Share | None = Field(None, description="at most; as much recall as can be")
+    capacity: Capacity | None = None
+
+    @property
+    def purposes(self) -> list[str]:
+        """Which purposes are given; a consistent study has one."""
+        names = ("cost", "metric", "precision", "false_positive_rate", "capacity")
+        return [name for name in names if getattr(self, name) is not None]
+
+
+def _kind_of(name: str, body: Any) -> str:
+    kind = body.get("kind") if isinstance(body, dict) else getattr(body, "kind", None)
+    return kind or name
+
+
 class Study(Settings):
     """One complete study; `retrain(Study(...))` in Python does what a file does."""
 
@@ -263,6 +311,13 @@ class Study(Settings):
     ensemble: EnsembleSettings | None = None
     metric: str | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
     metrics: Names = Field((), description="to report; left out: all that apply")
+    decide: Decide | None = Field(None, description="left out: the model's own threshold")
+    calibrate: Literal["auto", "none", "sigmoid", "isotonic"] = Field(
+        "auto", description="how scores become probabilities; auto: the least log loss out of fold"
+    )
+    trial: Literal["present", "full"] = Field(
+        "present", description="full: every resampled candidate also runs with nothing and with class weights"
+    )
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false difference, overall")
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
@@ -273,6 +328,19 @@ class Study(Settings):
 
     _lines: dict[tuple[str, ...], int] = PrivateAttr(default_factory=dict)
     _file: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counterparts(cls, given: Any) -> Any:
+        """A full trial needs the balances `none` and `class_weight` beside the resampling ones."""
+        if not isinstance(given, dict) or given.get("trial") != "full":
+            return given
+        balance = as_named(given.get("balance"))
+        if not isinstance(balance, dict):
+            return given
+        kinds = {_kind_of(name, body) for name, body in balance.items()}
+        lacking = [kind for kind in UNSAMPLED if kind not in kinds | set(balance)]
+        return {**given, "balance": {**balance, **{kind: {} for kind in lacking}}} if kinds - UNSAMPLED else given
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:

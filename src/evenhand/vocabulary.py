@@ -20,6 +20,8 @@ BalanceKind = Literal[
     "smote_enn",
 ]
 BALANCES: tuple[str, ...] = get_args(BalanceKind)
+UNSAMPLED = frozenset({"none", "class_weight"})
+DECISION_METRICS = ("f1", "f_beta", "matthews_corrcoef", "balanced_accuracy")
 CLASSIFIERS = (
     "gaussian_nb",
     "bernoulli_nb",
