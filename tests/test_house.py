@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 STDLIB = set(sys.stdlib_module_names)
 PURE = {"numpy", "scipy", "pandas", "pyarrow"}
+PURE_ROOMS = ("tables", "decided", "errors", "statistics", "_statistics_.*")
 
 
 def modules():
@@ -72,10 +73,10 @@ def test_estimators_import_arrays_and_learning_only(name):
     assert all(found.startswith("evenhand.estimators") for found in ours(name))
 
 
-@pytest.mark.parametrize("name", named("tables", "errors", "statistics", "_statistics_.*"))
+@pytest.mark.parametrize("name", named(*PURE_ROOMS))
 def test_nouns_errors_and_statistics_stay_pure(name):
     assert tops(name) <= PURE
-    assert ours(name) <= set(named("tables", "errors", "statistics", "_statistics_.*"))
+    assert ours(name) <= set(named(*PURE_ROOMS))
 
 
 @pytest.mark.parametrize("name", named("settings", "consistency", "vocabulary", "conf"))

@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.decided import Calibrated, Decided, ResamplingTrial, as_plain
+
 Kind = Literal["numeric", "categorical", "text", "date"]
 TRAINING, HOLDOUT, WITHHELD = 0, 1, 2
 NEVER_JUDGED = -1
@@ -185,6 +187,7 @@ class Figures:
     n_reused: int = 0
     cv_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
     holdout_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
+    calibrated: dict[str, float] = field(default_factory=dict)
 
     def mean(self, metric: str) -> float:
         """The mean of a metric over the folds; NaN where the model cannot have it."""
@@ -234,6 +237,9 @@ class Judgement:
     ensemble: Ensemble | None = None
     versus: tuple[Versus, ...] = ()
     chosen: str = ""
+    decided: Decided | None = None
+    calibrated: Calibrated | None = None
+    trials: tuple[ResamplingTrial, ...] = ()
 
     @property
     def best(self) -> Figures:
@@ -302,6 +308,7 @@ class Report:
             "chosen": self.judgement.winner.plan.name,
             "group": list(self.judgement.group),
             "candidates": [self._candidate(figures) for figures in self.judgement.figures],
+            **as_plain({name: getattr(self.judgement, name) for name in ("decided", "calibrated", "trials")}),
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
             "checks": [asdict(check) for check in self.checks],
             "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
@@ -324,6 +331,7 @@ class Report:
             "holdout": figures.holdout,
             "cv_interval": figures.cv_interval,
             "holdout_interval": figures.holdout_interval,
+            "calibrated": figures.calibrated,
             "fit_seconds": figures.fit_seconds,
             "predict_seconds": figures.predict_seconds,
             "peak_mb": figures.peak_mb,

@@ -1,0 +1,96 @@
+"""What was decided on top of the scores: probabilities, a threshold, and whether resampling was worth it."""
+
+import math
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What deciding comes to on some rows: counts by true and predicted class, and shares of the positive class."""
+
+    n_rows: int
+    counts: tuple[tuple[int, ...], ...]
+    figure: float
+    cost: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    false_positive_rate: float | None = None
+    flagged_share: float | None = None
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The purpose, the threshold tuned for it on out-of-fold scores, and what it comes to.
+
+    `figure` names what outcomes are measured by; `out_of_fold` is cross-fitted: no row helped to set the threshold that
+    it is judged by. `own` is the model's own threshold on the holdout. Several classes have costs and no threshold.
+    """
+
+    purpose: str
+    figure: str
+    threshold: float | None
+    words: str
+    out_of_fold: Outcome
+    holdout: Outcome | None = None
+    own: Outcome | None = None
+    cost: tuple[tuple[float, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """How the winner's scores become probabilities (`maps` as facts, one a class), and how well they then hold.
+
+    `holdout` and `out_of_fold` hold slope, intercept and expected_error as (value, low, high); the latter cross-fitted.
+    """
+
+    kind: str
+    log_losses: dict[str, float]
+    maps: tuple[dict[str, Any], ...]
+    out_of_fold: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    holdout: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better than its counterpart a resampled candidate is by one metric, over paired folds; above 0 better.
+
+    The p-value is Holm's, over all gains of the study.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """A resampled candidate against the same model with nothing, class weights, or nothing and a tuned threshold."""
+
+    against: str
+    rival: str
+    gains: tuple[Gain, ...] = ()
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class ResamplingTrial:
+    """Whether resampling was worth it for one candidate."""
+
+    name: str
+    helped: bool | None
+    words: str
+    pairings: tuple[Pairing, ...] = ()
+
+
+def as_plain(record: Any) -> Any:
+    """Records as mappings and lists; a number that JSON cannot hold becomes None."""
+    if is_dataclass(record) and not isinstance(record, type):
+        return {each.name: as_plain(getattr(record, each.name)) for each in fields(record)}
+    if isinstance(record, dict):
+        return {key: as_plain(value) for key, value in record.items()}
+    if isinstance(record, list | tuple):
+        return [as_plain(value) for value in record]
+    return None if isinstance(record, float) and not math.isfinite(record) else record
