@@ -1,6 +1,7 @@
 """Models fitted on all rows of a small study, opened up so that every probability in them can be read."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -9,6 +10,7 @@ from evenhand.encoder import new_encoder
 from evenhand.folding import fold_rows
 from evenhand.frames import read_rows, read_target
 from evenhand.modelling import fitted_model
+from evenhand.replication.drawn import fitting_picture
 from evenhand.replication.facts import published
 from evenhand.replication.fitted import Fitted
 from evenhand.replication.lines import Line
@@ -50,3 +52,10 @@ def compare_worked(name: str, models: Mapping[str, Fitted]) -> list[Line]:
 def compare_formula() -> list[Line]:
     """The one example that is a formula without rows."""
     return list(multinomial_sessions(published()["multinomial_sessions"]))
+
+
+@task(name="draw fitting", cache_policy=NO_CACHE, persist_result=False)
+def draw_fitting(models: Mapping[str, Fitted]) -> tuple[tuple[str, Any], ...]:
+    """The picture of too little and too much freedom, on the rows of the first model."""
+    first = next(iter(models.values()))
+    return (("validation_curves_over_C_and_gamma", fitting_picture(first.X, first.y)),)

@@ -1,0 +1,117 @@
+"""Figures of one unpublished random split, each beside the distribution over many."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.replication.lines import LEVEL, Line, ordered, shortest, spread
+
+Repeats = Mapping[str, Mapping[str, Sequence[float]]]
+WAYS = {"all": "as published: scaler fitted on all rows", "training": "leak-free: scaler fitted on training rows"}
+SPOKEN = {"accuracy": "accuracy", "roc_auc": "area under ROC", "train_accuracy": "training accuracy"}
+BEST, OTHERS = "svm(kernel=linear)", ("poly", "rbf", "sigmoid")
+ONE_K, LESS_K, MORE_K = 5, 3, tuple(range(6, 16))
+
+
+def credit_card_fraud(facts: Mapping[str, Any], ways: Mapping[str, Repeats]) -> Iterator[Line]:
+    """Figures of five models by both ways of scaling, their errors, and the claims on k and on kernels."""
+    study = "credit_card_fraud"
+    support = ways["all"]["gaussian_nb"]["n_positive"]
+    note = f"{len(support)} random splits of 787 and 197 rows; every figure below is over the same splits"
+    yield spread(study, "frauds among the test rows", str(facts["test_support"]["fraud"]), support, note)
+    for way, repeats in ways.items():
+        for model, figures in facts["figures"].items():
+            for measure, printed in figures.items():
+                yield spread(
+                    study, f"{model}: {SPOKEN[measure]}, {way} rows scaled", printed, repeats[model][measure], WAYS[way]
+                )
+    for model, ((_, false_alarms), (missed, _)) in facts["confusion"].items():
+        errors = {"genuine called fraud": ("false_alarms", false_alarms), "fraud called genuine": ("missed", missed)}
+        for words, (name, printed) in errors.items():
+            yield spread(study, f"{model}: {words}", str(printed), ways["all"][model][name], WAYS["all"])
+    for way, repeats in ways.items():
+        yield from _claims(study, repeats, way)
+
+
+def california_housing(facts: Mapping[str, Any], repeats: Repeats, n_rows: int) -> Iterator[Line]:
+    """R2 on training and test rows of both kernels, and how the kernels compare."""
+    study, note = "california_housing", f"{len(repeats['rbf']['r2'])} random splits of 15,692 and 3,923 rows"
+    yield Line(
+        study,
+        "rows left after cleaning",
+        "exact",
+        facts["n_rows"],
+        n_rows,
+        "matches" if n_rows == facts["n_rows"] else "differs",
+    )
+    for model, figures in facts["figures"].items():
+        for measure, printed in figures.items():
+            words = "training R2" if measure == "train_r2" else "test R2"
+            yield spread(study, f"svr {model}: {words}", printed, repeats[model][measure], note)
+    gaps = np.subtract(repeats["rbf"]["r2"], repeats["linear"]["r2"])
+    yield ordered(study, "test R2 of rbf less that of linear", "split", "rbf above linear", gaps, _held(gaps))
+
+
+def sine(_: Mapping[str, Any], repeats: Repeats) -> Iterator[Line]:
+    """Training and test errors of both regressors, judged against the spread of the target, for want of figures."""
+    for model in ("svr", "kernel_ridge"):
+        variance = np.median(np.divide(repeats[model]["mean_squared_error"], np.subtract(1, repeats[model]["r2"])))
+        for part, measure in (("training", "train_mean_squared_error"), ("test", "mean_squared_error")):
+            values = np.asarray(repeats[model][measure])
+            low, middle, high = np.quantile(values, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]).tolist()
+            note = (
+                f"no figure is published; noise has 0.01, the target {shortest(float(variance))}; {values.size} draws"
+            )
+            verdict = "ordered" if high < variance else "differs"
+            claim = "follows the curve"
+            yield Line(
+                "sine", f"{model}: {part} mean squared error", "split", claim, middle, verdict, (low, high), note
+            )
+
+
+def _claims(study: str, repeats: Repeats, way: str) -> Iterator[Line]:
+    for measure in ("accuracy", "roc_auc"):
+        best = repeats[BEST][measure]
+        for kernel in OTHERS:
+            gaps = np.subtract(best, repeats[f"svm(kernel={kernel})"][measure])
+            yield ordered(
+                study,
+                f"{SPOKEN[measure]} of linear less that of {kernel}, {way} rows scaled",
+                "split",
+                f"linear above {kernel}",
+                gaps,
+                _held(gaps),
+            )
+        fives = np.asarray(_k(repeats, ONE_K, measure))
+        threes = fives - _k(repeats, LESS_K, measure)
+        yield ordered(
+            study,
+            f"{SPOKEN[measure]} of k = 5 less k = 3, {way} rows scaled",
+            "split",
+            "5 above 3",
+            threes,
+            _held(threes),
+        )
+        larger = fives - np.mean([_k(repeats, k, measure) for k in MORE_K], axis=0)
+        yield ordered(
+            study,
+            f"{SPOKEN[measure]} of k = 5 less the mean of k = 6 to 15, {way} rows scaled",
+            "split",
+            "5 above larger k",
+            larger,
+            f"{_held(larger)}; the mean is best at k = {_best_k(repeats, measure)}",
+        )
+
+
+def _k(repeats: Repeats, k: int, measure: str) -> Sequence[float]:
+    return repeats[f"knn(n_neighbors={k})"][measure]
+
+
+def _best_k(repeats: Repeats, measure: str) -> int:
+    return max(range(1, 16), key=lambda k: float(np.mean(_k(repeats, k, measure))))
+
+
+def _held(gaps: np.ndarray) -> str:
+    for_it, against_it = np.mean(np.asarray(gaps) > 0), np.mean(np.asarray(gaps) < 0)
+    return f"true in {for_it:.0%} and false in {against_it:.0%} of {len(gaps)} splits"
