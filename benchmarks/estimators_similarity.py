@@ -80,9 +80,9 @@ def against_gram(n_rows, measures, asked, asked_lin):
 
 
 def alone(n_rows, n_columns, measure):
-    """Processor seconds and megabytes above the data of one fit in a process of its own, on one thread, code already compiled.
+    """Processor seconds and megabytes above the data of one fit in a process of its own, on one thread.
 
-    Reads /proc, so it runs on Linux only.
+    The code is compiled before. Reads /proc, so it runs on Linux only.
     """
     X, y = generated(n_rows, n_columns)
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +115,8 @@ def whole_size():
             {
                 "what": f"{measure}, 33,000 x 121, C=1, one thread",
                 "asked": f"<= {limit} s, < 300 MB above the data",
-                "measured": f"{found['seconds']:.2f} s of processor ({found['waited']:.2f} s waited), {found['megabytes']:.0f} MB, {found['passes']} passes",
+                "measured": f"{found['seconds']:.2f} s of processor ({found['waited']:.2f} s waited), "
+                f"{found['megabytes']:.0f} MB, {found['passes']} passes",
             }
         )
     return rows

@@ -99,4 +99,4 @@ def settings():
     ]
 
 
-FIGURES = [("upselling", settings)]
+FIGURES = [("35 settings", settings)]
