@@ -2,8 +2,10 @@
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
+from types import MappingProxyType
 
 from evenhand.flows.side_by_side import side_by_side
 from evenhand.tasks.balancing import balance
@@ -14,6 +16,7 @@ from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
 from evenhand.tasks.planning import plan
 from evenhand.tasks.replicating import compare_formula, compare_worked, draw_fitting, open_up
+from evenhand.tasks.replicating_beyond import keep_drawn, say_beyond
 from evenhand.tasks.replicating_draws import Protocol, hastened, repeat_splits
 from evenhand.tasks.replicating_record import opened_replication, report
 from evenhand.tasks.replicating_repeats import compare_repeats
@@ -22,33 +25,36 @@ from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
 from prefect import flow
 
+from evenhand.replication.lines import Line
 from evenhand.replication.outcome import Outcome, Replication
 from evenhand.settings import Study
 from evenhand.tables import Judgement, Ledger, Prepared, Table
 
-N_REPEATS = 200
+N_REPEATS = {"sine": 200, "credit_card_fraud": 200, "california_housing": 100}
 AT_ONCE = {"sine": 50, "credit_card_fraud": 50, "california_housing": 5}
 PROTOCOLS = {
     "sine": {"training": Protocol("training", makes_rows=True)},
     "credit_card_fraud": {"all": Protocol("all", 492), "training": Protocol("training", 492)},
     "california_housing": {"all": Protocol("all")},
 }
+NOTHING: Mapping[str, Study] = MappingProxyType({})
 ENSEMBLES = {"ensemble_auc": "roc_auc", "ensemble_precision": "average_precision"}
 
 
 @flow(name="replicate", validate_parameters=False)
-def replicate(studies: Mapping[str, Study | None], with_beyond: bool = False) -> Replication:
-    """Run each published study as its document describes it, and compare figure by figure."""
+def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] = NOTHING) -> Replication:
+    """Run each published study as its document describes it, compare figure by figure, and go beyond where asked."""
     with opened_replication() as run, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "'Threading' parallel backend")  # scikit-learn-intelex, called in a thread
-        outcomes = [_timed(name, study) for name, study in studies.items()]
-        return report(run, outcomes, with_beyond)
+        outcomes = [_timed(name, study, beyond.get(name)) for name, study in studies.items()]
+        return report(run, outcomes, bool(beyond))
 
 
-def _timed(name: str, study: Study | None) -> Outcome:
+def _timed(name: str, study: Study | None, modern: Study | None) -> Outcome:
     started = time.perf_counter()
     outcome = _outcome(name, study)
-    return Outcome(name, outcome.lines, study, outcome.pictures, outcome.metrics, time.perf_counter() - started)
+    lines = outcome.lines if study is None or modern is None else _beyond(name, outcome.lines, study, modern)
+    return replace(outcome, lines=lines, study=study, seconds=time.perf_counter() - started)
 
 
 def _outcome(name: str, study: Study | None) -> Outcome:
@@ -69,7 +75,7 @@ def _repeated(name: str, study: Study, table: Table) -> Outcome:
     """A figure of one unknown split: many splits by the same protocol."""
     plans = hastened(plan(study)) if name == "california_housing" else plan(study)
     size = AT_ONCE[name]
-    parts = [range(first, first + size) for first in range(0, N_REPEATS, size)]
+    parts = [range(first, first + size) for first in range(0, N_REPEATS[name], size)]
     calls = product(PROTOCOLS[name].items(), parts)
     done = side_by_side(
         repeat_splits, {(way, part[0]): (plans, table, study, protocol, part) for (way, protocol), part in calls}
@@ -88,6 +94,15 @@ def _tables(name: str, study: Study, table: Table, ledger: Ledger) -> Outcome:
     semi = side_by_side(count_over_test_rows, {one.fold: (one, C) for one in values})
     rankings = rank_columns(table, study, "values")
     return Outcome(name, tuple(compare_upselling(judgement, ensembles, values, rankings, list(semi.values()))))
+
+
+def _beyond(name: str, lines: Sequence[Line], study: Study, modern: Study) -> tuple[Line, ...]:
+    """The pipeline of today on the same rows, with an ensemble chosen on other folds than it is judged on."""
+    if n_per_class := next((one.n_per_class for one in PROTOCOLS.get(name, {}).values()), None):
+        modern = keep_drawn(modern, clean(ingest(study), study), n_per_class)
+    table = clean(ingest(modern), modern)
+    judgement, _ = _judged(modern, table, split(table, modern))
+    return say_beyond(lines, name, select(judgement, table, modern), modern.split.folds)
 
 
 def _judged(study: Study, table: Table, ledger: Ledger) -> tuple[Judgement, dict[tuple[str, str], Prepared]]:

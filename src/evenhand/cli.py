@@ -218,20 +218,21 @@ def replicate(
 ) -> None:
     """Run the studies behind the published figures and compare; NAME is one of them, left out: all."""
     from evenhand.flows.running import be_quiet
-    from evenhand.replication.studies import studies
+    from evenhand.replication.studies import modern_studies, studies
 
     chosen = studies(names, only_exact=exact)
+    modern = modern_studies(chosen) if beyond else {}
     be_quiet()
     from evenhand.flows.replicate import replicate as run_replication
     from evenhand.replication.terminal import show
     from evenhand.replication.wording import markdown
 
-    found = run_replication(chosen, beyond)
+    found = run_replication(chosen, modern)
     show(found, every_line)
     if json_file:
         _write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
     if page_file:
-        _write(Path(page_file), markdown(found.lines, beyond))
+        _write(Path(page_file), markdown(found.lines, found.with_beyond))
 
 
 @main.command()

@@ -1,5 +1,6 @@
 """The study files of the replication, found in conf/replication below the current folder."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from evenhand.conf import load_study
@@ -8,6 +9,7 @@ from evenhand.replication.facts import chosen
 from evenhand.settings import Study
 
 FOLDER = Path("conf/replication")
+BEYOND = "beyond"
 WITHOUT_ROWS = ("multinomial_sessions",)
 
 
@@ -21,3 +23,9 @@ def studies(names: tuple[str, ...] = (), *, only_exact: bool = False, folder: Pa
         name: None if name in WITHOUT_ROWS else load_study(folder / f"{name}.yaml")
         for name in chosen(names, only_exact)
     }
+
+
+def modern_studies(names: Iterable[str], folder: Path = FOLDER) -> dict[str, Study]:
+    """The studies that go beyond the published ones, for those names that have one."""
+    files = {name: folder / BEYOND / f"{name}.yaml" for name in names}
+    return {name: load_study(file) for name, file in files.items() if file.exists()}

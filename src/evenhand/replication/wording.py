@@ -18,7 +18,9 @@ INTRODUCTION = """\
 # Replication of the published figures
 
 This page is written by `evenhand replicate --markdown docs/replication.md`; change nothing here by hand. The study
-files are in `conf/replication/`, the published figures in `src/evenhand/replication/published.yaml`.
+files are in `conf/replication/`, the published figures in `src/evenhand/replication/published.yaml`. Intervals are of
+99 %. Of a figure from one random split it is the range that holds the central 99 % of splits, and the figure measured is
+their median. Of a claim it is the interval of a mean gap over splits of the same rows, not over new rows.
 """
 
 
