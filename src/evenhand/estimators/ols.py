@@ -1,8 +1,11 @@
 """Linear regression that says how sure it is of its coefficients."""
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import linalg, sparse, stats
 from sklearn.linear_model import LinearRegression
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+MOST_COLUMNS = 2_000
 
 
 class OrdinaryLeastSquares(LinearRegression):
@@ -10,11 +13,20 @@ class OrdinaryLeastSquares(LinearRegression):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_columns,)
-    intercept_ : float
-    standard_errors_ : ndarray of shape (n_columns + 1,), the intercept first
-    t_values_ : ndarray of shape (n_columns + 1,)
-    p_values_ : ndarray of shape (n_columns + 1,), two-sided; NaN where no degree of freedom is left
+    coef_ : ndarray of shape (n_columns,) or (n_targets, n_columns)
+    intercept_ : float or ndarray of shape (n_targets,)
+    standard_errors_ : ndarray of shape (n_columns + 1,) or (n_columns + 1, n_targets), the intercept first
+    t_values_ : ndarray of the same shape
+    p_values_ : ndarray of the same shape, two-sided
+
+    Notes
+    -----
+    The table is NaN where no degree of freedom is left, and for more than 2,000 columns, whose products would take
+    longer than the fit.
+
+    References
+    ----------
+    W. H. Greene, "Econometric Analysis", chapter 4.
 
     Examples
     --------
@@ -24,16 +36,40 @@ class OrdinaryLeastSquares(LinearRegression):
     """
 
     def fit(self, X, y, sample_weight=None):
-        """Fit the coefficients and their table."""
+        """Fit the coefficients and their table.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets)
+        sample_weight : array-like of shape (n_rows,), default=None
+        """
         super().fit(X, y, sample_weight=sample_weight)
-        design = np.column_stack([np.ones(len(X)), np.asarray(X, dtype=float)])
-        weights = np.ones(len(design)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        residuals = np.asarray(y, dtype=float) - self.predict(X)
-        freedom = len(design) - np.linalg.matrix_rank(design)
+        X, y = validate_data(self, X, y, accept_sparse=True, multi_output=True, y_numeric=True, reset=False)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        residuals = (y - self.predict(X)).reshape(len(weights), -1)
+        coefficients = np.atleast_2d(self.coef_).T
+        estimates = np.vstack([np.broadcast_to(self.intercept_, coefficients.shape[1]), coefficients])
+        spread, freedom = _spread(X, weights, self.fit_intercept)
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = np.divide(weights @ residuals**2, freedom) if freedom > 0 else np.nan
-            spread = linalg.pinvh(design.T @ (design * weights[:, None]))
-            self.standard_errors_ = np.sqrt(np.maximum(np.diag(spread), 0) * variance)
-            self.t_values_ = np.r_[self.intercept_, self.coef_] / self.standard_errors_
-        self.p_values_ = 2 * stats.t.sf(np.abs(self.t_values_), max(freedom, 1))
+            variance = weights @ residuals**2 / freedom if freedom > 0 else np.full(residuals.shape[1], np.nan)
+            errors = np.sqrt(spread[:, None] * variance)
+            t_values = estimates / errors
+        p_values = 2 * stats.t.sf(np.abs(t_values), max(freedom, 1))
+        table = (each[:, 0] if y.ndim == 1 else each for each in (errors, t_values, p_values))
+        self.standard_errors_, self.t_values_, self.p_values_ = table
         return self
+
+
+def _spread(X, weights, has_intercept):
+    """The diagonal of the inverse of X'WX, the intercept first, and the degrees of freedom that are left."""
+    n_rows, n_columns = X.shape
+    if n_columns > MOST_COLUMNS:
+        return np.full(n_columns + 1, np.nan), n_rows
+    dense = X.toarray() if sparse.issparse(X) else X
+    design = np.column_stack([np.full(n_rows, float(has_intercept)), dense])
+    products = design.T @ (design * weights[:, None])
+    spread = np.maximum(np.diag(linalg.pinvh(products)), 0)
+    if not has_intercept:
+        spread[0] = np.nan
+    return spread, n_rows - np.linalg.matrix_rank(design)
