@@ -20,11 +20,13 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 
 from evenhand.errors import PlaceError
+from evenhand.locks import boot_id
 from evenhand.tables import Figures, Snapshot
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
+LOCKED_SECONDS = 10
 ROC_KEY = "roc_tpr_by_fpr_pct"
 
 
@@ -268,12 +270,6 @@ def ranked_children(children: Sequence[Run], metric: str) -> list[Run]:
     return sorted(children, key=place)
 
 
-def boot_id() -> str:
-    """What tells one start of this machine from another."""
-    file = Path("/proc/sys/kernel/random/boot_id")
-    return file.read_text().strip() if file.exists() else f"{psutil.boot_time():.0f}"
-
-
 def _folder() -> Path:
     return Path("mlruns").absolute()
 
@@ -282,7 +278,7 @@ def _prepare_sqlite(file: Path) -> None:
     """Make the folder, and let writers wait for each other instead of failing."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(file, timeout=10)
+        connection = sqlite3.connect(file, timeout=LOCKED_SECONDS)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("BEGIN IMMEDIATE")
