@@ -143,7 +143,8 @@ def strip_ends(values: Sequence[float], means: Sequence[float]) -> tuple[float, 
         reach = 2.5 * max(third - first, (high - low) / 20)
         low, high = max(low, first - reach), min(high, third + reach)
     step = _round_step((high - low) / 10 if high > low else 0.1 * (abs(high) or 1))
-    return step * math.floor(low / step + 1e-9), step * math.ceil(high / step - 1e-9)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return step * first, step * max(last, first + 1)  # where all values are equal there is still a line
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,167 @@
+import json
+import shutil
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from evenhand.tasks import recording
+from evenhand.tasks.recording import Results, opened, record
+from evenhand.tasks.refitting import refit
+from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
+from mlflow import MlflowClient
+
+from evenhand import tracking
+
+TWO = {"gaussian_nb": {}, "knn": {"grid": {"n_neighbors": [3, 5]}}}
+
+
+def recorded(study):
+    """The study worked and recorded: its report, what was worked out, and a client of the store."""
+    with opened(study) as run:
+        found = work(study)
+        model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
+        results = Results(
+            study, found.snapshot, found.table, found.ledger, found.judgement, model, tuple(found.scores.values())
+        )
+        report = record.fn(run, results)
+    return report, found, MlflowClient(tracking.tracking_uri())
+
+
+def artifacts(client, run_id):
+    return {item.path for item in client.list_artifacts(run_id)}
+
+
+@pytest.fixture(scope="module")
+def storm(empty_database, tmp_path_factory):
+    """One recorded run that the tests below only read."""
+    folder = tmp_path_factory.mktemp("storm")
+    (folder / "mlruns").mkdir()
+    shutil.copy(empty_database, folder / "mlruns" / "mlflow.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("EVENHAND_HOME", str(folder / "home"))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        write_two_clouds()
+        yield recorded(make_study(candidates=TWO))
+
+
+def test_what_a_person_looks_for_is_in_mlflow(storm):
+    report, found, client = storm
+    parent = client.get_run(report.run_id)
+    children = client.search_runs([report.experiment_id], f"tags.`mlflow.parentRunId` = '{report.run_id}'")
+
+    assert parent.info.status == "FINISHED"
+    assert parent.info.run_name == "tiny"
+    assert {child.info.run_name for child in children} == {each.plan.name for each in found.judgement.figures}
+    assert {child.info.status for child in children} == {"FINISHED"}
+    assert parent.data.tags["evenhand.split_id"] == found.ledger.digest
+    assert parent.data.tags["evenhand.data"] == found.snapshot.digest
+    assert parent.data.tags["evenhand.version.numpy"] == np.__version__
+    assert parent.data.metrics["fits_executed"] == 3 * 4  # candidates x (3 folds + holdout)
+    assert {"study.yaml", "report.json", "report.html", "leaderboard.png", "overlay.png", "predictions.parquet"} <= (
+        artifacts(client, report.run_id)
+    )
+    assert [item.dataset.name for item in parent.inputs.dataset_inputs] == ["tiny"]
+
+
+def test_every_candidate_has_its_metrics_parameters_and_curves(storm):
+    report, found, client = storm
+
+    for each in found.judgement.figures:
+        run = client.get_run(report.run_ids[each.plan.name])
+        assert run.data.metrics["cv_average_precision"] == pytest.approx(each.mean("average_precision"))
+        assert run.data.metrics["holdout_roc_auc"] == pytest.approx(each.holdout["roc_auc"])
+        assert run.data.params["model"] == each.plan.model
+        folds = client.get_metric_history(run.info.run_id, "fold_roc_auc")
+        assert [m.value for m in folds] == pytest.approx(each.folds["roc_auc"])
+        assert len(client.get_metric_history(run.info.run_id, tracking.ROC_KEY)) == 101
+        pictures = {"roc.png", "precision_recall.png", "confusion.png", "calibration.png"}
+        assert pictures <= artifacts(client, run.info.run_id)
+        assert run.data.params.get("params.n_neighbors") == (
+            str(each.plan.params["n_neighbors"]) if each.plan.model == "knn" else None
+        )
+
+
+def test_the_study_that_was_recorded_gives_the_same_study_again(storm):
+    report, found, client = storm
+
+    text = Path(client.download_artifacts(report.run_id, "study.yaml")).read_text()
+
+    assert type(found.study).model_validate(yaml.safe_load(text)).model_dump() == found.study.model_dump()
+
+
+def test_the_report_that_was_recorded_is_the_one_that_is_returned(storm):
+    report, _, client = storm
+
+    kept = json.loads(Path(client.download_artifacts(report.run_id, "report.json")).read_text())
+
+    assert kept == json.loads(json.dumps(report.as_json(), default=str))
+    assert kept["mlflow"]["run_id"] == report.run_id
+
+
+def test_the_model_that_was_recorded_takes_raw_rows(storm):
+    report, _, client = storm
+    (output,) = client.get_run(report.run_id).outputs.model_outputs
+    mlflow.set_tracking_uri(client.tracking_uri)
+
+    model = mlflow.pyfunc.load_model(f"models:/{output.model_id}")
+
+    rows = pd.DataFrame({"telling": [0.0, 2.0], "noise": [0.0, 0.0]})
+    assert list(model.predict(rows)) == ["calm", "storm"]
+    assert [column.name for column in model.metadata.signature.inputs] == ["telling", "noise"]
+
+
+def test_the_page_lies_where_the_report_says(storm):
+    report, _, _ = storm
+
+    text = report.page.read_text(encoding="utf-8")
+
+    assert report.page.name == "report.html"
+    assert "gaussian_nb" in text
+    assert not list(report.page.parent.glob("*.unfinished"))
+
+
+def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
+    columns, _ = two_clouds()
+    write_rows("rows.csv", columns, columns["telling"] * 3 + 0.1 * columns["noise"])
+
+    report, _, client = recorded(make_regression(candidates={"linear_regression": {}}))
+
+    names = artifacts(client, report.run_ids["linear_regression"])
+    assert {"coefficients.json", "predicted_against_actual.png", "residuals.png"} <= names
+
+
+def test_several_classes_are_recorded_too(mlruns):
+    columns, y = two_clouds()
+    write_rows("rows.csv", columns, np.array(["calm", "rain", "storm"])[y + (columns["noise"] > 0)])
+
+    report, _, client = recorded(make_study(candidates={"gaussian_nb": {}, "svm": {}}))
+
+    assert "confusion.png" in artifacts(client, report.run_ids["svm"])
+    assert client.get_run(report.run_id).data.metrics["cv_f1_macro"] > 0
+
+
+def test_a_run_whose_work_fails_is_failed(mlruns):
+    with pytest.raises(ValueError, match="storm"), opened(make_study()) as run:
+        raise ValueError("storm")
+
+    assert MlflowClient(tracking.tracking_uri()).get_run(run.run_id).info.status == "FAILED"
+
+
+def test_a_record_that_fails_leaves_no_run_open(mlruns, monkeypatch):
+    write_two_clouds()
+
+    def broken(*_):
+        raise RuntimeError("no picture")
+
+    monkeypatch.setattr(recording, "pictures_of", broken)
+
+    with pytest.raises(RuntimeError, match="no picture"):
+        recorded(make_study())
+
+    client = MlflowClient(tracking.tracking_uri())
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    assert {run.info.status for run in runs} == {"FAILED"}
