@@ -7,6 +7,7 @@ from evenhand.tasks.balancing import balance
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.comparing import compare
+from evenhand.tasks.deciding import decide
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.fitting import fit
 from evenhand.tasks.ingestion import ingest
@@ -53,6 +54,7 @@ def retrain(
         )
 
         judged = judge(plans, scores, prepared, table, study)
-        judgement = compare(select(judged, table, study), table, study)
+        compared = compare(select(judged, table, study), table, study)
+        judgement = decide(compared, table, study)
         model = refit(judgement, prepared, balanced, table, study)
         return record(run, Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), checks))

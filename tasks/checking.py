@@ -6,20 +6,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from evenhand.catalogue import build_model
+from evenhand.conf import refuse
 from evenhand.encoder import new_encoder
 from evenhand.errors import DataError
 from evenhand.folding import content_hashes, fold_rows
 from evenhand.frames import read_rows, read_target
 from evenhand.log import logger
+from evenhand.purposes import purpose_mistakes
 from evenhand.samplers import Resampler
 from evenhand.settings import Study
 from evenhand.statistics import auc_interval
+from evenhand.steps import step
 from evenhand.tables import FINAL, HOLDOUT, TRAINING, Check, Ledger, Output, Plan, Table
 
 TELLS_ALMOST_ALL = 0.9995
@@ -28,12 +29,13 @@ MOST_ROWS = 50_000
 CHEAP = 5.0
 
 
-@task(name="check", cache_policy=NO_CACHE, persist_result=False)
+@step("check")
 def check(
     table: Table, ledger: Ledger, plans: list[Plan], study: Study, allows_leaks: bool = False
 ) -> tuple[Check, ...]:
     """What every look for a leak found; a failed one stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
+    _check_purpose(frame, table, study)
     found = (
         straddling(frame, table, ledger),
         _telling_columns(frame, y, table, ledger),
@@ -47,6 +49,13 @@ def check(
         words = "\n".join(f"  {each.name}: {each.words}" for each in failed)
         raise DataError(f"{len(failed)} looks for leaks failed:\n{words}\nMend the study, or go on with --allow-leaks.")
     return found
+
+
+def _check_purpose(frame: pd.DataFrame, table: Table, study: Study) -> None:
+    """Refuse, before anything is fitted, a decision that does not fit the classes and times found."""
+    if study.decide is not None:
+        times = None if study.columns.time is None else frame[study.columns.time].to_numpy()
+        refuse(study, purpose_mistakes(study.decide, table.classes, table.n_rows, times))
 
 
 def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:

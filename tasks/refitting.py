@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import skops.io
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.acceleration import plain
 from evenhand.catalogue import home_module, trusted_types
@@ -19,8 +17,10 @@ from evenhand.frames import read_rows, read_target
 from evenhand.log import logger
 from evenhand.matrices import read_matrix, read_matrix_rows
 from evenhand.modelling import fitted_model
+from evenhand.score_map import ScoreMap
 from evenhand.serving import RawRowModel
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import Store, code_digest, file_digest
 from evenhand.tables import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 
@@ -29,7 +29,7 @@ BalancedAt = Mapping[tuple[str, str, str], Balanced]
 CLOSE_ENOUGH = 1e-9
 
 
-@task(name="refit", cache_policy=NO_CACHE, persist_result=False)
+@step("refit")
 def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> Model:
     """The best candidate fitted on all training rows, as one file that takes raw rows."""
     best = judgement.winner.plan
@@ -42,6 +42,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         "ensemble": study.ensemble if best.name == ENSEMBLE else None,
         "cleaning": _cleaning(table, study),
         "seed": study.seed,
+        "decided": _deciding(judgement),
     }
 
     def build(folder: Path) -> dict[str, Any]:
@@ -49,6 +50,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         selection = _selection(judgement, members, table, study) if best.name == ENSEMBLE else None
         features = tuple((feature.name, feature.kind) for feature in table.features)
         model = RawRowModel(parts, features, list(table.classes), selection, cleaning=_cleaning(table, study))
+        model.set_params(**_deciding(judgement))
         difference = _difference(model, judgement, table, prepared[members[0].encoding, FINAL])
         skops.io.dump(model, folder / "model.skops")
         trusted_types(folder / "model.skops", [plan.model for plan in members])
@@ -58,6 +60,16 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
     difference = entry.facts["largest_difference"]
     logger().info("%s refitted; its scores differ from the judged ones by at most %.1e", best.name, difference)
     return Model(best, entry.path / "model.skops", entry.facts["digest"], difference)
+
+
+def _deciding(judgement: Judgement) -> dict[str, Any]:
+    """Threshold, costs and calibration as the served model holds them."""
+    decided, calibrated = judgement.decided, judgement.calibrated
+    return {
+        "threshold": None if decided is None else decided.threshold,
+        "cost": None if decided is None or decided.cost is None else [list(row) for row in decided.cost],
+        "calibration": None if calibrated is None else [ScoreMap.from_facts(each) for each in calibrated.maps],
+    }
 
 
 def _cleaning(table: Table, study: Study) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is served: one estimator that takes raw rows, holding encoder, model and threshold."""
+"""What is served: one estimator that takes raw rows, holding encoder, model, threshold and calibration."""
 
 from typing import Any, Self
 
@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
+from evenhand._thresholds import decide_by_cost
 from evenhand.frames import as_features
+from evenhand.score_map import calibrated
 from evenhand.settings import Cleaning
 from evenhand.tables import Feature
 
@@ -14,7 +16,9 @@ from evenhand.tables import Feature
 class RawRowModel(BaseEstimator):
     """Encoded and asked in one step; `members` are pairs of a fitted encoder and a fitted estimator.
 
-    With several members a fitted ensemble selection weighs what they say.
+    With several members a fitted ensemble selection weighs what they say. Scores of at least `threshold` are called
+    positive; `calibration` holds a map from score to probability for each class, and `cost` what mistakes cost where
+    there are more than two classes.
     """
 
     def __init__(
@@ -25,6 +29,8 @@ class RawRowModel(BaseEstimator):
         selection: Any = None,
         threshold: float | None = None,
         cleaning: dict[str, Any] | None = None,
+        calibration: list[Any] | None = None,
+        cost: list[list[float]] | None = None,
     ) -> None:
         self.members = members
         self.features = features
@@ -32,6 +38,8 @@ class RawRowModel(BaseEstimator):
         self.selection = selection
         self.threshold = threshold
         self.cleaning = cleaning
+        self.calibration = calibration
+        self.cost = cost
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Nothing: the members were fitted before they were put together."""
@@ -59,6 +67,8 @@ class RawRowModel(BaseEstimator):
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The class label, or the number, of each row."""
+        if self.cost is not None and len(self.classes or []) > 2:
+            return self.classes_[decide_by_cost(self.predict_proba(frame), np.asarray(self.cost))]
         if self._has_own_say:
             encoder, estimator = (self.members or [])[0]
             return self.classes_[estimator.predict(encoder.transform(self._rows(frame))).astype(int)]
@@ -67,14 +77,17 @@ class RawRowModel(BaseEstimator):
             return scores
         if scores.ndim == 2:
             return self.classes_[scores.argmax(axis=1)]
-        limit = self.threshold if self.threshold is not None else (0.5 if self._is_probability else 0.0)
-        return self.classes_[(scores > limit).astype(int)]
+        if self.threshold is not None:
+            return self.classes_[(scores >= self.threshold).astype(int)]
+        return self.classes_[(scores > (0.5 if self._is_probability else 0.0)).astype(int)]
 
     def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
-        """The probability of each class, where the model gives probabilities."""
-        if not self._is_probability:
+        """The probability of each class, calibrated where a calibration was told from out-of-fold scores."""
+        if not self._is_probability and not self.calibration:
             raise AttributeError("this model gives decision values, not probabilities: use scores")
         scores = self.scores(frame)
+        if self.calibration:
+            scores = calibrated(scores, self.calibration)
         return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
 
     def _rows(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +97,7 @@ class RawRowModel(BaseEstimator):
     @property
     def _has_own_say(self) -> bool:
         """Whether classes are the estimator's own choice and not read off its scores: votes, or no scores at all."""
-        if self.selection is not None or not self.classes or self._is_probability:
+        if self.selection is not None or not self.classes or self._is_probability or self.threshold is not None:
             return False
         return len(self.classes) > 2 or not hasattr((self.members or [])[0][1], "decision_function")
 

@@ -1,0 +1,213 @@
+"""From scores to probabilities, to the threshold that serves a purpose, and whether resampling was worth it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evenhand.calibration import decide_by_cost
+from evenhand.decided import Calibrated, Decided, Gain, Outcome, Pairing, ResamplingTrial, as_plain
+from evenhand.errors import DataError
+from evenhand.frames import read_rows
+from evenhand.log import logger
+from evenhand.probabilities import (
+    Calibrator,
+    calibrator_of,
+    first_of_each,
+    fold_places,
+    losses_by_fold,
+    reliability,
+    row_codes,
+)
+from evenhand.purposes import (
+    Purpose,
+    capacity_share,
+    cross_thresholds,
+    outcome_of,
+    purpose_of,
+    threshold_for,
+    usual_purpose,
+)
+from evenhand.said import Predictions, Said
+from evenhand.settings import Study
+from evenhand.steps import step
+from evenhand.store import Store
+from evenhand.tables import Figures, Judgement, Table
+from evenhand.trials import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
+
+
+@step("decide")
+def decide(judgement: Judgement, table: Table, study: Study) -> Judgement:
+    """The judgement with calibrated figures, the winner's threshold and probabilities, and the trial of resampling."""
+    if table.task == "regression":
+        return judgement
+    share = _capacity(table, study)
+    inputs = {
+        "predictions": str(judgement.predictions),
+        "winner": judgement.winner.plan.name,
+        "plans": [[each.plan, each.scale, each.folds] for each in judgement.figures],
+        "balance": {name: study.balance_kind(name) for name in study.balance},
+        "decide": study.decide,
+        "share": share,
+        "calibrate": study.calibrate,
+        "alpha": study.alpha,
+        "repeats": study.split.repeats,
+    }
+    entry = Store().keep("decided", inputs, __name__, lambda _: _build(judgement, table, study, share))
+    decided = _with_facts(judgement, entry.facts)
+    if decided.decided is not None:
+        logger().info("%s", decided.decided.words)
+    n_helped = sum(trial.helped is True for trial in decided.trials)
+    logger().info("resampling helped %d of %d candidates", n_helped, len(decided.trials))
+    return decided
+
+
+def _capacity(table: Table, study: Study) -> float | None:
+    if study.decide is None or study.decide.capacity is None:
+        return None
+    capacity, time = study.decide.capacity, study.columns.time
+    times = read_rows(table, [time])[time].to_numpy() if capacity.per == "day" and time is not None else None
+    return capacity_share(capacity, table.n_rows, times)
+
+
+def _build(judgement: Judgement, table: Table, study: Study, share: float | None) -> dict[str, Any]:
+    predictions, n_classes = Predictions(judgement.predictions, table), len(table.classes)
+    purpose = None if study.decide is None else purpose_of(study.decide, table.classes, share)
+    measured_by, winner = purpose or usual_purpose(n_classes), judgement.winner.plan.name
+    pairs = counterparts([each.plan for each in judgement.figures], study)
+    on_trial = {plan.name for made, rivals in pairs.values() for plan in (made, *rivals.values())}
+    codes = places = np.empty(0)
+    facts: dict[str, Any] = {"figures": {}, "decided": None, "calibrated": None}
+    arms: dict[str, Arm] = {}
+    for each in judgement.figures:
+        said = predictions.of(each.plan.name, each.scale)
+        part = said.out_of_fold
+        if not len(codes):
+            codes, places = row_codes(part), fold_places(part)
+        calibrator = calibrator_of(part, codes, study.calibrate, is_rebalanced=_is_rebalanced(each, study))
+        losses = {} if calibrator is None else losses_by_fold(part.truth, calibrator.cross_fitted, places)
+        facts["figures"][each.plan.name] = {name: float(values.mean()) for name, values in losses.items()}
+        if each.plan.name in on_trial:
+            arms[each.plan.name] = _arm(each, part, losses, measured_by, codes, places, n_classes)
+        if each.plan.name == winner:
+            facts["calibrated"] = _calibrated(said, calibrator)
+            facts["decided"] = None if purpose is None else _decided(purpose, said, calibrator, codes, table)
+    return as_plain({**facts, "trials": trials_of(pairs, arms, measured_by, study)})
+
+
+def _is_rebalanced(each: Figures, study: Study) -> bool:
+    """Whether the odds of a candidate are those of other shares of classes than the rows have."""
+    return each.plan.balance not in study.balance or study.balance_kind(each.plan.balance) != "none"
+
+
+def _arm(
+    each: Figures,
+    part: Said,
+    losses: dict[str, np.ndarray],
+    purpose: Purpose,
+    codes: np.ndarray,
+    places: np.ndarray,
+    n_classes: int,
+) -> Arm:
+    loss = LOSSES.get(n_classes, "log_loss")
+    metrics: dict[str, Any] = {name: each.folds[name] for name in RANKINGS if name in each.folds}
+    metrics |= {loss: losses[loss]} if loss in losses else {}
+    return Arm(metrics, *decision_figures(purpose, part, codes, places, n_classes))
+
+
+def _calibrated(said: Said, calibrator: Calibrator | None) -> Calibrated | None:
+    if calibrator is None or said.scores is None:
+        return None
+    part, held = said.out_of_fold, said.holdout
+    first = first_of_each(part.row)
+    return Calibrated(
+        kind=calibrator.kind,
+        log_losses=calibrator.log_losses,
+        maps=tuple(each.as_facts() for each in calibrator.maps),
+        out_of_fold=reliability(part.truth[first], calibrator.cross_fitted[first]),
+        holdout=reliability(held.truth, calibrator(held.scores)) if len(held) else {},
+    )
+
+
+def _decided(
+    purpose: Purpose, said: Said, calibrator: Calibrator | None, codes: np.ndarray, table: Table
+) -> Decided | None:
+    n_classes, part, held = len(table.classes), said.out_of_fold, said.holdout
+    if part.scores is None or (n_classes > 2 and calibrator is None):
+        raise DataError(
+            f"decide: {purpose.words} needs scores that can be weighed, but '{said.name}' gives "
+            f"{'none' if part.scores is None else 'decision values'}. Take it out of the candidates, or set "
+            "calibrate: auto."
+        )
+    threshold, told, predicted = None, np.empty(0), np.empty(0)
+    if n_classes == 2:
+        threshold = _threshold(purpose, part)
+        told = part.scores >= cross_thresholds(purpose, part.truth, part.scores, codes)
+        predicted = held.scores >= threshold
+    elif calibrator is not None:
+        told = decide_by_cost(calibrator.cross_fitted, purpose.cost)
+        predicted = decide_by_cost(calibrator(held.scores), purpose.cost)
+    outcomes = [
+        outcome_of(purpose, held.truth, each, n_classes) if len(held) else None for each in (predicted, held.predicted)
+    ]
+    return Decided(
+        purpose=purpose.kind,
+        figure=purpose.figure,
+        threshold=threshold,
+        words=_words(purpose, threshold, said.name, len(np.unique(part.row)), outcomes),
+        out_of_fold=outcome_of(purpose, part.truth, told, n_classes),
+        holdout=outcomes[0],
+        own=outcomes[1],
+        cost=None if purpose.cost is None else tuple(map(tuple, purpose.cost.tolist())),
+    )
+
+
+def _threshold(purpose: Purpose, part: Said) -> float:
+    try:
+        return threshold_for(purpose, part.truth, part.scores).threshold
+    except ValueError as error:
+        raise DataError(f"decide.{purpose.kind}: no threshold of '{part.name}' serves it. {error}") from error
+
+
+def _words(purpose: Purpose, threshold: float | None, name: str, n_rows: int, outcomes: list[Outcome | None]) -> str:
+    how = "The class of least expected cost" if threshold is None else f"Threshold {threshold:.4g} for {purpose.words}"
+    words = f"{how}, told from {n_rows:,} out-of-fold rows of {name}."
+    decided, own = outcomes
+    if decided is None or own is None:
+        return words
+    figure = purpose.figure.replace("_", " ")
+    return f"{words} On the holdout {figure} is {decided.figure:.4g}; the model's own decision has {own.figure:.4g}."
+
+
+def _with_facts(judgement: Judgement, facts: dict[str, Any]) -> Judgement:
+    """The judgement with what is kept about it; JSON has no tuples and no infinity."""
+    figures = tuple(replace(each, calibrated=facts["figures"].get(each.plan.name, {})) for each in judgement.figures)
+    decided, calibrated = facts["decided"], facts["calibrated"]
+    return replace(
+        judgement,
+        figures=figures,
+        decided=None if decided is None else _decided_from(decided),
+        calibrated=None if calibrated is None else Calibrated(**{**calibrated, "maps": tuple(calibrated["maps"])}),
+        trials=tuple(_trial_from(each) for each in facts["trials"]),
+    )
+
+
+def _decided_from(facts: dict[str, Any]) -> Decided:
+    parts = ("out_of_fold", "holdout", "own")
+    cost, threshold = facts["cost"], facts["threshold"]
+    flags_nothing = threshold is None and len(facts["out_of_fold"]["counts"]) == 2
+    return Decided(
+        **{
+            **facts,
+            **{part: None if facts[part] is None else Outcome(**facts[part]) for part in parts},
+            "threshold": float("inf") if flags_nothing else threshold,
+            "cost": None if cost is None else tuple(map(tuple, cost)),
+        }
+    )
+
+
+def _trial_from(facts: dict[str, Any]) -> ResamplingTrial:
+    pairings = tuple(
+        Pairing(**{**each, "gains": tuple(Gain(**gain) for gain in each["gains"])}) for each in facts["pairings"]
+    )
+    return ResamplingTrial(**{**facts, "pairings": pairings})
