@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from prefect import Task
 from prefect.futures import as_completed
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
-from prefect.utilities.annotations import quote
 
 from evenhand.progress import tell
 from evenhand.settings import Study
@@ -23,11 +22,8 @@ def runner(study: Study) -> TaskRunner[Any]:
 
 
 def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> dict[Key, Any]:
-    """The results of a task by the keys of its calls; the first failure ends the whole.
-
-    Arguments are quoted: they hold no futures, and Prefect would walk through every record of every call to find out.
-    """
-    keys = {task.submit(*map(quote, arguments)): key for key, arguments in calls.items()}
+    """The results of a task by the keys of its calls; the first failure ends the whole."""
+    keys = {task.submit(*arguments): key for key, arguments in calls.items()}
     results: dict[Key, Any] = {}
     tell(task.name, 0, len(keys))
     for future in as_completed(list(keys)):

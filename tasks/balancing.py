@@ -4,18 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.errors import DataError, listed
 from evenhand.matrices import read_matrix, write_matrix
 from evenhand.samplers import Resampler
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import Store
 from evenhand.tables import Balanced, Table, Training
 
 
-@task(name="balance", cache_policy=NO_CACHE, persist_result=False)
+@step("balance")
 def balance(training: Training, table: Table, study: Study, name: str) -> Balanced:
     """Training rows after the balance of that name; anything but training rows is a type error."""
     if not isinstance(training, Training):

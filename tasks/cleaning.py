@@ -11,8 +11,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.canonical import fingerprint
 from evenhand.coercion import as_kind, as_numbers, as_text, without
@@ -22,6 +20,7 @@ from evenhand.log import logger
 from evenhand.roles import given_roles, grouped_notes, inferred_role, summary
 from evenhand.rules import compile_rule
 from evenhand.settings import Cleaning, Study
+from evenhand.steps import step
 from evenhand.store import Entry, Store, digest
 from evenhand.tables import Feature, Snapshot, Table
 from evenhand.targets import target_values
@@ -31,7 +30,7 @@ KEPT = ("numeric", "categorical", "text", "key", "time", "group")
 FEATURES = ("numeric", "categorical", "text")
 
 
-@task(name="clean", cache_policy=NO_CACHE, persist_result=False)
+@step("clean")
 def clean(snapshot: Snapshot, study: Study) -> Table:
     """The rows a study learns from, their target and the role of each column, by row rules only."""
     inputs = {

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from scipy.stats import t
 
 from evenhand.intervals import drawn_pair
@@ -14,13 +12,14 @@ from evenhand.metrics import Told
 from evenhand.said import Predictions, Said
 from evenhand.settings import Study
 from evenhand.statistics import Comparison, Interval, best_group, delong_test
+from evenhand.steps import step
 from evenhand.tables import Figures, Judgement, Table, Versus
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 RIVALS_ON_HOLDOUT = 8
 
 
-@task(name="compare", cache_policy=NO_CACHE, persist_result=False)
+@step("compare")
 def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with each candidate set against the best, and the one to serve chosen."""
     metric = judgement.metric

@@ -4,20 +4,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from evenhand.encoder import new_encoder
 from evenhand.errors import DataError
 from evenhand.folding import fold_rows
 from evenhand.frames import read_rows, read_target
 from evenhand.matrices import write_matrix
 from evenhand.settings import Encoding, Study
+from evenhand.steps import step
 from evenhand.store import Entry, Store
 from evenhand.tables import Held, Ledger, Output, Prepared, Table, Training
 
 
-@task(name="prepare", cache_policy=NO_CACHE, persist_result=False)
+@step("prepare")
 def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str) -> Prepared:
     """The matrices of one encoding on one fold, learned on that fold's training rows alone."""
     inputs = {

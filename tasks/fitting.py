@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.acceleration import available, solver_of
 from evenhand.catalogue import home_module
@@ -16,6 +14,7 @@ from evenhand.matrices import read_matrix
 from evenhand.memory import PeakMemory
 from evenhand.metrics import Told, metrics_of
 from evenhand.modelling import ask, fitted_model
+from evenhand.steps import step
 from evenhand.store import Entry, Store, code_digest
 from evenhand.tables import Balanced, Plan, Prepared, Scores, Table
 
@@ -23,7 +22,7 @@ COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
 
 
-@task(name="fit", cache_policy=NO_CACHE, persist_result=False)
+@step("fit")
 def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> Scores:
     """The scores of one candidate on one fold, with metrics and costs."""
     inputs = {

@@ -5,15 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from evenhand.canonical import examine, write_rows
 from evenhand.contract import columns_from, hold
 from evenhand.log import logger
 from evenhand.remote import Unreachable
 from evenhand.settings import Study
 from evenhand.sources import Opened, opened
+from evenhand.steps import step
 from evenhand.store import Entry, Store
 from evenhand.tables import Snapshot
 from evenhand.wording import counted
@@ -26,10 +24,8 @@ def _may_pass(task: Any, run: Any, state: Any) -> bool:
     return isinstance(state.result(raise_on_failure=False), Unreachable)
 
 
-@task(
-    name="ingest",
-    cache_policy=NO_CACHE,
-    persist_result=False,
+@step(
+    "ingest",
     retries=2,
     retry_delay_seconds=[2, 10],
     retry_condition_fn=_may_pass,

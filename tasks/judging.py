@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.errors import ConfError, DataError
 from evenhand.matrices import read_matrix_rows
 from evenhand.metrics import applicable, usual_metric
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import Store
 from evenhand.tables import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 
-@task(name="judge", cache_policy=NO_CACHE, persist_result=False)
+@step("judge")
 def judge(
     plans: Sequence[Plan],
     scores: Mapping[tuple[str, str], Scores],

@@ -6,19 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from evenhand.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
 from evenhand.conf import refuse
 from evenhand.consistency import Mistake
 from evenhand.errors import ConfError, listed
 from evenhand.settings import Candidate, Study
+from evenhand.steps import step
 from evenhand.tables import Plan
 from evenhand.vocabulary import UNSAMPLED
 
 
-@task(name="plan", cache_policy=NO_CACHE, persist_result=False)
+@step("plan")
 def plan(study: Study, only: str | None = None) -> list[Plan]:
     """Every candidate of the study in full; what a model cannot use is left out, mistakes are told together."""
     refuse(

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import skops.io
 import yaml
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand import tracking
 from evenhand.catalogue import trusted_types
@@ -24,6 +22,7 @@ from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
 from evenhand.report import page
 from evenhand.said import Predictions
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import home, versions
 from evenhand.summary import page_content
 from evenhand.tables import Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
@@ -65,7 +64,7 @@ def opened(study: Study) -> Iterator[OpenRun]:
         yield OpenRun(place, run_id, started)
 
 
-@task(name="record", cache_policy=NO_CACHE, persist_result=False)
+@step("record")
 def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow."""
     judgement = results.judgement

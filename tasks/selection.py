@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.ensembling import new_selection, score_matrix
 from evenhand.errors import ConfError
@@ -16,6 +14,7 @@ from evenhand.estimators.ensemble import EnsembleSelection
 from evenhand.log import logger
 from evenhand.metrics import Told, metrics_of
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import Store
 from evenhand.tables import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
 from evenhand.vocabulary import LOWER_IS_BETTER
@@ -23,7 +22,7 @@ from evenhand.vocabulary import LOWER_IS_BETTER
 THRESHOLDED = "minority_accuracy"
 
 
-@task(name="select", cache_policy=NO_CACHE, persist_result=False)
+@step("select")
 def select(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with the ensemble ranked among the candidates, where the study asks for one."""
     if study.ensemble is None:

@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from sklearn.model_selection import (
     GroupKFold,
     GroupShuffleSplit,
@@ -27,11 +25,12 @@ from evenhand.folding import content_hashes
 from evenhand.frames import read_rows, read_target
 from evenhand.log import logger
 from evenhand.settings import Split, Study
+from evenhand.steps import step
 from evenhand.store import Store
 from evenhand.tables import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 
 
-@task(name="split", cache_policy=NO_CACHE, persist_result=False)
+@step("split")
 def split(table: Table, study: Study) -> Ledger:
     """The ledger of the table: a side and folds for every row, with a split id."""
     inputs = {
