@@ -180,7 +180,7 @@ def _speed() -> Iterator[Finding]:
     if available():
         yield Finding("ok", "acceleration", f"scikit-learn-intelex {version('scikit-learn-intelex')}")
     elif platform.machine() in {"x86_64", "AMD64"}:
-        found = "scikit-learn-intelex is not installed; SVM and k-NN on many rows take some ten times as long"
+        found = "scikit-learn-intelex is not installed; a kernel SVM on many rows takes some ten times as long"
         yield Finding("warn", "acceleration", found, "pip install 'evenhand[fast]'")
     else:
         yield Finding("ok", "acceleration", f"there is none for {platform.machine()}")
