@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from types import MappingProxyType
 
 from evenhand.flows.side_by_side import side_by_side
 from evenhand.tasks.balancing import balance
@@ -37,16 +36,15 @@ PROTOCOLS = {
     "credit_card_fraud": {"all": Protocol("all", 492), "training": Protocol("training", 492)},
     "california_housing": {"all": Protocol("all")},
 }
-NOTHING: Mapping[str, Study] = MappingProxyType({})
 ENSEMBLES = {"ensemble_auc": "roc_auc", "ensemble_precision": "average_precision"}
 
 
 @flow(name="replicate", validate_parameters=False)
-def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] = NOTHING) -> Replication:
+def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] | None = None) -> Replication:
     """Run each published study as its document describes it, compare figure by figure, and go beyond where asked."""
     with opened_replication() as run, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "'Threading' parallel backend")  # scikit-learn-intelex, called in a thread
-        outcomes = [_timed(name, study, beyond.get(name)) for name, study in studies.items()]
+        outcomes = [_timed(name, study, (beyond or {}).get(name)) for name, study in studies.items()]
         return report(run, outcomes, bool(beyond))
 
 

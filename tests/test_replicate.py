@@ -1,15 +1,19 @@
 """The exact figures come out as printed, and a line's verdict says what it should."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.planning import plan
 from evenhand.tasks.replicating import compare_formula, compare_worked, open_up
 from evenhand.tasks.splitting import split
+from mlflow import MlflowClient
 
+from evenhand.cli import main
 from evenhand.errors import ConfError, PlaceError
 from evenhand.replication import lines as lined
 from evenhand.replication.facts import chosen, names, published
@@ -147,3 +151,38 @@ def test_the_pages_escape_what_a_figure_is_called():
 
     assert "P(x | &lt;y&gt;)" in page([line], [], "today")
     assert "P(x \\| <y>)" in markdown([line])
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """The study files where the command looks for them."""
+    (tmp_path / "conf").symlink_to(TOP / "conf")
+
+
+@pytest.mark.usefixtures("checkout", "prefect_server")
+def test_the_command_prints_the_table_and_leaves_page_and_figures_in_mlflow(mlruns, tmp_path):
+    told = CliRunner().invoke(main, ["replicate", "spiral", "multinomial_sessions", "--all", "--json", "found.json"])
+
+    assert told.exit_code == 0, told.output
+    assert "train accuracy, rbf width 1, C = 5: matches" in told.output
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert [(each["study"], each["verdict"]) for each in found] == [("multinomial_sessions", "matches")] * 2 + [
+        ("spiral", "matches")
+    ]
+    client = MlflowClient(f"sqlite:///{mlruns / 'mlflow.db'}")
+    runs = client.search_runs([client.get_experiment_by_name("replication").experiment_id])
+    parent = next(run for run in runs if "mlflow.parentRunId" not in run.data.tags)
+    assert {run.info.run_name for run in runs} == {"replication", "spiral", "multinomial_sessions"}
+    assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {
+        "replication.html",
+        "replication.json",
+        "replication.md",
+    }
+    assert parent.data.metrics["matches"] == 3
+
+
+@pytest.mark.usefixtures("checkout")
+def test_the_command_tells_an_unknown_name(tmp_path):
+    told = CliRunner().invoke(main, ["replicate", "spirals"])
+
+    assert (told.exit_code, "Did you mean 'spiral'" in told.output) == (2, True)

@@ -8,7 +8,11 @@ from evenhand.replication.wording import VERDICTS, by_study, interval_text, orig
 from evenhand.report_parts import Heading, Html, facts, joined, section, table, tag, void
 
 MARKS = {"matches": "passed", "inside": "passed", "ordered": "passed", "differs": "warned"}
-PICTURE_CSS = "figure img { max-width: 100%; height: auto; } td.text, .note { max-width: 46ch; }"
+PICTURE_CSS = """
+figure img { max-width: 100%; height: auto; }
+td.text { min-width: 24ch; max-width: 46ch; }
+nav + p { margin-top: 16px; }
+"""
 
 
 def page(lines: Sequence[Line], pictures: Sequence[tuple[str, str]], when: str, with_beyond: bool = False) -> str:

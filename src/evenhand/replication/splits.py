@@ -37,10 +37,8 @@ def credit_card_fraud(facts: Mapping[str, Any], ways: Mapping[str, Repeats]) -> 
 def california_housing(facts: Mapping[str, Any], repeats: Repeats, n_rows: int) -> Iterator[Line]:
     """R2 on training and test rows of both kernels, and how the kernels compare."""
     study = "california_housing"
-    note = (
-        f"{len(repeats['rbf']['r2'])} random splits of 15,692 and 3,923 rows; fewer than elsewhere, because both fits of a "
-        "split take three seconds"
-    )
+    n_splits = len(repeats["rbf"]["r2"])
+    note = f"{n_splits} random splits of 15,692 and 3,923 rows; fewer than elsewhere: one split takes 3 s of fitting"
     yield Line(
         study,
         "rows left after cleaning",
@@ -64,14 +62,11 @@ def sine(_: Mapping[str, Any], repeats: Repeats) -> Iterator[Line]:
         for part, measure in (("training", "train_mean_squared_error"), ("test", "mean_squared_error")):
             values = np.asarray(repeats[model][measure])
             low, middle, high = np.quantile(values, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]).tolist()
-            note = (
-                f"no figure is published; noise has 0.01, the target {shortest(float(variance))}; {values.size} draws"
-            )
+            limit = f"the variance of the target, {shortest(float(variance))}; the noise has 0.01"
+            note = f"no figure is published; over {values.size} draws, to be below {limit}"
             verdict = "ordered" if high < variance else "differs"
-            claim = "follows the curve"
-            yield Line(
-                "sine", f"{model}: {part} mean squared error", "split", claim, middle, verdict, (low, high), note
-            )
+            figure = f"{model}: {part} mean squared error"
+            yield Line("sine", figure, "split", None, middle, verdict, (low, high), note)
 
 
 def _claims(study: str, repeats: Repeats, way: str) -> Iterator[Line]:

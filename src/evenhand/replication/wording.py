@@ -9,7 +9,7 @@ from evenhand.replication.lines import Line, counted
 
 VERDICTS = {
     "matches": "the same to the last printed digit",
-    "inside": "inside the central 99 % of random splits",
+    "inside": "a chance draw could give it: within the 99 % interval",
     "ordered": "the published order or direction holds",
     "differs": "it does not; the note has the reason found",
 }
@@ -18,9 +18,11 @@ INTRODUCTION = """\
 # Replication of the published figures
 
 This page is written by `evenhand replicate --markdown docs/replication.md`; change nothing here by hand. The study
-files are in `conf/replication/`, the published figures in `src/evenhand/replication/published.yaml`. Intervals are of
-99 %. Of a figure from one random split it is the range that holds the central 99 % of splits, and the figure measured is
-their median. Of a claim it is the interval of a mean gap over splits of the same rows, not over new rows.
+files are in `conf/replication/`, the published figures in `src/evenhand/replication/published.yaml`.
+
+Intervals are of 99 %. Of a figure from one random split it is the range that holds the central 99 % of splits, and the
+figure measured is their median. Of a claim it is the interval of a mean gap over splits of the same rows, not over new
+rows.
 """
 
 
