@@ -15,6 +15,7 @@ from evenhand.curves import (
     Roc,
     Sweep,
 )
+from evenhand.decided import Pairing
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -122,7 +123,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Trial:
-    """One balance tried with one model and encoding; `gain` is against no balancing, `refused` says why not."""
+    """One balance tried with one model and encoding; `gain` is against no balancing, `refused` says why not.
+
+    `words` says of a resampled candidate whether that helped, and `pairings` what it was set against.
+    """
 
     balance: str
     model: str
@@ -134,6 +138,8 @@ class Trial:
     n_made: int = 0
     seconds: float | None = None
     refused: str = ""
+    words: str = ""
+    pairings: tuple[Pairing, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -234,6 +240,7 @@ class PageContent:
     curves: tuple[CandidateCurves, ...] = ()
     curves_rows: str = "out-of-fold rows"
     calibration: tuple[tuple[str, Calibration], ...] = ()
+    calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None
     confusion: ConfusionTable | None = None
     regression: Regression | None = None

@@ -13,6 +13,7 @@ from evenhand import report_sections as tables
 from evenhand.page import PageContent
 from evenhand.report_chart import Chart
 from evenhand.report_parts import Html, tag, void
+from evenhand.report_trials import trials
 
 SECTIONS = (
     figures.curves,
@@ -21,7 +22,7 @@ SECTIONS = (
     figures.confusion,
     figures.regression,
     tables.comparisons,
-    tables.trials,
+    trials,
     tables.effects,
     figures.validation,
     tables.leak_checks,

@@ -72,7 +72,8 @@ def calibration(content: PageContent) -> Drawn:
     chart = calibration_chart(content.calibration)
     lead = "On the diagonal a score means what it says. Upright lines are 95 % intervals of the first candidate."
     pair = tag("div", chart.figure(), bins_table(content.calibration[0][1]), class_="pair")
-    return section("calibration", "Calibration", pair, lead=lead), [chart]
+    told = facts(content.calibration_figures) if content.calibration_figures else None
+    return section("calibration", "Calibration", pair, told, lead=lead), [chart]
 
 
 def confusion(content: PageContent) -> Drawn:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from evenhand.page import Candidate, ColumnEffect, Comparison, PageContent, Stage, Trial
+from evenhand.page import Candidate, ColumnEffect, Comparison, PageContent, Stage
 from evenhand.report_parts import (
     Heading,
     Html,
@@ -21,7 +21,6 @@ from evenhand.report_parts import (
     spoken,
     table,
     tag,
-    titled,
 )
 from evenhand.report_svg import Strip
 
@@ -50,30 +49,6 @@ def comparisons(content: PageContent) -> Html | None:
     lead = "Where the interval holds zero, chance could have made the difference."
     shown = listing(found, columns, "Differences from the best")
     return section("comparisons", "Against the best", shown, lead=lead)
-
-
-def trials(content: PageContent) -> Html | None:
-    """What each way of balancing brought."""
-    if not content.trials:
-        return None
-
-    def value(one: Trial) -> str:
-        return "refused" if one.refused else f"{number(one.cv_mean)} ± {number(one.cv_std)}"
-
-    columns = [
-        (Heading("Balance", "text"), lambda one: one.balance),
-        (Heading("Model", "text"), lambda one: one.model),
-        (Heading("Encoding", "text", minor=True), lambda one: one.encoding),
-        (Heading(titled(content.study.metric)), value),
-        (Heading("Against none"), lambda one: _signed(one.gain)),
-        (Heading("Training rows", minor=True), lambda one: "" if one.refused else count(one.n_rows)),
-        (Heading("Made up", minor=True), lambda one: "" if one.refused else count(one.n_made)),
-        (Heading("Took", minor=True), lambda one: "" if one.refused else seconds(one.seconds)),
-    ]
-    refused = [(f"{one.balance}, {one.model}", one.refused) for one in content.trials if one.refused]
-    why = facts(refused, "long") if refused else None
-    lead = "Training rows of each fold were balanced; the rows judged on never were."
-    return section("resampling", "Resampling trial", listing(content.trials, columns, "Balances tried"), why, lead=lead)
 
 
 def effects(content: PageContent) -> Html | None:
@@ -187,10 +162,6 @@ def _strip_over(values: Sequence[float]) -> Strip:
     low, high = min(0.0, *values), max(0.0, *values)
     edge = 0.05 * ((high - low) or 1.0)
     return Strip(low - edge, high + edge)
-
-
-def _signed(value: float | None) -> str:
-    return number(value) if value is None or value <= 0 else f"+{number(value)}"
 
 
 def _stages(stages: Sequence[Stage]) -> Html:

@@ -3,11 +3,18 @@
 from evenhand import curves
 from evenhand import page as pages
 from evenhand.said import Predictions, Said
+from evenhand.score_map import ScoreMap, calibrated
 from evenhand.settings import Study
 from evenhand.tables import Figures, Judgement, Ledger, Report, Snapshot, Table, Versus
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 OVERLAID = 12
+FIGURES = (
+    ("slope", "Slope (1 is right)"),
+    ("intercept", "Intercept (0 is right)"),
+    ("expected_error", "Error expected"),
+)
+RATES = (("mean_probability", "Mean probability"), ("rate", "Positives"))
 
 
 def page_content(
@@ -24,11 +31,13 @@ def page_content(
             _candidate(rank, each, judgement.metric, judgement.group) for rank, each in enumerate(judgement.figures, 1)
         ),
         curves=_curves(judgement, predictions, table),
-        calibration=_calibration(best, table),
-        thresholds=_thresholds(best, table),
-        confusion=_confusion(best, table),
+        calibration=_calibration(best, judgement, table),
+        calibration_figures=_calibration_figures(judgement),
+        thresholds=_thresholds(best, judgement, table),
+        confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
         refused=judgement.refused,
+        trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
         leak_checks=tuple(pages.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
         validation=_validation(judgement),
@@ -135,29 +144,90 @@ def _curves(judgement: Judgement, predictions: Predictions, table: Table) -> tup
     return tuple(made)
 
 
-def _calibration(said: Said, table: Table) -> tuple[tuple[str, curves.Calibration], ...]:
-    part = said.out_of_fold
-    if table.task != "binary" or not said.is_probability:
+def _calibration(said: Said, judgement: Judgement, table: Table) -> tuple[tuple[str, curves.Calibration], ...]:
+    """The scores themselves on out-of-fold rows, and what calibration made of them on rows that it has not seen."""
+    if table.task != "binary" or said.scores is None:
         return ()
-    return ((said.name, curves.calibration(part.truth, part.scores)),)
+    part, held, found = said.out_of_fold, said.holdout, []
+    if said.is_probability:
+        found.append((said.name, curves.calibration(part.truth, part.scores)))
+    if judgement.calibrated is not None and judgement.calibrated.kind != "none" and 0 < held.truth.sum() < len(held):
+        maps = [ScoreMap.from_facts(each) for each in judgement.calibrated.maps]
+        name = f"{said.name}, calibrated ({judgement.calibrated.kind}), on the holdout"
+        found.append((name, curves.calibration(held.truth, calibrated(held.scores, maps))))
+    return tuple(found)
 
 
-def _thresholds(said: Said, table: Table) -> pages.Thresholds | None:
-    part = said.out_of_fold
+def _calibration_figures(judgement: Judgement) -> pages.Pairs:
+    """Slope, intercept and expected error of the calibrated probabilities, where they have not been seen."""
+    if judgement.calibrated is None:
+        return ()
+    found = [("Calibration", judgement.calibrated.kind)]
+    for where, figures in (
+        ("out of fold", judgement.calibrated.out_of_fold),
+        ("holdout", judgement.calibrated.holdout),
+    ):
+        found += [(f"{words}, {where}", f"{figures[key][0]:.4f}") for key, words in RATES if key in figures]
+        for key, words in FIGURES:
+            if key in figures:
+                value, low, high = figures[key]
+                found.append((f"{words}, {where}", f"{value:.3f} ({low:.3f} to {high:.3f})"))
+    return tuple(found)
+
+
+def _thresholds(said: Said, judgement: Judgement, table: Table) -> pages.Thresholds | None:
+    part, decided = said.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
-    usual = 0.5 if said.is_probability else 0.0
-    return pages.Thresholds(
-        said.name, curves.sweep(part.truth, part.scores), chosen=usual, why="the model's own threshold"
-    )
+    sweep = curves.sweep(part.truth, part.scores)
+    if decided is None or decided.threshold is None:
+        usual = 0.5 if said.is_probability else 0.0
+        return pages.Thresholds(said.name, sweep, chosen=usual, why="The mark is the model's own threshold.")
+    prices = {}
+    if decided.cost is not None:
+        (left, alarm), (miss, found) = decided.cost
+        prices = {"cost_false_positive": alarm - left, "cost_false_negative": miss - found}
+    return pages.Thresholds(said.name, sweep, chosen=decided.threshold, why=decided.words, **prices)
 
 
-def _confusion(said: Said, table: Table) -> pages.ConfusionTable | None:
+def _confusion(said: Said, judgement: Judgement, table: Table) -> pages.ConfusionTable | None:
+    """The decision on the holdout where there is one, else the classes told of out-of-fold rows."""
     if table.task == "regression":
         return None
-    part, labels = said.out_of_fold, [str(label) for label in table.classes]
+    part, decided, labels = said.out_of_fold, judgement.decided, [str(label) for label in table.classes]
+    if decided is not None:
+        outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds")
+        rows = tuple(tuple(float(n) for n in row) for row in outcome.counts)
+        counted = curves.Confusion(tuple(labels), rows)
+        name, per_class = f"{said.name} on {where}", curves.per_class(counted)
+        return pages.ConfusionTable(name, counted, decided.threshold, per_class)
     counted = curves.confusion([labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted], labels)
     return pages.ConfusionTable(said.name, counted, per_class=curves.per_class(counted))
+
+
+def _trials(judgement: Judgement, study: Study) -> tuple[pages.Trial, ...]:
+    """Each candidate of a study that resamples, with its gain over the same candidate without."""
+    told = {each.name: each for each in judgement.trials}
+    if not told:
+        return ()
+    rivals = {each.name: each.pairings[0].rival for each in judgement.trials if each.pairings}
+    means = {each.plan.name: each.mean(judgement.metric) for each in judgement.figures}
+    sign = -1.0 if judgement.metric in LOWER_IS_BETTER else 1.0
+    return tuple(
+        pages.Trial(
+            balance=each.plan.balance,
+            model=each.plan.name.partition("/")[0],
+            encoding=each.plan.encoding,
+            cv_mean=each.mean(judgement.metric),
+            cv_std=each.std(judgement.metric),
+            gain=sign * (means[each.plan.name] - means[rival]) if (rival := rivals.get(each.plan.name)) else None,
+            seconds=each.fit_seconds,
+            words=told[each.plan.name].words if each.plan.name in told else "",
+            pairings=told[each.plan.name].pairings if each.plan.name in told else (),
+        )
+        for each in judgement.figures
+        if each.plan.balance in study.balance
+    )
 
 
 def _regression(said: Said, table: Table) -> pages.Regression | None:
