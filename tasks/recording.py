@@ -15,6 +15,7 @@ import yaml
 
 from evenhand import tracking
 from evenhand.catalogue import trusted_types
+from evenhand.decided import metrics_of_decided
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
 from evenhand.log import logger
@@ -129,7 +130,14 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
     tracking.log_params(place, run_id, study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True))
     tracking.log_figures(place, run_id, best)
     tracking.log_metrics(
-        place, run_id, {"seconds": report.seconds, "fits_executed": report.n_executed, "fits_reused": report.n_reused}
+        place,
+        run_id,
+        {
+            "seconds": report.seconds,
+            "fits_executed": report.n_executed,
+            "fits_reused": report.n_reused,
+            **metrics_of_decided(judgement.decided, judgement.calibrated),
+        },
     )
     tracking.log_tags(
         place,
@@ -141,6 +149,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
             "evenhand.best": best.plan.name,
             "evenhand.leaks": ", ".join(each.name for each in results.checks if each.verdict == "failed")
             or "none found",
+            **_decided_tags(judgement),
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )
@@ -158,6 +167,16 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
     if (picture := overlay(everyone, results.table)) is not None:
         tracking.log_picture(place, run_id, picture, "overlay.png")
     _record_model(run, results)
+
+
+def _decided_tags(judgement: Judgement) -> dict[str, str]:
+    """What was decided, in words."""
+    helped = ", ".join(trial.name for trial in judgement.trials if trial.helped)
+    return {
+        **({"evenhand.decided": judgement.decided.words} if judgement.decided else {}),
+        **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
+        **({"evenhand.resampling_helped": helped or "none"} if judgement.trials else {}),
+    }
 
 
 def _record_model(run: OpenRun, results: Results) -> None:

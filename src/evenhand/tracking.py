@@ -153,6 +153,7 @@ def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[flo
         values += [(f"fold_{name}", value, step) for step, value in enumerate(folds)]
     values += [(f"holdout_{name}", value, 0) for name, value in figures.holdout.items()]
     values += [(f"train_{name}", value, 0) for name, value in figures.train.items()]
+    values += [(f"cv_calibrated_{name}", value, 0) for name, value in figures.calibrated.items()]
     for name in ("fit_seconds", "predict_seconds", "peak_mb"):
         values.append((name, getattr(figures, name), 0))
     values += [(ROC_KEY, value, step) for step, value in enumerate(curve or ())]
