@@ -81,7 +81,7 @@ def areas_of_fold(numbers, codes, bought, train, test):
 
 
 def settings():
-    begun = time.perf_counter()
+    begun, worked = time.perf_counter(), time.process_time()
     numbers, named, bought = customers()
     areas = []
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(numbers, bought):
@@ -93,8 +93,8 @@ def settings():
         {
             "what": "KDD Cup 2009 upselling, 24 rbf and 11 lin settings, 3 folds, 10,000 rows, preprocessing included",
             "asked": "<= 180 s",
-            "measured": f"{time.perf_counter() - begun:.0f} s; best AUC rbf {mean[:24].max():.4f}, "
-            f"lin {mean[24:].max():.4f} (published on 50,000 rows: .7793, .8169)",
+            "measured": f"{time.perf_counter() - begun:.0f} s ({time.process_time() - worked:.0f} s of processor); "
+            f"best AUC rbf {mean[:24].max():.4f}, lin {mean[24:].max():.4f} (published on 50,000 rows: .7793, .8169)",
         }
     ]
 
