@@ -85,6 +85,21 @@ class ResamplingTrial:
     pairings: tuple[Pairing, ...] = ()
 
 
+def metrics_of_decided(decided: Decided | None, calibrated: Calibrated | None) -> dict[str, float]:
+    """What was decided as single numbers by name, for the record of a run; those without a value are left out."""
+    found: dict[str, float | None] = {}
+    if decided is not None:
+        found["threshold"] = decided.threshold
+        for where, outcome in (("cv", decided.out_of_fold), ("holdout", decided.holdout), ("holdout_own", decided.own)):
+            shares = ("figure", "precision", "recall", "false_positive_rate", "flagged_share")
+            for name in shares if outcome is not None else ():
+                found[f"{where}_decided_{decided.figure if name == 'figure' else name}"] = getattr(outcome, name)
+    if calibrated is not None:
+        for where, figures in (("cv", calibrated.out_of_fold), ("holdout", calibrated.holdout)):
+            found |= {f"{where}_calibration_{name}": values[0] for name, values in figures.items()}
+    return {name: value for name, value in found.items() if value is not None and math.isfinite(value)}
+
+
 def as_plain(record: Any) -> Any:
     """Records as mappings and lists; a number that JSON cannot hold becomes None."""
     if is_dataclass(record) and not isinstance(record, type):
