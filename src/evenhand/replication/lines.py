@@ -63,6 +63,8 @@ def ordered(study: str, figure: str, kind: str, claim: str, gaps: Sequence[float
     gaps = np.asarray(gaps, dtype=float)
     mean, reach = float(gaps.mean()), t_reach(gaps)
     holds = mean > 0
+    if mean - reach < 0 < mean + reach:
+        note = "; ".join(part for part in (note, "the interval holds 0, so chance alone could give it") if part)
     return Line(study, figure, kind, claim, mean, "ordered" if holds else "differs", (mean - reach, mean + reach), note)
 
 
