@@ -16,10 +16,11 @@ from evenhand.metrics import Told, metrics_of
 from evenhand.modelling import ask, fitted_model
 from evenhand.steps import step
 from evenhand.store import Entry, Store, code_digest
-from evenhand.tables import Balanced, Plan, Prepared, Scores, Table
+from evenhand.tables import FINAL, Balanced, Plan, Prepared, Scores, Table
 
 COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
+DRAWS_OF_HOLDOUT, DRAWS_OF_A_FOLD = 500, 60
 
 
 @step("fit")
@@ -38,7 +39,7 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
     entry = Store().keep(
         "scores", inputs, __name__, lambda folder: _build(folder, plan, prepared, balanced, table, seed)
     )
-    metrics = _metrics(entry, table, prepared.training.path)
+    metrics = _metrics(entry, table, prepared)
     facts = entry.facts
     return Scores(
         plan=plan.name,
@@ -98,16 +99,20 @@ def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     return X[chosen], y[chosen]
 
 
-def _metrics(entry: Entry, table: Table, training: Path) -> dict[str, dict[str, Any]]:
+def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[str, Any]]:
     """Metrics and their spread, kept apart from the scores so that a new metric costs no refit."""
-    inputs = {"scores": entry.digest, "n_classes": len(table.classes)}
+    n_draws = DRAWS_OF_HOLDOUT if prepared.fold == FINAL else DRAWS_OF_A_FOLD
+    inputs = {"scores": entry.digest, "n_classes": len(table.classes), "n_draws": n_draws}
     kept = Store().keep(
-        "metrics", inputs, "evenhand.intervals", lambda _: _measure(entry, len(table.classes), training)
+        "metrics",
+        inputs,
+        "evenhand.intervals",
+        lambda _: _measure(entry, len(table.classes), prepared.training.path, n_draws),
     )
     return kept.facts
 
 
-def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:
+def _measure(entry: Entry, n_classes: int, training: Path, n_draws: int) -> dict[str, dict[str, Any]]:
     held = np.load(entry.path / "scores.npz")
     is_probability = entry.facts["scale"] == "probability"
     minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
@@ -121,7 +126,7 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
     training_metrics = metrics_of(told("training_"), n_classes, minority)
     if not len(held["truth"]):
         return {"held": {}, "training": training_metrics, "spreads": {}}
-    spreads = spreads_of(told(""), n_classes, minority)
+    spreads = spreads_of(told(""), n_classes, minority, n_draws=n_draws)
     return {
         "held": metrics_of(told(""), n_classes, minority),
         "training": training_metrics,

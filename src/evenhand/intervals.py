@@ -1,7 +1,7 @@
 """How far every metric would move if the judged rows were drawn anew: the bootstrap, stratified by class, vectorised.
 
 Drawing rows with replacement within a class draws the cells of that class's row of the confusion table from a
-multinomial, so threshold metrics need no row-wise draws. Ranking metrics are drawn over at most 500 groups of rows with
+multinomial, so threshold metrics need no row-wise draws. Ranking metrics are drawn over at most 250 groups of rows with
 neighbouring scores in each class.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.metrics import Told, confusion, metrics_of
 
 N_DRAWS = 200
-MOST_GROUPS = 500
+MOST_GROUPS = 250
 CELLS = 4_000_000
 
 
@@ -26,7 +26,7 @@ class Spread:
 
 
 def spreads_of(
-    told: Told, n_classes: int, minority: int = 1, *, level: float = 0.95, seed: int = 0
+    told: Told, n_classes: int, minority: int = 1, *, level: float = 0.95, seed: int = 0, n_draws: int = N_DRAWS
 ) -> dict[str, Spread]:
     """The spread of every metric that these rows give."""
     if len(told.truth) < 2:
@@ -34,11 +34,11 @@ def spreads_of(
     known = metrics_of(told, n_classes, minority)
     draw = np.random.default_rng(seed)
     if n_classes == 0:
-        drawn = _drawn_regression(told, draw)
+        drawn = _drawn_regression(told, draw, n_draws)
     else:
-        drawn = _drawn_tables(confusion(told.truth, told.predictions, n_classes), minority, draw)
-        drawn |= _drawn_rankings(told, n_classes, draw)
-        drawn |= _drawn_losses(told, draw)
+        drawn = _drawn_tables(confusion(told.truth, told.predictions, n_classes), minority, draw, n_draws)
+        drawn |= _drawn_rankings(told, n_classes, draw, n_draws)
+        drawn |= _drawn_losses(told, draw, n_draws)
     return {name: _spread(drawn[name], level) for name in known if name in drawn}
 
 
@@ -48,11 +48,11 @@ def _spread(values: np.ndarray, level: float) -> Spread:
     return Spread(float(low), float(high), float(values.std(ddof=1)))
 
 
-def _drawn_tables(table: np.ndarray, minority: int, draw: np.random.Generator) -> dict[str, np.ndarray]:
+def _drawn_tables(table: np.ndarray, minority: int, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
     """Threshold metrics of confusion tables drawn class by class."""
     sizes = table.sum(axis=1)
     rows = [
-        draw.multinomial(n, row / n, size=N_DRAWS) if n else np.zeros((N_DRAWS, len(table)), dtype=int)
+        draw.multinomial(n, row / n, size=n_draws) if n else np.zeros((n_draws, len(table)), dtype=int)
         for n, row in zip(sizes, table, strict=True)
     ]
     return figures_of_tables(np.stack(rows, axis=1).astype(float), minority)
@@ -86,30 +86,32 @@ def _matthews(tables: np.ndarray, told: np.ndarray, true: np.ndarray) -> np.ndar
     return np.where(below > 0, above / below, 0.0)
 
 
-def _drawn_rankings(told: Told, n_classes: int, draw: np.random.Generator) -> dict[str, np.ndarray]:
+def _drawn_rankings(told: Told, n_classes: int, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
     if told.scores is None:
         return {}
     if n_classes == 2:
-        area, precision = _ranked(told.truth == 1, told.scores, draw)
+        area, precision = _ranked(told.truth == 1, told.scores, draw, n_draws)
         return {"roc_auc": area, "average_precision": precision}
     if told.scores.ndim != 2:
         return {}
     counts = np.bincount(told.truth, minlength=n_classes)
     if not counts.all():
         return {}
-    areas = np.stack([_ranked(told.truth == k, told.scores[:, k], draw)[0] for k in range(n_classes)])
+    areas = np.stack([_ranked(told.truth == k, told.scores[:, k], draw, n_draws)[0] for k in range(n_classes)])
     return {"roc_auc_ovr": areas.mean(axis=0), "roc_auc_ovr_weighted": counts @ areas / counts.sum()}
 
 
-def _ranked(is_positive: np.ndarray, scores: np.ndarray, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _ranked(
+    is_positive: np.ndarray, scores: np.ndarray, draw: np.random.Generator, n_draws: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Area under ROC and average precision of rows drawn within class."""
     if not 0 < is_positive.sum() < len(is_positive):
-        return np.full(N_DRAWS, np.nan), np.full(N_DRAWS, np.nan)
+        return np.full(n_draws, np.nan), np.full(n_draws, np.nan)
     groups = _groups(scores, is_positive)
     n_groups = int(groups.max()) + 1
     up, down = (np.bincount(groups[mask], minlength=n_groups) for mask in (is_positive, ~is_positive))
-    ups = draw.multinomial(up.sum(), up / up.sum(), size=N_DRAWS)[:, ::-1]
-    downs = draw.multinomial(down.sum(), down / down.sum(), size=N_DRAWS)[:, ::-1]
+    ups = draw.multinomial(up.sum(), up / up.sum(), size=n_draws)[:, ::-1]
+    downs = draw.multinomial(down.sum(), down / down.sum(), size=n_draws)[:, ::-1]
     seen_up, seen_down = ups.cumsum(axis=1), downs.cumsum(axis=1)
     below = downs.sum(axis=1, keepdims=True) - seen_down
     area = (ups * (below + downs / 2)).sum(axis=1) / (up.sum() * down.sum())
@@ -127,9 +129,9 @@ def _groups(scores: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
     return np.unique(np.searchsorted(cuts, scores, side="right"), return_inverse=True)[1]
 
 
-def _drawn_losses(told: Told, draw: np.random.Generator) -> dict[str, np.ndarray]:
+def _drawn_losses(told: Told, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
     """Means of a loss per row, drawn from the normal that its rows imply within each class."""
-    return {name: _drawn_means(values, told.truth, draw) for name, values in _losses(told).items()}
+    return {name: _drawn_means(values, told.truth, draw, n_draws) for name, values in _losses(told).items()}
 
 
 def _losses(told: Told) -> dict[str, np.ndarray]:
@@ -144,17 +146,17 @@ def _losses(told: Told) -> dict[str, np.ndarray]:
     return {"log_loss": -np.log(np.clip(shares[np.arange(len(told.truth)), told.truth], tiny, 1))}
 
 
-def _drawn_means(values: np.ndarray, strata: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _drawn_means(values: np.ndarray, strata: np.ndarray, draw: np.random.Generator, n_draws: int) -> np.ndarray:
     variance = sum(values[strata == k].var() * (strata == k).sum() for k in np.unique(strata)) / len(values) ** 2
-    return draw.normal(values.mean(), np.sqrt(variance), N_DRAWS)
+    return draw.normal(values.mean(), np.sqrt(variance), n_draws)
 
 
-def _drawn_regression(told: Told, draw: np.random.Generator) -> dict[str, np.ndarray]:
-    """Metrics of rows drawn in at most 500 blocks, each drawn a whole number of times."""
+def _drawn_regression(told: Told, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
+    """Metrics of rows drawn in at most 250 blocks, each drawn a whole number of times."""
     errors = told.truth - told.predictions
     n_blocks = min(len(errors), MOST_GROUPS)
     block = draw.permutation(len(errors)) % n_blocks
-    times = draw.multinomial(n_blocks, np.full(n_blocks, 1 / n_blocks), size=N_DRAWS).astype(float)
+    times = draw.multinomial(n_blocks, np.full(n_blocks, 1 / n_blocks), size=n_draws).astype(float)
     sums = {
         name: times @ np.bincount(block, weights=values, minlength=n_blocks)
         for name, values in (
@@ -169,17 +171,17 @@ def _drawn_regression(told: Told, draw: np.random.Generator) -> dict[str, np.nda
     found = {
         "root_mean_squared_error": np.sqrt(sums["squared"] / sums["n"]),
         "mean_absolute_error": sums["absolute"] / sums["n"],
-        "median_absolute_error": _drawn_medians(np.abs(errors), draw),
+        "median_absolute_error": _drawn_medians(np.abs(errors), draw, n_draws),
     }
     if (around > 0).all():
         found["r2"] = 1 - sums["squared"] / around
     return found
 
 
-def _drawn_medians(values: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _drawn_medians(values: np.ndarray, draw: np.random.Generator, n_draws: int) -> np.ndarray:
     """The median of a sample drawn with replacement is the order statistic at a beta-distributed place."""
     n = len(values)
-    share = draw.beta((n + 1) / 2, (n + 1) / 2, size=N_DRAWS)
+    share = draw.beta((n + 1) / 2, (n + 1) / 2, size=n_draws)
     return np.sort(values)[np.minimum((share * n).astype(int), n - 1)]
 
 
