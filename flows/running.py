@@ -4,12 +4,15 @@ import logging
 import os
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.settings import Study
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from evenhand.flows.score import Scored
 
     from evenhand.tables import Report
 
@@ -45,6 +48,14 @@ def run_study(
     state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
     _settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
     return state.result()
+
+
+def run_scoring(study: str, source: str, output: Path, run_id: str | None = None) -> "Scored":
+    """What came of scoring the rows of a file."""
+    from evenhand.flows.score import score
+
+    _leave_failures_to_the_caller()
+    return score(study, source, output, run_id)
 
 
 def _start_server() -> None:
