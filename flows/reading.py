@@ -1,10 +1,9 @@
 """What the command line reads without running anything."""
 
-from evenhand.tasks.planning import plan
-from evenhand.tasks.reading import read_leaderboard, read_studies
-
 from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Plan
+from evenhand.tasks.planning import plan
+from evenhand.tasks.reading import read_leaderboard, read_studies
 
 
 def planned(study: Study, only: str | None = None) -> list[Plan]:

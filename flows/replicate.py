@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from prefect import flow
+
 from evenhand.flows.side_by_side import side_by_side
+from evenhand.replication.lines import Line
+from evenhand.replication.outcome import Outcome, Replication
+from evenhand.settings import Study
+from evenhand.tables import Judgement, Ledger, Prepared, Table
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.encoding import prepare
@@ -22,12 +28,6 @@ from evenhand.tasks.replicating_repeats import compare_repeats
 from evenhand.tasks.replicating_upselling import compare_upselling, count_over_test_rows, library, rank_columns
 from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
-from prefect import flow
-
-from evenhand.replication.lines import Line
-from evenhand.replication.outcome import Outcome, Replication
-from evenhand.settings import Study
-from evenhand.tables import Judgement, Ledger, Prepared, Table
 
 N_REPEATS = {"sine": 200, "credit_card_fraud": 200, "california_housing": 100}
 AT_ONCE = {"sine": 50, "credit_card_fraud": 50, "california_housing": 5}

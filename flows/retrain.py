@@ -2,7 +2,11 @@
 
 from itertools import product
 
+from prefect import flow
+
 from evenhand.flows.side_by_side import side_by_side
+from evenhand.settings import Study
+from evenhand.tables import FINAL, Report
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
@@ -17,10 +21,6 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
-from prefect import flow
-
-from evenhand.settings import Study
-from evenhand.tables import FINAL, Report
 
 
 @flow(name="retrain", validate_parameters=False)

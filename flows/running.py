@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from evenhand.flows.score import Scored
-
     from evenhand.tables import Report
 
 QUIET = {
@@ -39,13 +39,13 @@ def run_study(
     server.start()
     from evenhand.flows.retrain import retrain
     from evenhand.flows.side_by_side import runner
-
     from evenhand.steps import Step
 
     server.join()
     _leave_failures_to_the_caller()
     flow, n_before = retrain.with_options(task_runner=runner(study)), Step.n_called
-    state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
+    with _no_heartbeat():
+        state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
     _settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
     return state.result()
 
@@ -56,6 +56,13 @@ def run_scoring(study: str, source: str, output: Path, run_id: str | None = None
 
     _leave_failures_to_the_caller()
     return score(study, source, output, run_id)
+
+
+def _no_heartbeat() -> AbstractContextManager[Any]:
+    """Nobody watches the heartbeat on a temporary server, and a flow waits up to a second for its end."""
+    from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+    return nullcontext() if PREFECT_API_URL.value() else temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
 
 
 def _start_server() -> None:

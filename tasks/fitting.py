@@ -113,7 +113,7 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
 
 
 def _measure(entry: Entry, n_classes: int, training: Path, n_draws: int) -> dict[str, dict[str, Any]]:
-    held = np.load(entry.path / "scores.npz")
+    held = dict(np.load(entry.path / "scores.npz"))
     is_probability = entry.facts["scale"] == "probability"
     minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from evenhand.tasks.balancing import balance
 from makers import make_held, make_study, make_table, make_training, two_clouds
 
 from evenhand.errors import DataError
 from evenhand.matrices import read_matrix
+from evenhand.tasks.balancing import balance
 from evenhand.vocabulary import BALANCES
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from evenhand.tasks.cleaning import clean
-from evenhand.tasks.ingestion import ingest
 
 from evenhand.errors import DataError, PlaceError
 from evenhand.frames import as_features, read_rows, read_target
 from evenhand.settings import Study
 from evenhand.tables import Feature
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.ingestion import ingest
 
 FRAME = pd.DataFrame(
     {

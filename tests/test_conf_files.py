@@ -5,13 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+
+from evenhand.conf import load_study
+from evenhand.settings import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.planning import plan
 from evenhand.tasks.splitting import split
-
-from evenhand.conf import load_study
-from evenhand.settings import Study
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"

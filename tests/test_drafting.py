@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
-from evenhand.flows.drafting import draft
-from evenhand.tasks.drafting import source_of
 
 from evenhand.cli import main
 from evenhand.conf import load_study
 from evenhand.drafting import Seen, balances_of, flow, folds_of, is_imbalanced, scalar, study_text
 from evenhand.errors import DataError
+from evenhand.flows.drafting import draft
+from evenhand.tasks.drafting import source_of
 
 
 def drafted(frame, target, file="rows.csv", **how):

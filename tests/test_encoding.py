@@ -1,14 +1,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from evenhand.tasks.encoding import prepare
-from evenhand.tasks.splitting import split
 from makers import make_study, make_table, two_clouds
 
 from evenhand.errors import DataError
 from evenhand.folding import fold_rows
 from evenhand.matrices import read_matrix, read_matrix_rows
 from evenhand.tables import FINAL, Held, Training
+from evenhand.tasks.encoding import prepare
+from evenhand.tasks.splitting import split
 
 ENCODINGS = {
     "standard": {"numeric": {"scale": "standard", "impute": "mean"}},

@@ -3,13 +3,13 @@ import warnings
 
 import numpy as np
 import pytest
-from evenhand.tasks import fitting
-from evenhand.tasks.fitting import fit
 from makers import make_plan, make_prepared, make_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from evenhand.tables import Balanced
+from evenhand.tasks import fitting
+from evenhand.tasks.fitting import fit
 
 
 def rows(n=60, seed=0, n_classes=2):

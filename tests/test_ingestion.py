@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from evenhand.tasks.ingestion import ingest
 from prefect.client.schemas.objects import State, StateType
 
 from evenhand.canonical import Rows, examine, fingerprint, write_rows
@@ -18,6 +17,7 @@ from evenhand.errors import ContractError, DataError, PlaceError
 from evenhand.remote import Unreachable
 from evenhand.settings import Study
 from evenhand.tables import Column
+from evenhand.tasks.ingestion import ingest
 
 FRAME = pd.DataFrame({"age": [31, 52, 40], "city": ["Rome", None, "Oslo"], "label": [0, 1, 0]})
 

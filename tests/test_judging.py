@@ -3,12 +3,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from evenhand.tasks.judging import figures_of, ranked
 from makers import make_plan, make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from sklearn.metrics import average_precision_score
 
 from evenhand.errors import ConfError, DataError
 from evenhand.tables import FINAL, Scores
+from evenhand.tasks.judging import figures_of, ranked
 
 TWO = {"gaussian_nb": {}, "knn": {}}
 

@@ -3,10 +3,10 @@ import subprocess
 import sys
 
 import pytest
-from evenhand.tasks.recording import opened
 from makers import make_study
 
 from evenhand.locks import Held, alone, boot_id, one_run_of, waiting, who
+from evenhand.tasks.recording import opened
 
 HOLDER = """
 import sys

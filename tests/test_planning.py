@@ -1,8 +1,8 @@
 import pytest
-from evenhand.tasks.planning import plan
 from makers import make_regression, make_study
 
 from evenhand.errors import ConfError
+from evenhand.tasks.planning import plan
 
 SEVERAL = {
     "encodings": {"raw": {}, "scaled": {"numeric": {"scale": "standard"}}},

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from evenhand.tasks import recording
-from evenhand.tasks.recording import Results, opened, record
-from evenhand.tasks.refitting import refit
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from mlflow import MlflowClient
 
 from evenhand import tracking
+from evenhand.tasks import recording
+from evenhand.tasks.recording import Results, opened, record
+from evenhand.tasks.refitting import refit
 
 TWO = {"gaussian_nb": {}, "knn": {"grid": {"n_neighbors": [3, 5]}}}
 

@@ -2,8 +2,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from evenhand.tasks import refitting
-from evenhand.tasks.refitting import refit
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 
 from evenhand import acceleration
@@ -12,6 +10,8 @@ from evenhand.errors import EvenhandError
 from evenhand.folding import fold_rows
 from evenhand.store import file_digest
 from evenhand.tables import FINAL
+from evenhand.tasks import refitting
+from evenhand.tasks.refitting import refit
 
 
 def refitted(study):

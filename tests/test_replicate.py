@@ -6,11 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from evenhand.tasks.cleaning import clean
-from evenhand.tasks.ingestion import ingest
-from evenhand.tasks.planning import plan
-from evenhand.tasks.replicating import compare_formula, compare_worked, open_up
-from evenhand.tasks.splitting import split
 from mlflow import MlflowClient
 
 from evenhand.cli import main
@@ -22,6 +17,11 @@ from evenhand.replication.outcome import Replication
 from evenhand.replication.page import page
 from evenhand.replication.studies import studies
 from evenhand.replication.wording import markdown, part_of, section_text
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.planning import plan
+from evenhand.tasks.replicating import compare_formula, compare_worked, open_up
+from evenhand.tasks.splitting import split
 
 TOP = Path(__file__).parents[1]
 EXPLAINED = ("as right", "priors swapped")
@@ -129,6 +129,11 @@ def test_an_unknown_name_is_told_with_the_nearest():
         chosen(("spirals",), only_exact=False)
 
 
+def test_records_are_for_orientation():
+    with pytest.raises(ConfError, match="'records' holds figures for orientation only"):
+        chosen(("records",), only_exact=False)
+
+
 def test_exact_with_only_split_figures_leaves_nothing():
     with pytest.raises(ConfError, match="--exact leaves none of sine"):
         chosen(("sine",), only_exact=True)
@@ -161,24 +166,22 @@ def checkout(tmp_path):
 
 @pytest.mark.usefixtures("checkout", "prefect_server")
 def test_the_command_prints_the_table_and_leaves_page_and_figures_in_mlflow(mlruns, tmp_path):
-    told = CliRunner().invoke(main, ["replicate", "spiral", "multinomial_sessions", "--all", "--json", "found.json"])
+    told = CliRunner().invoke(main, ["replicate", "--exact", "--all", "--json", "found.json"])
 
     assert told.exit_code == 0, told.output
     assert "train accuracy, rbf width 1, C = 5: matches" in told.output
     found = json.loads((tmp_path / "found.json").read_text())
-    assert [(each["study"], each["verdict"]) for each in found] == [("multinomial_sessions", "matches")] * 2 + [
-        ("spiral", "matches")
-    ]
+    assert list(dict.fromkeys(each["study"] for each in found)) == chosen((), only_exact=True)
     client = MlflowClient(f"sqlite:///{mlruns / 'mlflow.db'}")
     runs = client.search_runs([client.get_experiment_by_name("replication").experiment_id])
     parent = next(run for run in runs if "mlflow.parentRunId" not in run.data.tags)
-    assert {run.info.run_name for run in runs} == {"replication", "spiral", "multinomial_sessions"}
+    assert {run.info.run_name for run in runs} == {"replication", *chosen((), only_exact=True)}
     assert {file.path for file in client.list_artifacts(parent.info.run_id)} == {
         "replication.html",
         "replication.json",
         "replication.md",
     }
-    assert parent.data.metrics["matches"] == 3
+    assert parent.data.metrics["matches"] == sum(each["verdict"] == "matches" for each in found)
 
 
 @pytest.mark.usefixtures("checkout")

@@ -3,12 +3,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from evenhand.tasks import selection
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from sklearn.metrics import average_precision_score
 
 from evenhand.errors import ConfError
 from evenhand.tables import FINAL
+from evenhand.tasks import selection
 
 THREE = {"gaussian_nb": {}, "knn": {}, "logistic": {}}
 SMALL = {"bags": 2, "max_size": 5}

@@ -13,12 +13,12 @@ from pathlib import Path
 import psutil
 import pytest
 from click.testing import CliRunner
-from evenhand.tasks.viewing import find_page, find_view
 
 from evenhand import tracking
 from evenhand.cli import main
 from evenhand.errors import PlaceError
 from evenhand.servers import check_free, free_port, has_display
+from evenhand.tasks.viewing import find_page, find_view
 
 
 @pytest.fixture

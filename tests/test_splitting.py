@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from evenhand.tasks.splitting import split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from makers import make_regression, make_study, make_table, two_clouds
@@ -10,6 +9,7 @@ from makers import make_regression, make_study, make_table, two_clouds
 from evenhand.errors import DataError
 from evenhand.folding import content_hashes, fold_rows, parsed_fold
 from evenhand.tables import FINAL, HOLDOUT, TRAINING, WITHHELD
+from evenhand.tasks.splitting import split
 
 
 def plain_study(make=make_study, columns=None, **settings_):

@@ -24,7 +24,7 @@ HOMES = {
     "ColumnWeights": "weights",
     "ForestRanking": "forest_ranking",
 }
-__all__ = sorted(HOMES)
+__all__ = [*HOMES]
 
 
 def __getattr__(name: str) -> Any:
