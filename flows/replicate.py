@@ -12,7 +12,7 @@ from evenhand.flows.side_by_side import side_by_side
 from evenhand.replication.lines import Line
 from evenhand.replication.outcome import Outcome, Replication
 from evenhand.settings import Study
-from evenhand.tables import Judgement, Ledger, Prepared, Table
+from evenhand.tables import Judgement, Ledger, Prepared, Snapshot, Table
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.encoding import prepare
@@ -58,7 +58,7 @@ def _timed(name: str, study: Study | None, modern: Study | None) -> Outcome:
 def _outcome(name: str, study: Study | None) -> Outcome:
     if study is None:
         return Outcome(name, tuple(compare_formula()))
-    table = clean(ingest(study), study)
+    table = clean(_rows(study), study)
     if name in PROTOCOLS:
         return _repeated(name, study, table)
     ledger = split(table, study)
@@ -94,11 +94,16 @@ def _tables(name: str, study: Study, table: Table, ledger: Ledger) -> Outcome:
     return Outcome(name, tuple(compare_upselling(judgement, ensembles, values, rankings, list(semi.values()))))
 
 
+def _rows(study: Study) -> Snapshot:
+    """The rows of a study, whatever form earlier ones had: it may be run on other files of the same data."""
+    return ingest(study, accepts_contract=True)
+
+
 def _beyond(name: str, lines: Sequence[Line], study: Study, modern: Study) -> tuple[Line, ...]:
     """The pipeline of today on the same rows, with an ensemble chosen on other folds than it is judged on."""
     if n_per_class := next((one.n_per_class for one in PROTOCOLS.get(name, {}).values()), None):
-        modern = keep_drawn(modern, clean(ingest(study), study), n_per_class)
-    table = clean(ingest(modern), modern)
+        modern = keep_drawn(modern, clean(_rows(study), study), n_per_class)
+    table = clean(_rows(modern), modern)
     judgement, _ = _judged(modern, table, split(table, modern))
     return say_beyond(lines, name, select(judgement, table, modern), modern.split.folds)
 

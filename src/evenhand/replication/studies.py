@@ -20,7 +20,7 @@ def studies(names: tuple[str, ...] = (), *, only_exact: bool = False, folder: Pa
             f"there is no folder '{folder}' here: run `evenhand replicate` at the top of a checkout of Evenhand"
         )
     return {
-        name: None if name in WITHOUT_ROWS else load_study(folder / f"{name}.yaml")
+        name: None if name in WITHOUT_ROWS else load_study(folder / f"{name}.yaml", [f"name=replication_{name}"])
         for name in chosen(names, only_exact)
     }
 
@@ -28,4 +28,4 @@ def studies(names: tuple[str, ...] = (), *, only_exact: bool = False, folder: Pa
 def modern_studies(names: Iterable[str], folder: Path = FOLDER) -> dict[str, Study]:
     """The studies that go beyond the published ones, for those names that have one."""
     files = {name: folder / BEYOND / f"{name}.yaml" for name in names}
-    return {name: load_study(file) for name, file in files.items() if file.exists()}
+    return {name: load_study(file, [f"name=beyond_{name}"]) for name, file in files.items() if file.exists()}
