@@ -19,12 +19,13 @@ from evenhand.decided import metrics_of_decided
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
 from evenhand.log import logger
+from evenhand.model_files import MODEL_FILE
 from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
 from evenhand.report import page
 from evenhand.said import Predictions
 from evenhand.settings import Study
 from evenhand.steps import step
-from evenhand.store import home, versions
+from evenhand.store import file_digest, home, versions
 from evenhand.summary import page_content
 from evenhand.tables import Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
 
@@ -187,8 +188,8 @@ def _record_model(run: OpenRun, results: Results) -> None:
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
-    tracking.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
-    tracking.log_tags(run.place, run.run_id, {"evenhand.model_digest": results.model.digest})
+    folder = tracking.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
+    tracking.log_tags(run.place, run.run_id, {"evenhand.model_digest": file_digest(folder / MODEL_FILE)})
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:

@@ -254,6 +254,26 @@ def doctor(ctx: click.Context) -> None:
         ctx.exit(2)
 
 
+@main.command()
+@click.argument("study")
+@click.argument("source", metavar="ROWS")
+@click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
+def score(study: str, source: str, output: Path, run_id: str | None) -> None:
+    """Score the ROWS of a file with the model of STUDY into OUTPUT (.parquet or .csv), with a manifest beside it."""
+    from evenhand.flows.running import be_quiet, run_scoring
+
+    be_quiet()
+    found = run_scoring(study, source, output, run_id)
+    model = f"version {found.version}" if found.version else "not registered"
+    click.echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
+    for column, wrong in found.strange.items():
+        click.echo(f"put aside: {wrong['rows']:,} rows with no number in '{column}', such as {wrong['examples']}")
+    if found.quarantine:
+        click.echo(f"{found.n_quarantined:,} rows put aside -> {found.quarantine}")
+    click.echo(f"manifest -> {found.manifest}")
+
+
 def _write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
     from evenhand.errors import PlaceError

@@ -63,7 +63,7 @@ def as_numbers(array: pa.Array) -> tuple[pa.Array, pa.Array]:
         numbers = array if array.type == NUMBER else array.cast(NUMBER, safe=False)
         return pc.if_else(pc.is_nan(numbers), pa.scalar(None, NUMBER), numbers), pa.array([], pa.string())
     text = tidy(array)
-    best = max((_in_form(text, *form) for form in NUMBER_FORMS), key=lambda read: len(read) - read.null_count)
+    best = max((in_form(text, *form) for form in NUMBER_FORMS), key=lambda read: len(read) - read.null_count)
     return best, text.filter(pc.and_(best.is_null(), text.is_valid()))
 
 
@@ -113,7 +113,7 @@ def _whole_as_integers(array: pa.Array) -> pa.Array:
     return pc.if_else(whole, integers, text)
 
 
-def _in_form(text: pa.StringArray, thousands: str, decimal: str) -> pa.Array:
+def in_form(text: pa.StringArray, thousands: str, decimal: str) -> pa.Array:
     """The numbers of a text written with these separators; null where it is no such number."""
     group, point = (f"\\{sign}" if sign in ".'" else sign for sign in (thousands, decimal))
     pattern = rf"^-?(\d+|\d{{1,3}}({group}\d{{3}})+)?({point}\d*)?([eE][+-]?\d+)?$"

@@ -145,12 +145,11 @@ def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
 
 
 def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[float] | None = None) -> None:
-    """The metrics of a candidate in one batch: means, spreads, folds by step, holdout, training and costs."""
+    """The metrics of a candidate in one batch: means, spreads, holdout, training and costs."""
     now = int(time.time() * 1000)
     values: list[tuple[str, float, int]] = []
-    for name, folds in figures.folds.items():
+    for name in figures.folds:
         values += [(f"cv_{name}", figures.mean(name), 0), (f"cv_{name}_std", figures.std(name), 0)]
-        values += [(f"fold_{name}", value, step) for step, value in enumerate(folds)]
     values += [(f"holdout_{name}", value, 0) for name, value in figures.holdout.items()]
     values += [(f"train_{name}", value, 0) for name, value in figures.train.items()]
     values += [(f"cv_calibrated_{name}", value, 0) for name, value in figures.calibrated.items()]
@@ -207,8 +206,8 @@ def log_picture(place: Place, run_id: str, picture: Any, name: str) -> None:
 
 def log_model(
     place: Place, run_id: str, model: Any, example: Any, *, types: list[str], requirements: list[str]
-) -> None:
-    """A model with signature, example and explicit requirements, loadable through mlflow.pyfunc."""
+) -> Path:
+    """A model with signature, example and requirements, loadable through mlflow.pyfunc; the folder it is kept in."""
     import mlflow
     from mlflow.models import infer_signature
 
@@ -226,6 +225,38 @@ def log_model(
             serialization_format="skops",
             skops_trusted_types=types,
         )
+    return model_folder(place, run_id)
+
+
+def run_of(place: Place, run_id: str) -> Run:
+    """A run by its id."""
+    try:
+        return place.client().get_run(run_id)
+    except MlflowException:
+        raise PlaceError(f"there is no run '{run_id}' in {tracking_uri()}: `evenhand show` names runs") from None
+
+
+def artifact(place: Place, run_id: str, name: str) -> Path:
+    """A file that a run logged, fetched if it is kept elsewhere."""
+    try:
+        return Path(place.client().download_artifacts(run_id, name))
+    except (MlflowException, OSError) as error:
+        raise PlaceError(f"run '{run_id}' has no {name}: {_one_line(error)}") from None
+
+
+def model_folder(place: Place, run_id: str) -> Path:
+    """The files of the model that a run logged, fetched if they are kept elsewhere."""
+    import mlflow
+
+    run = run_of(place, run_id)
+    found = place.client().search_logged_models([run.info.experiment_id], f"source_run_id = '{run_id}'", max_results=1)
+    if not found:
+        raise PlaceError(f"run '{run_id}' logged no model: take a run that has finished")
+    try:
+        folder = mlflow.artifacts.download_artifacts(artifact_uri=found[0].artifact_location, tracking_uri=place.uri)
+    except (MlflowException, OSError) as error:
+        raise PlaceError(f"the model of run '{run_id}' cannot be fetched: {_one_line(error)}") from None
+    return Path(folder)
 
 
 def latest_run(study: str) -> tuple[Place, Run, list[Run]]:

@@ -1,0 +1,15 @@
+"""Score: new rows through a model that was recorded, into a file with a manifest beside it."""
+
+from pathlib import Path
+
+from prefect import flow
+
+from evenhand.tasks.scoring import Scored, choose_model, score_rows
+
+__all__ = ["Scored", "score"]
+
+
+@flow(name="score", validate_parameters=False)
+def score(study: str, source: str, output: Path, run_id: str | None = None) -> Scored:
+    """Choose the model, check that it is the one that was recorded, and score the rows of a file."""
+    return score_rows(choose_model(study, run_id), source, output)

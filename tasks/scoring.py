@@ -1,0 +1,171 @@
+"""New rows through a recorded model: checked before, scored in batches, written whole or not at all."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+
+from evenhand import tracking
+from evenhand.decisions import Contender, decisions_of
+from evenhand.errors import DataError, PlaceError, listed
+from evenhand.incoming import Incoming
+from evenhand.log import logger
+from evenhand.model_files import Distrusted, folder_digest, load_model, models_named
+from evenhand.scored import Unfinished, finished_together, write_manifest
+from evenhand.scorer import Scorer
+from evenhand.serving import RawRowModel
+from evenhand.settings import Cleaning, Source, Study
+from evenhand.sources import opened
+from evenhand.steps import step
+from evenhand.store import file_digest
+from evenhand.tables import Feature
+
+BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The model to score with: the study and run it is of, its version, its files and their recorded digest."""
+
+    study: Study
+    run_id: str
+    version: int
+    folder: Path
+    digest: str
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What came of scoring: files and counts; rows in are rows scored and rows put aside."""
+
+    run_id: str
+    version: int
+    output: Path
+    manifest: Path
+    quarantine: Path | None
+    n_rows: int
+    n_scored: int
+    n_quarantined: int
+    strange: dict[str, dict[str, Any]]
+
+
+@step("choose_model")
+def choose_model(name: str, run_id: str | None = None) -> Chosen:
+    """The model of the run named, else the champion's, else that of the latest finished run."""
+    place, champion = tracking.open_store(), decisions_of(name).champion
+    if run_id is None:
+        run_id = champion.run_id if champion else tracking.latest_run(name)[1].info.run_id
+    run = tracking.run_of(place, run_id)
+    if run.data.tags.get("evenhand.study") != name:
+        raise PlaceError(f"run '{run_id}' is no run of study '{name}': leave out --run, or name one of its runs")
+    folder = tracking.model_folder(place, run_id)
+    version = _version(champion, run_id, folder)
+    content = yaml.safe_load(tracking.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
+    recorded = run.data.tags.get("evenhand.model_digest", "")
+    return Chosen(Study.model_validate(content), run_id, version, folder, recorded)
+
+
+def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
+    """The version of the champion, whose files must be as they were when it was promoted; 0 for any other model."""
+    if champion is None or champion.run_id != run_id:
+        return 0
+    if champion.digest and folder_digest(folder) != champion.digest:
+        raise Distrusted(
+            f"the champion's files in '{folder}' are not those that were promoted. Nothing was loaded: bring them "
+            "back from a backup, or go back to another version with `evenhand champion rollback`."
+        )
+    return champion.version
+
+
+@step("score_rows")
+def score_rows(chosen: Chosen, source: str, output: Path, batch_rows: int = BATCH_ROWS) -> Scored:
+    """The rows of a file with scores, probabilities and decisions, in a file of their own."""
+    model = load_model(chosen.folder, chosen.digest, models_named(chosen.study))
+    quarantine, manifest = output.with_name(f"{output.name}.quarantine.parquet"), _manifest_of(output)
+    study = chosen.study.model_copy(update={"source": Source(path=(source,))})
+    with opened(study) as found:
+        incoming = _incoming(found.read(), model, study)
+        with finished_together(output, quarantine) as (scored, aside):
+            n_rows = _score(incoming, Scorer(model), scored, aside, chosen, batch_rows)
+            _check_any(scored, incoming, n_rows)
+        told = _told(incoming)
+        kept = quarantine if aside.n_rows else None
+        result = Scored(
+            chosen.run_id, chosen.version, output, manifest, kept, n_rows, scored.n_rows, aside.n_rows, told
+        )
+        write_manifest(manifest, _content(result, chosen, found.inputs["files"], incoming, model))
+    logger().info("%d rows scored by run %s, %d put aside", result.n_scored, chosen.run_id, result.n_quarantined)
+    return result
+
+
+def _manifest_of(output: Path) -> Path:
+    return output.with_name(f"{output.name}.manifest.json")
+
+
+def _incoming(rows: Any, model: RawRowModel, study: Study) -> Incoming:
+    features = [Feature(name, kind) for name, kind in model.features]  # type: ignore[arg-type]
+    return Incoming(rows, features, Cleaning.model_validate(model.cleaning or {}), study.columns.key)
+
+
+def _score(
+    incoming: Incoming, scorer: Scorer, scored: Unfinished, aside: Unfinished, chosen: Chosen, batch_rows: int
+) -> int:
+    """Write the scores of all rows that can be scored and the others aside; how many rows there were."""
+    n_rows = 0
+    for batch in incoming.batches(batch_rows):
+        places = pa.array(np.arange(n_rows, n_rows + batch.n_rows))
+        known = pa.table({"row": places, **batch.beside})
+        is_right = batch.is_right
+        if pc.any(is_right).as_py():
+            frame = pa.table(batch.columns).filter(is_right).to_pandas()
+            scored.add(_said(known.filter(is_right), scorer.columns(frame), chosen))
+        if batch.wrong:
+            aside.add(known.append_column("wrong", batch.why_not).filter(pc.invert(is_right)))
+        n_rows += batch.n_rows
+    return n_rows
+
+
+def _said(known: pa.Table, columns: dict[str, Any], chosen: Chosen) -> pa.Table:
+    for name, values in columns.items():
+        known = known.append_column(name, pa.array(values))
+    version = pa.repeat(pa.scalar(chosen.version or None, pa.int32()), known.num_rows)
+    return known.append_column("run", pa.repeat(chosen.run_id, known.num_rows)).append_column("version", version)
+
+
+def _check_any(scored: Unfinished, incoming: Incoming, n_rows: int) -> None:
+    if not scored.n_rows:
+        told = [f"'{name}' (such as {listed(each['examples'])})" for name, each in _told(incoming).items()]
+        raise DataError(
+            f"none of the {n_rows:,} rows can be scored: the model needs numbers in {', '.join(told)}. "
+            "Nothing was written."
+        )
+
+
+def _told(incoming: Incoming) -> dict[str, dict[str, Any]]:
+    """What was of the wrong type, column by column."""
+    return {
+        name: {"rows": each.n_rows, "examples": each.examples} for name, each in incoming.strange.items() if each.n_rows
+    }
+
+
+def _content(
+    result: Scored, chosen: Chosen, digests: list[str], incoming: Incoming, model: RawRowModel
+) -> dict[str, Any]:
+    """The manifest: nothing in it depends on when or how fast the rows were scored."""
+    files = {"output": result.output, **({"quarantine": result.quarantine} if result.quarantine else {})}
+    return {
+        "study": chosen.study.name,
+        "run": chosen.run_id,
+        "version": chosen.version or None,
+        "model_digest": chosen.digest,
+        "is_calibrated": bool(model.calibration),
+        "input_digests": digests,
+        "rows": {"in": result.n_rows, "scored": result.n_scored, "quarantined": result.n_quarantined},
+        "wrong": result.strange,
+        "columns_left_out": incoming.extra,
+        "files": {name: {"name": file.name, "digest": file_digest(file)} for name, file in files.items()},
+    }
