@@ -149,6 +149,37 @@ def test_weights_stand_for_repeated_rows_in_every_loss():
     assert weighted.log_losses["sigmoid"] == pytest.approx(repeated.log_losses["sigmoid"], abs=1e-3)
 
 
+def test_a_sigmoid_of_very_many_rows_is_that_of_every_single_row():
+    draw = np.random.default_rng(0)
+    score = draw.normal(size=60_000) ** 3
+    y = (draw.random(60_000) < expit(score - 4)).astype(int)
+    exact, _ = fit_logistic(score, y, np.ones(60_000))
+
+    chosen = choose_calibration(y, score, folds=np.arange(60_000) % 2, kinds=["sigmoid"])
+
+    assert (chosen.apply.intercept, chosen.apply.slope) == pytest.approx(exact, abs=0.005)
+
+
+def test_odds_are_only_shifted_where_only_the_prior_is_to_be_corrected():
+    y, chance = np.repeat([0, 1], [90, 10]), np.tile([0.2, 0.8], 50)
+
+    chosen = choose_calibration(y, chance, kinds=["prior"])
+
+    low, high = chosen.apply([0.2, 0.8])
+    assert (low + high) / 2 == pytest.approx(0.1)
+    assert (high / (1 - high)) / (low / (1 - low)) == pytest.approx(16)
+
+
+def test_cross_fitted_probabilities_come_from_maps_that_did_not_see_the_row():
+    y, score, folds = np.tile([0, 1], 50), np.tile([0.0, 1.0], 50), np.arange(100) // 50
+    turned = np.where(folds == 0, 1 - y, y)
+
+    chosen = choose_calibration(turned, score, folds=folds, kinds=["isotonic"])
+
+    np.testing.assert_allclose(chosen.cross_fitted[:2], [0.01, 0.99])
+    np.testing.assert_allclose(chosen.cross_fitted[-2:], [0.5, 0.5])  # a rising curve through falling rows is level
+
+
 def test_classes_that_part_completely_still_get_a_finite_curve():
     chosen = choose_calibration(np.repeat([0, 1], 20), np.arange(40) - 19.5)
 

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 KINDS = ("none", "sigmoid", "isotonic")
+MOST_GROUPS = 5_000
 READS_PROBABILITIES = frozenset({"none", "prior"})
 
 
@@ -159,9 +160,24 @@ def _fit_sigmoid(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Score
     reads_odds = _are_probabilities(scores)
     stretched = log_odds(scores) if reads_odds else scores
     centre, spread = float(stretched.mean()), float(stretched.std()) or 1.0
-    coefficients, _ = fit_logistic((stretched - centre) / spread, _platt_targets(y, weight), weight)
+    x, y, weight = _grouped((stretched - centre) / spread, y, weight)
+    coefficients, _ = fit_logistic(x, _platt_targets(y, weight), weight)
     slope = float(coefficients[1]) / spread
     return ScoreMap("sigmoid", float(coefficients[0]) - slope * centre, slope, reads_odds)
+
+
+def _grouped(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, or where a class has very many, means of neighbours within it: Newton's steps then cost next to nothing."""
+    parts = []
+    for side in np.unique(y):
+        order = np.flatnonzero(y == side)
+        order = order[np.argsort(x[order], kind="stable")]
+        code = np.arange(len(order)) * min(len(order), MOST_GROUPS) // len(order)
+        mass = np.bincount(code, weight[order])
+        mean = np.bincount(code, weight[order] * x[order]) / np.where(mass > 0, mass, 1.0)
+        parts.append((mean, np.full(len(mass), side), mass))
+    means, sides, masses = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return means, sides, masses
 
 
 def _platt_targets(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -184,32 +200,39 @@ def fit_logistic(
 
     Newton's steps are halved while the likelihood falls; the covariance is the sandwich H⁻¹ (Σ w² r² x xᵀ) H⁻¹.
     """
-    design = np.column_stack([np.ones_like(x), x])
     found = np.array([logit(np.clip(np.average(targets, weights=weight), 1e-9, 1 - 1e-9)), 0.0])
+    fit, gradient, bend, rest = _at(found, x, targets, weight)
     for _ in range(n_steps):
-        gradient, bend = _slopes(design, targets, weight, found)
         step = np.linalg.solve(bend, gradient)
-        while _fit_of(design, targets, weight, found + step) < _fit_of(design, targets, weight, found) - 1e-9:
+        tried = _at(found + step, x, targets, weight)
+        while tried[0] < fit - 1e-9:
             step = step / 2
-        found = found + step
+            tried = _at(found + step, x, targets, weight)
+        found, (fit, gradient, bend, rest) = found + step, tried
         if np.abs(step).max() < 1e-10:
             break
-    rest = weight * (targets - expit(design @ found))
-    inverse = np.linalg.inv(_slopes(design, targets, weight, found)[1])
-    return found, inverse @ ((design * rest[:, None] ** 2).T @ design) @ inverse
+    inverse = np.linalg.inv(bend)
+    return found, inverse @ _squares(x, rest**2) @ inverse
 
 
-def _slopes(
-    design: np.ndarray, targets: np.ndarray, weight: np.ndarray, found: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    chance = expit(design @ found)
-    bend = (design * (weight * chance * (1 - chance))[:, None]).T @ design
-    return design.T @ (weight * (targets - chance)), bend + 1e-12 * np.trace(bend) * np.eye(2)
+def _at(
+    found: np.ndarray, x: np.ndarray, targets: np.ndarray, weight: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Log likelihood, its slope and bend, and weighted residuals, all from one exponential per row."""
+    line = found[0] + found[1] * x
+    tail = np.exp(-np.abs(line))
+    chance = np.where(line >= 0, 1.0, tail) / (1 + tail)
+    fit = weight @ (targets * line - np.maximum(line, 0) - np.log1p(tail))
+    rest = weight * (targets - chance)
+    bend = _squares(x, weight * tail / (1 + tail) ** 2)
+    return float(fit), np.array([rest.sum(), rest @ x]), bend + 1e-12 * np.trace(bend) * np.eye(2), rest
 
 
-def _fit_of(design: np.ndarray, targets: np.ndarray, weight: np.ndarray, found: np.ndarray) -> float:
-    line = design @ found
-    return float(weight @ (targets * line - np.logaddexp(0, line)))
+def _squares(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Weighted sums of squares and products of a constant and x."""
+    weighted = weight * x
+    cross = weighted.sum()
+    return np.array([[weight.sum(), cross], [cross, weighted @ x]])
 
 
 @dataclass(frozen=True)
