@@ -14,7 +14,15 @@ from evenhand.acceleration import available
 from evenhand.catalogue import build_model
 from evenhand.encoder import new_encoder
 from evenhand.frames import read_rows, read_target
-from evenhand.replication.draws import equal_draw, joined, judged_classifiers, judged_regressors, scaled, split_rows
+from evenhand.replication.draws import (
+    ScaledOn,
+    equal_draw,
+    joined,
+    judged_classifiers,
+    judged_regressors,
+    scaled,
+    split_rows,
+)
 from evenhand.replication.made import sine
 from evenhand.settings import Study
 from evenhand.store import Store
@@ -28,7 +36,7 @@ FAST = {"svr": "sklearnex.svm.SVR", "svm": "sklearnex.svm.SVC"}
 class Protocol:
     """How rows are drawn: all of them, as many of each class, or made anew; and what the scaler learns from."""
 
-    scaled_on: str = "all"
+    scaled_on: ScaledOn = "all"
     n_per_class: int | None = None
     makes_rows: bool = False
 
@@ -75,10 +83,10 @@ def _build(
         if table.classes:
             each.append(judged_classifiers(X, target, estimators, split))
             continue
-        measured, told = judged_regressors(X, target, estimators, split)
+        measured, said = judged_regressors(X, target, estimators, split)
         each.append(measured)
         if seed == 0:
-            np.savez(folder / PREDICTED, X=X[split[1]], truth=target[split[1]], **told)
+            np.savez(folder / PREDICTED, X=X[split[1]], truth=target[split[1]], **dict[str, Any](said))
     return {"measured": joined(each)}
 
 

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Verdict = Literal["matches", "inside", "ordered", "differs"]
 LEVEL = 0.99
@@ -55,17 +56,27 @@ def spread(study: str, figure: str, printed: str, values: Sequence[float], note:
     half = Decimal(printed).scaleb(0).as_tuple().exponent
     slack = 0.5 * 10.0 ** int(half)
     is_inside = low - slack <= float(printed) <= high + slack
-    return Line(study, figure, "split", float(printed), middle, "inside" if is_inside else "differs", (low, high), note)
+    return Line(study, figure, "split", float(printed), middle, inside(is_inside), (low, high), note)
 
 
-def ordered(study: str, figure: str, kind: str, claim: str, gaps: Sequence[float], note: str = "") -> Line:
+def ordered(study: str, figure: str, kind: str, claim: str, gaps: ArrayLike, note: str = "") -> Line:
     """A claim that one is greater than another, from paired gaps over independent repeats or folds."""
-    gaps = np.asarray(gaps, dtype=float)
-    mean, reach = float(gaps.mean()), t_reach(gaps)
+    each = np.asarray(gaps, dtype=float)
+    mean, reach = float(each.mean()), t_reach(each)
     holds = mean > 0
     if mean - reach < 0 < mean + reach:
         note = "; ".join(part for part in (note, "the interval holds 0, so chance alone could give it") if part)
-    return Line(study, figure, kind, claim, mean, "ordered" if holds else "differs", (mean - reach, mean + reach), note)
+    return Line(study, figure, kind, claim, mean, order(holds), (mean - reach, mean + reach), note)
+
+
+def order(holds: bool) -> Verdict:
+    """ordered where it holds, else differs."""
+    return "ordered" if holds else "differs"
+
+
+def inside(holds: bool) -> Verdict:
+    """inside where it holds, else differs."""
+    return "inside" if holds else "differs"
 
 
 def t_reach(values: np.ndarray, level: float = LEVEL) -> float:
@@ -85,8 +96,7 @@ def rounds_to(value: float, printed: str) -> bool:
 
 def cut_off(value: float, printed: str) -> str:
     """A value with as many decimals as are printed, the rest dropped instead of rounded."""
-    step = Decimal(printed).as_tuple().exponent
-    return str(tidy(value).quantize(Decimal((0, (1,), step)), "ROUND_DOWN"))
+    return str(tidy(value).quantize(Decimal(printed), ROUND_DOWN))
 
 
 def tidy(value: float) -> Decimal:

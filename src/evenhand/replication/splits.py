@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.replication.lines import LEVEL, Line, ordered, shortest, spread
+from evenhand.replication.lines import LEVEL, Line, order, ordered, shortest, spread
 
 Repeats = Mapping[str, Mapping[str, Sequence[float]]]
 WAYS = {"all": "as published: scaler fitted on all rows", "training": "leak-free: scaler fitted on training rows"}
@@ -64,7 +64,7 @@ def sine(_: Mapping[str, Any], repeats: Repeats) -> Iterator[Line]:
             low, middle, high = np.quantile(values, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]).tolist()
             limit = f"the variance of the target, {shortest(float(variance))}; the noise has 0.01"
             note = f"no figure is published; over {values.size} draws, to be below {limit}"
-            verdict = "ordered" if high < variance else "differs"
+            verdict = order(high < variance)
             figure = f"{model}: {part} mean squared error"
             yield Line("sine", figure, "split", None, middle, verdict, (low, high), note)
 
