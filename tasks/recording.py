@@ -27,10 +27,10 @@ from evenhand.settings import Study
 from evenhand.steps import step
 from evenhand.store import file_digest, home, versions
 from evenhand.summary import page_content
-from evenhand.tables import Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
+from evenhand.tables import ENSEMBLE, Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
 
 EXAMPLE_ROWS = 5
-PICTURED = 5
+PICTURED = 3
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
         place, run_id, yaml.safe_dump(study.model_dump(mode="json", by_alias=True), sort_keys=False), "study.yaml"
     )
     tracking.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
+    tracking.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     tracking.log_file(place, run_id, results.ledger.path)
     tracking.log_file(place, run_id, judgement.predictions)
     if report.page is not None:
@@ -180,8 +181,19 @@ def _decided_tags(judgement: Judgement) -> dict[str, str]:
     }
 
 
+def _fold_table(judgement: Judgement) -> dict[str, list[object]]:
+    """Every metric of every fold as one table, which MLflow's pages show as such."""
+    rows = [
+        [each.plan.name, name, number, value]
+        for each in judgement.figures
+        for name, values in each.folds.items()
+        for number, value in enumerate(values)
+    ]
+    return {"columns": ["candidate", "metric", "fold", "value"], "data": rows}
+
+
 def _record_model(run: OpenRun, results: Results) -> None:
-    models = [each.plan.model for each in results.judgement.figures]
+    models = [each.plan.model for each in results.judgement.figures if each.plan.name != ENSEMBLE]
     file = results.model.path
     types = trusted_types(file, models)
     model = skops.io.load(file, trusted=types)

@@ -133,7 +133,6 @@ class Store:
             unfinished.mkdir(parents=True)
             facts = json.loads(json.dumps(dict(build(unfinished)), default=_plain))
             (unfinished / FACTS).write_text(json.dumps(facts), encoding="utf-8")
-            path.parent.mkdir(parents=True, exist_ok=True)
             _rename(unfinished, path)
         except OSError as error:
             raise _told(error, self.root) from error
@@ -205,6 +204,9 @@ def _rename(unfinished: Path, path: Path) -> None:
     """Give a whole entry its name; the same entry made by another process meanwhile is as good."""
     try:
         unfinished.rename(path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _rename(unfinished, path)
     except OSError as error:
         if error.errno not in {errno.EEXIST, errno.ENOTEMPTY} or _read_facts(path) is None:
             raise

@@ -24,7 +24,7 @@ HOMES = {
     "ColumnWeights": "weights",
     "ForestRanking": "forest_ranking",
 }
-__all__ = [*HOMES]
+__all__ = sorted(HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
