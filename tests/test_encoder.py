@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from scipy import sparse, stats
 
 from evenhand.encoder import TableEncoder
@@ -371,3 +372,15 @@ def test_columns_are_found_by_name_not_by_place():
     made.fit(frame, np.array([0, 1]))
 
     assert made.transform(frame[["b", "a"]]).tolist() == made.transform(frame).tolist()
+
+
+def test_an_encoder_that_was_kept_and_loaded_says_the_same(tmp_path):
+    columns = {"a": [1.0, 2.0, NAN], "sky": ["blue", "grey", None]}
+    X, _, made = encoded(columns, {"as": "ordinal", "numeric": {"bins": "quantile", "n_bins": 2}})
+    skops.io.dump(made, tmp_path / "encoder.skops")
+
+    types = skops.io.get_untrusted_types(file=tmp_path / "encoder.skops")
+    loaded = skops.io.load(tmp_path / "encoder.skops", trusted=types)
+
+    assert loaded.outputs_ == made.outputs_
+    assert loaded.transform(pd.DataFrame(columns)).tolist() == X.tolist()

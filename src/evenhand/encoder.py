@@ -1,5 +1,6 @@
 """A table of raw columns to a matrix, as one estimator: what it learns, it learns from the rows given to `fit`."""
 
+import json
 from dataclasses import asdict
 from typing import Any, Self
 
@@ -86,6 +87,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "blocks_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The description of the columns as one text: skops writes a page for each value of a list."""
+        state = super().__getstate__()
+        return {**state, "outputs_": json.dumps(state["outputs_"])} if "outputs_" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        outputs = state.get("outputs_")
+        super().__setstate__({**state, "outputs_": json.loads(outputs)} if isinstance(outputs, str) else state)
 
     def _check_names(self, encoding: Encoding) -> None:
         known = [name for name, kind in self.features if kind == "numeric"]
