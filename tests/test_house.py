@@ -120,7 +120,7 @@ def test_a_task_imports_neither_flows_nor_the_command_nor_another_task(name):
 @pytest.mark.parametrize("name", room("evenhand.flows"))
 def test_flows_import_tasks_and_settings_but_no_numbers(name):
     assert not tops(name) & {"sklearn", "pandas", "mlflow", "matplotlib"}
-    known = r"evenhand\.(flows|tasks|settings|tables|progress)\b"
+    known = r"evenhand\.(flows|tasks|settings|tables|progress|steps|replication)\b"
     assert [found for found in ours(name) if not re.match(known, found)] == []
 
 
@@ -175,7 +175,7 @@ def test_importing_everything_leaves_no_trace(tmp_path):
 CLOCKS = {"now", "today", "utcnow", "time"}
 
 
-@pytest.mark.parametrize("name", [name for name in room("evenhand.tasks") if not name.endswith("recording")])
+@pytest.mark.parametrize("name", [name for name in room("evenhand.tasks") if "record" not in name])
 def test_no_task_but_recording_asks_what_time_it_is(name):
     asked = [
         node.func.attr
@@ -195,3 +195,11 @@ def test_nothing_in_the_program_prints():
     }
 
     assert called == set()
+
+
+def test_every_command_is_named_in_the_readme():
+    from evenhand.cli import main
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert [name for name in main.commands if f"evenhand {name}" not in text] == []
