@@ -55,6 +55,6 @@ def retrain(
 
         judged = judge(plans, scores, prepared, table, study)
         compared = compare(select(judged, table, study), table, study)
-        judgement = decide(compared, table, study)
+        judgement = decide(compared, scores, table, study)
         model = refit(judgement, prepared, balanced, table, study)
         return record(run, Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), checks))

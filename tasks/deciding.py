@@ -1,5 +1,6 @@
 """From scores to probabilities, to the threshold that serves a purpose, and whether resampling was worth it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,11 @@ from evenhand.errors import DataError
 from evenhand.frames import read_rows
 from evenhand.log import logger
 from evenhand.probabilities import (
+    Asked,
     Calibrator,
     calibrator_of,
     first_of_each,
+    fitted_to,
     fold_places,
     losses_by_fold,
     reliability,
@@ -32,12 +35,14 @@ from evenhand.said import Predictions, Said
 from evenhand.settings import Study
 from evenhand.steps import step
 from evenhand.store import Store
-from evenhand.tables import Figures, Judgement, Table
+from evenhand.tables import FINAL, Figures, Judgement, Scores, Table
 from evenhand.trials import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
+
+ScoresAt = Mapping[tuple[str, str], Scores]
 
 
 @step("decide")
-def decide(judgement: Judgement, table: Table, study: Study) -> Judgement:
+def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -> Judgement:
     """The judgement with calibrated figures, the winner's threshold and probabilities, and the trial of resampling."""
     if table.task == "regression":
         return judgement
@@ -53,7 +58,7 @@ def decide(judgement: Judgement, table: Table, study: Study) -> Judgement:
         "alpha": study.alpha,
         "repeats": study.split.repeats,
     }
-    entry = Store().keep("decided", inputs, __name__, lambda _: _build(judgement, table, study, share))
+    entry = Store().keep("decided", inputs, __name__, lambda _: _build(judgement, scores, table, study, share))
     decided = _with_facts(judgement, entry.facts)
     if decided.decided is not None:
         logger().info("%s", decided.decided.words)
@@ -70,7 +75,7 @@ def _capacity(table: Table, study: Study) -> float | None:
     return capacity_share(capacity, table.n_rows, times)
 
 
-def _build(judgement: Judgement, table: Table, study: Study, share: float | None) -> dict[str, Any]:
+def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, share: float | None) -> dict[str, Any]:
     predictions, n_classes = Predictions(judgement.predictions, table), len(table.classes)
     purpose = None if study.decide is None else purpose_of(study.decide, table.classes, share)
     measured_by, winner = purpose or usual_purpose(n_classes), judgement.winner.plan.name
@@ -90,6 +95,7 @@ def _build(judgement: Judgement, table: Table, study: Study, share: float | None
         if each.plan.name in on_trial:
             arms[each.plan.name] = _arm(each, part, losses, measured_by, codes, places, n_classes)
         if each.plan.name == winner:
+            calibrator = _served(each, calibrator, scores, study)
             facts["calibrated"] = _calibrated(said, calibrator)
             facts["decided"] = None if purpose is None else _decided(purpose, said, calibrator, codes, table)
     return as_plain({**facts, "trials": trials_of(pairs, arms, measured_by, study)})
@@ -98,6 +104,22 @@ def _build(judgement: Judgement, table: Table, study: Study, share: float | None
 def _is_rebalanced(each: Figures, study: Study) -> bool:
     """Whether the odds of a candidate are those of other shares of classes than the rows have."""
     return each.plan.balance not in study.balance or study.balance_kind(each.plan.balance) != "none"
+
+
+def _served(each: Figures, calibrator: Calibrator | None, scores: ScoresAt, study: Study) -> Calibrator | None:
+    """The calibrator brought to the model that is served, where it was resampled; folds by time drift too much."""
+    asked = {fold: made for (name, fold), made in scores.items() if name == each.plan.name}
+    is_by_time = "time" in {study.split.folds_by or study.split.holdout}
+    if calibrator is None or len(calibrator.maps) > 1 or FINAL not in asked or is_by_time:
+        return calibrator
+    if not _is_rebalanced(each, study):
+        return calibrator
+    kept = {fold: np.load(made.path) for fold, made in asked.items()}
+    final, *folds = (
+        Asked(kept[fold]["training_scores"], kept[fold]["scores"])
+        for fold in (FINAL, *(name for name in kept if name != FINAL))
+    )
+    return fitted_to(final, folds, calibrator, float(kept[FINAL]["training_truth"].mean()))
 
 
 def _arm(

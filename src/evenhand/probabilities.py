@@ -1,11 +1,11 @@
 """Probabilities from the out-of-fold scores of one candidate, and how well they hold on rows they were not made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.calibration import calibration_report, choose_calibration
+from evenhand.calibration import calibration_report, choose_calibration, share_offset
 from evenhand.said import Said
 from evenhand.score_map import ScoreMap, calibrated, normalised
 
@@ -41,6 +41,31 @@ def calibrator_of(part: Said, codes: np.ndarray, setting: str, *, is_rebalanced:
     losses = {kind: sum(one.log_losses[kind] for one in each if kind in one.log_losses) for kind in kinds}
     chances = normalised(np.column_stack([one.cross_fitted for one in each]))
     return Calibrator(", ".join(one.kind for one in each), losses, tuple(one.apply for one in each), chances)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the model of one fold said of its training rows before they were balanced, and of the rows held from it."""
+
+    training: np.ndarray
+    held: np.ndarray
+
+
+def fitted_to(final: Asked, folds: Sequence[Asked], calibrator: Calibrator, rate: float) -> Calibrator:
+    """The calibrator for the model that is served, whose few resampled rows leave an error of its own in its intercept.
+
+    On training rows in their natural balance its mean probability must be their rate, times what a model overstates its
+    own training rows by, which the models of the folds tell. No row that is held out has a say.
+    """
+    training, held = (
+        sum(float(calibrator(getattr(each, side)).mean()) for each in folds) for side in ("training", "held")
+    )
+    target = rate * training / held if held > 0 else rate
+    chances = calibrator(final.training)
+    if not 0 < target < 1 or np.ptp(chances) == 0:
+        return calibrator
+    offset = share_offset(chances, target)
+    return replace(calibrator, maps=tuple(each.shifted(offset) for each in calibrator.maps))
 
 
 def _kinds(setting: str, is_probability: bool, is_rebalanced: bool) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """From a score to a probability, as plain numbers that a stored model can hold."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +36,12 @@ class ScoreMap:
         if self.kind == "isotonic":
             return np.interp(scores, self.x, self.y)
         return expit(self.intercept + self.slope * (log_odds(scores) if self.reads_odds else scores))
+
+    def shifted(self, offset: float) -> Self:
+        """The map with the offset added to its log odds."""
+        if self.kind == "none":
+            return replace(self, kind="prior", intercept=offset, reads_odds=True)
+        return replace(self, intercept=self.intercept + offset, y=expit(log_odds(self.y) + offset))
 
     def as_facts(self) -> dict[str, Any]:
         """Plain numbers and text."""
