@@ -12,11 +12,11 @@ from evenhand.tables import Figures
 
 MEASURES = {
     "credit_card_fraud": {
-        "accuracy": ": accuracy, training rows scaled",
-        "roc_auc": ": area under ROC, training rows scaled",
+        "accuracy": "linear): accuracy, training rows scaled",
+        "roc_auc": "linear): area under ROC, training rows scaled",
     },
-    "california_housing": {"r2": ": test R2"},
-    "kdd_cup_2009_upselling": {"roc_auc": "best of ", "average_precision": "best of "},
+    "california_housing": {"r2": "svr rbf: test R2"},
+    "kdd_cup_2009_upselling": {"roc_auc": "best of lin", "average_precision": "best of lin"},
 }
 RECORDS = {
     "credit_card_fraud": ("credit_card_out_of_time_80_20", "roc_auc", "on all rows, judged on the last fifth by time"),

@@ -24,7 +24,8 @@ def show(replication: Replication, every_line: bool = False) -> None:
     for name, group in by_study(shown):
         console.print(f"\n[bold]{name}[/bold]", highlight=False)
         for line in group:
-            console.print(Padding(_words(line), (0, 0, 0, 2)), highlight=False)
+            for indent, words in _words(line):
+                console.print(Padding(words, (0, 0, 0, indent)), highlight=False)
     n_other = len(lines) - len(shown)
     more = f"; --all shows the {n_other} that are not listed here" if n_other else ""
     console.print(f"\n{len(lines)} figures in {time_text(replication.seconds)}{more}", highlight=False)
@@ -44,15 +45,14 @@ def _overview(lines: Sequence[Line]) -> Table:
     return table
 
 
-def _words(line: Line) -> str:
-    """A figure in two lines and a note, which can be read at any width."""
+def _words(line: Line) -> list[tuple[int, str]]:
+    """A figure in lines with their indents, which can be read at any width."""
     colour = COLOURS[line.verdict]
     interval = f"  [dim]99 %[/dim] {interval_text(line)}" if line.interval else ""
     figures = f"[dim]published[/dim] {_plain(line.published)}  [dim]measured[/dim] {_plain(line.measured)}{interval}"
-    parts = [f"{escape(line.figure)}: [{colour}]{line.verdict}[/{colour}]", f"    {figures}"]
-    parts += [f"    [dim]{escape(line.note)}[/dim]"] if line.note else []
-    parts += [f"    [bold]beyond[/bold] {escape(line.beyond)}"] if line.beyond else []
-    return "\n".join(parts)
+    parts = [(2, f"{escape(line.figure)}: [{colour}]{line.verdict}[/{colour}]"), (6, figures)]
+    parts += [(6, f"[dim]{escape(line.note)}[/dim]")] if line.note else []
+    return parts + ([(6, f"[bold]beyond[/bold] {escape(line.beyond)}")] if line.beyond else [])
 
 
 def _plain(value: object) -> str:
