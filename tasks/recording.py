@@ -19,7 +19,7 @@ from evenhand.decided import metrics_of_decided
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
 from evenhand.log import logger
-from evenhand.model_files import MODEL_FILE
+from evenhand.model_files import MODEL_FILE, SAID
 from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
 from evenhand.report import page
 from evenhand.said import Predictions
@@ -201,7 +201,10 @@ def _record_model(run: OpenRun, results: Results) -> None:
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = tracking.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
-    tracking.log_tags(run.place, run.run_id, {"evenhand.model_digest": file_digest(folder / MODEL_FILE)})
+    kept = {"evenhand.model_digest": file_digest(folder / MODEL_FILE), "evenhand.table": results.table.digest}
+    tracking.log_tags(run.place, run.run_id, kept)
+    if (said := file.with_name(SAID)).exists():
+        tracking.log_file(run.place, run.run_id, said)
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:

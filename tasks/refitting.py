@@ -16,6 +16,7 @@ from evenhand.errors import EvenhandError
 from evenhand.frames import read_rows, read_target
 from evenhand.log import logger
 from evenhand.matrices import read_matrix, read_matrix_rows
+from evenhand.model_files import SAID
 from evenhand.modelling import fitted_model
 from evenhand.score_map import ScoreMap
 from evenhand.serving import RawRowModel
@@ -27,6 +28,7 @@ from evenhand.tables import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, P
 PreparedAt = Mapping[tuple[str, str], Prepared]
 BalancedAt = Mapping[tuple[str, str, str], Balanced]
 CLOSE_ENOUGH = 1e-9
+ASKED_WITHOUT_HOLDOUT = 1000
 
 
 @step("refit")
@@ -51,7 +53,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         features = tuple((feature.name, feature.kind) for feature in table.features)
         model = RawRowModel(parts, features, list(table.classes), selection, cleaning=_cleaning(table, study))
         model.set_params(**_deciding(judgement))
-        difference = _difference(model, judgement, table, prepared[members[0].encoding, FINAL])
+        difference = _difference(model, judgement, table, prepared[members[0].encoding, FINAL], folder)
         skops.io.dump(model, folder / "model.skops")
         trusted_types(folder / "model.skops", [plan.model for plan in members])
         return {"largest_difference": difference, "digest": file_digest(folder / "model.skops")}
@@ -112,16 +114,23 @@ def _weights(judgement: Judgement, members: list[Plan]) -> np.ndarray:
     return np.array([judgement.ensemble.weights[plan.name] for plan in members])
 
 
-def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared: Prepared) -> float:
-    """The largest difference between what the model says of the raw holdout rows and what was judged."""
-    rows = read_matrix_rows(prepared.held.path)
-    if not len(rows):
-        return 0.0
+def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared: Prepared, folder: Path) -> float:
+    """The largest difference between what the model says of the raw holdout rows and what was judged.
+
+    What it says is kept, so that whoever loads the model later can be asked the same; of other rows without a holdout.
+    """
+    held = read_matrix_rows(prepared.held.path)
+    rows = held if len(held) else np.arange(min(table.n_rows, ASKED_WITHOUT_HOLDOUT))
+    said = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
+    np.savez_compressed(folder / SAID, rows=rows, said=said)
+    return _checked_difference(said, judgement, table) if len(held) else 0.0
+
+
+def _checked_difference(said: np.ndarray, judgement: Judgement, table: Table) -> float:
     judged = pq.read_table(judgement.predictions, filters=[("fold", "=", FINAL)])
     best = judgement.winner.plan.name
     has_scores = not table.classes or judgement.winner.scale != "value"
     expected = score_matrix(judged, [best], table) if has_scores else judged[f"predicted:{best}"].to_numpy()
-    said = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
     expected = expected.reshape(said.shape)
     difference = float(np.max(np.abs(said - expected)))
     if not difference <= CLOSE_ENOUGH * max(1.0, float(np.max(np.abs(expected)))):

@@ -274,6 +274,79 @@ def score(study: str, source: str, output: Path, run_id: str | None) -> None:
     click.echo(f"manifest -> {found.manifest}")
 
 
+@main.group()
+def champion() -> None:
+    """Tell or change which model of a study serves; every change is kept with who, when and why."""
+
+
+why_option = click.option("--why", required=True, help="The reason, which stays in the ledger.")
+version_option = click.option("--version", type=click.IntRange(1), help="A version of the registry.")
+
+
+@champion.command("show")
+@click.argument("study")
+def show_champion(study: str) -> None:
+    """Show the champion of STUDY; an alias in MLflow that says something else is told and set right."""
+    from evenhand.flows.champion import standing
+    from evenhand.flows.running import be_quiet
+
+    be_quiet()
+    _show_standing(study, standing(study))
+
+
+@champion.command()
+@click.argument("study")
+def history(study: str) -> None:
+    """List every decision on STUDY, the latest last."""
+    from evenhand.flows.champion import standing
+    from evenhand.flows.running import be_quiet
+
+    be_quiet()
+    for line in standing(study).decisions.lines:
+        before = f" instead of version {line.champion.version}" if line.champion else ""
+        click.echo(f"{line.number:>3}  {line.when}  {line.verdict} version {line.candidate.version}{before}")
+        click.echo(f"     by {line.who}: {line.why}")
+
+
+@champion.command()
+@click.argument("study")
+@version_option
+@why_option
+def promote(study: str, version: int | None, why: str) -> None:
+    """Make the model of the latest run of STUDY champion, or a version, once a clean process has proved it."""
+    from evenhand.flows.champion import promote_run
+    from evenhand.flows.running import be_quiet
+
+    be_quiet()
+    _show_standing(study, promote_run(study, why, version))
+
+
+@champion.command()
+@click.argument("study")
+@version_option
+@why_option
+def rollback(study: str, version: int | None, why: str) -> None:
+    """Make the champion before, or an earlier one by its version, champion of STUDY again."""
+    from evenhand.flows.champion import go_back
+    from evenhand.flows.running import be_quiet
+
+    be_quiet()
+    _show_standing(study, go_back(study, why, version))
+
+
+def _show_standing(study: str, found: Any) -> None:
+    for words in found.mended:
+        click.echo(f"mended: {words}")
+    if not found.decisions.reigns:
+        click.echo(f"study {study} has no champion yet: evenhand champion promote {study} --why '...'")
+        return
+    reign = found.decisions.reigns[-1]
+    click.echo(f"champion of {study}: version {reign.candidate.version}, run {reign.candidate.run_id}")
+    click.echo(f"since {reign.when} by {reign.who} ({reign.verdict}): {reign.why}")
+    for name, value in reign.figures.items():
+        click.echo(f"  {name} {value:.4f}")
+
+
 def _write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
     from evenhand.errors import PlaceError

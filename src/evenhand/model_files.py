@@ -11,6 +11,7 @@ from evenhand.settings import Study
 from evenhand.store import digest, file_digest
 
 MODEL_FILE = "model.skops"
+SAID = "said.npz"  # what the refitted model said of the holdout, before it was stored
 
 
 class Distrusted(EvenhandError):

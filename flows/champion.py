@@ -1,0 +1,27 @@
+"""Champion: who serves a study, who did, and one command each to change it."""
+
+from evenhand.tasks.championing import Standing, promote, propose, register, roll_back, stand
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.ingestion import ingest
+
+__all__ = ["Standing", "go_back", "promote_run", "standing"]
+
+
+def standing(study: str) -> Standing:
+    """Who is champion by the ledger; the alias is set right on the way."""
+    return stand(study)
+
+
+def promote_run(study: str, why: str, version: int | None = None) -> Standing:
+    """Make the latest run's model champion, or a version, after it was proved and registered."""
+    seen = stand(study).decisions
+    proposed = propose(study, version)
+    table = clean.fn(ingest.fn(proposed.study), proposed.study)
+    promote(proposed, register(proposed, table.digest, table.path / "rows.parquet"), why, seen)
+    return stand(study)
+
+
+def go_back(study: str, why: str, version: int | None = None) -> Standing:
+    """Make the champion before champion again, or an earlier one by its version."""
+    roll_back(study, why, version)
+    return stand(study)
