@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 import time
+import warnings
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ def be_quiet(console_level: str = "WARNING") -> None:
     """Let nothing leave the machine and keep Prefect's own lines off the console, unless the caller says otherwise."""
     for name, value in {**QUIET, "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": console_level}.items():
         os.environ.setdefault(name, value)
+    warnings.filterwarnings("ignore", message="'Threading' parallel backend is not supported")  # it uses all cores then
 
 
 def run_study(
