@@ -17,7 +17,7 @@ from evenhand.calibration import calibration_report
 from evenhand.catalogue import trusted_types
 from evenhand.decided import as_plain, metrics_of_decided
 from evenhand.errors import ConfError, DataError
-from evenhand.probabilities import fold_places, losses_by_fold, reliability, row_codes
+from evenhand.probabilities import Asked, Calibrator, fitted_to, fold_places, losses_by_fold, reliability, row_codes
 from evenhand.purposes import (
     capacity_share,
     cost_matrix,
@@ -29,6 +29,7 @@ from evenhand.purposes import (
     threshold_for,
 )
 from evenhand.said import Said
+from evenhand.score_map import ScoreMap, calibrated
 from evenhand.settings import Capacity, Decide
 from evenhand.tables import FINAL
 from evenhand.tasks.checking import check
@@ -347,6 +348,18 @@ def test_probabilities_after_undersampling_have_the_true_rate_and_slope(rare_row
     assert 0.9 < calibration_report(truth, found).slope.value < 1.1
 
 
+def test_the_served_model_is_brought_to_the_rate_less_what_it_overstates_its_own_rows_by():
+    as_is = Calibrator("none", {}, (ScoreMap("none"),), np.empty(0))
+    folds = [Asked(np.array([0.4, 0.2]), np.array([0.25, 0.25]))]  # 0.3 on its own rows, 0.25 on held ones: 1.2 times
+
+    found = fitted_to(Asked(np.array([0.5, 0.7]), np.empty(0)), folds, as_is, rate=0.1)
+
+    low, high = found(np.array([0.5, 0.7]))
+    assert (low + high) / 2 == pytest.approx(0.12)
+    assert (high / (1 - high)) / (low / (1 - low)) == pytest.approx(7 / 3)
+    assert found.maps[0].kind == "prior"
+
+
 def turned(columns, is_held):
     columns["truth"][is_held] = 1 - columns["truth"][is_held]
 
@@ -471,6 +484,23 @@ def test_losses_are_means_over_the_rows_of_each_fold():
 
     np.testing.assert_allclose(found["brier_score_loss"], [0.25, 0.01])
     np.testing.assert_allclose(found["log_loss"], [np.log(2), -np.log(0.9)])
+
+
+def test_a_map_survives_as_plain_facts():
+    maps = [ScoreMap("sigmoid", -1.0, 2.0), ScoreMap("isotonic", x=np.array([0.0, 1.0]), y=np.array([0.1, 0.9]))]
+
+    back = [ScoreMap.from_facts(json.loads(json.dumps(each.as_facts()))) for each in maps]
+
+    for first, second in zip(maps, back, strict=True):
+        np.testing.assert_array_equal(first([-1.0, 0.5, 2.0]), second([-1.0, 0.5, 2.0]))
+
+
+def test_probabilities_of_several_classes_sum_to_one_also_where_all_maps_say_nothing():
+    maps = [ScoreMap("isotonic", x=np.array([0.0, 1.0]), y=np.array([0.0, 1.0]))] * 3
+
+    found = calibrated(np.array([[0.2, 0.1, 0.1], [-1.0, -1.0, -1.0]]), maps)
+
+    np.testing.assert_allclose(found, [[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]])
 
 
 def test_no_slope_is_told_where_classes_part_completely():
