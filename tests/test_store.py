@@ -307,7 +307,7 @@ def test_a_store_in_place_of_a_file_is_told(tmp_path, monkeypatch):
     (tmp_path / "taken").write_text("a file")
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "taken"))
 
-    with pytest.raises(PlaceError, match=r"the store '.*taken/store.*could not be used: Not a directory. Set EVENHAND_HOME"):
+    with pytest.raises(PlaceError, match=r"the store '.*taken/store.*could not be used: Not a directory. Set"):
         Store().keep("stage", {"a": 1}, CODE, Counted())
 
 
