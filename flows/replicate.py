@@ -8,10 +8,12 @@ from itertools import product
 
 from prefect import flow
 
+from evenhand.flows import running
 from evenhand.flows.side_by_side import side_by_side
 from evenhand.replication.lines import Line
 from evenhand.replication.outcome import Outcome, Replication
 from evenhand.settings import Study
+from evenhand.steps import Step
 from evenhand.tables import Judgement, Ledger, Prepared, Snapshot, Table
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
@@ -46,6 +48,15 @@ def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] |
         warnings.filterwarnings("ignore", "'Threading' parallel backend")  # scikit-learn-intelex, called in a thread
         outcomes = [_timed(name, study, (beyond or {}).get(name)) for name, study in studies.items()]
         return report(run, outcomes, bool(beyond))
+
+
+def run_replication(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] | None = None) -> Replication:
+    """The flow started from a program, with the care for the temporary server that every other flow is given."""
+    running._leave_failures_to_the_caller()
+    n_before = Step.n_called
+    state = replicate(studies, beyond, return_state=True)
+    running._settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
+    return state.result()
 
 
 def _timed(name: str, study: Study | None, modern: Study | None) -> Outcome:

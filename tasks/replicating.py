@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from evenhand.encoder import new_encoder
 from evenhand.folding import fold_rows
 from evenhand.frames import read_rows, read_target
@@ -17,6 +14,7 @@ from evenhand.replication.lines import Line
 from evenhand.replication.plane import iris_two_features, spiral
 from evenhand.replication.worked import mammals, multinomial_sessions, news_titles, sentiment_words, tax_evasion
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.tables import FINAL, Balanced, Ledger, Output, Plan, Table, Training
 
 WORKED = {
@@ -29,7 +27,7 @@ WORKED = {
 }
 
 
-@task(name="open up", cache_policy=NO_CACHE, persist_result=False)
+@step("open up")
 def open_up(plan: Plan, table: Table, ledger: Ledger, study: Study) -> Fitted:
     """The encoder and model of one plan, fitted on every row that the ledger gives to training."""
     rows, _ = fold_rows(ledger, FINAL)
@@ -42,19 +40,19 @@ def open_up(plan: Plan, table: Table, ledger: Ledger, study: Study) -> Fitted:
     return Fitted(plan, encoder, model, table.classes, X, y)
 
 
-@task(name="compare worked example", cache_policy=NO_CACHE, persist_result=False)
+@step("compare worked example")
 def compare_worked(name: str, models: Mapping[str, Fitted]) -> list[Line]:
     """A worked example's published figures beside what the fitted models say."""
     return list(WORKED[name](published()[name], models))
 
 
-@task(name="compare formula", cache_policy=NO_CACHE, persist_result=False)
+@step("compare formula")
 def compare_formula() -> list[Line]:
     """The one example that is a formula without rows."""
     return list(multinomial_sessions(published()["multinomial_sessions"]))
 
 
-@task(name="draw fitting", cache_policy=NO_CACHE, persist_result=False)
+@step("draw fitting")
 def draw_fitting(models: Mapping[str, Fitted]) -> tuple[tuple[str, Any], ...]:
     """The picture of too little and too much freedom, on the rows of the first model."""
     first = next(iter(models.values()))

@@ -5,21 +5,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from evenhand.frames import read_rows, read_target
 from evenhand.replication.draws import equal_draw
 from evenhand.replication.lines import Line
 from evenhand.replication.modern import with_beyond
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import Store
 from evenhand.tables import Judgement, Table
 
 ROWS = "drawn.parquet"
 
 
-@task(name="keep drawn rows", cache_policy=NO_CACHE, persist_result=False)
+@step("keep drawn rows")
 def keep_drawn(study: Study, table: Table, n_per_class: int) -> Study:
     """The study with the drawn rows of a table as its source."""
     inputs = {"table": table.digest, "n_per_class": n_per_class}
@@ -28,7 +26,7 @@ def keep_drawn(study: Study, table: Table, n_per_class: int) -> Study:
     return study.model_copy(update={"source": source, "columns": type(study.columns)()})
 
 
-@task(name="say beyond", cache_policy=NO_CACHE, persist_result=False)
+@step("say beyond")
 def say_beyond(lines: Sequence[Line], name: str, judgement: Judgement, n_folds: int) -> tuple[Line, ...]:
     """The lines with what the best candidate, an ensemble among them, reaches on the same rows."""
     return with_beyond(lines, name, judgement.best, 1 / n_folds)

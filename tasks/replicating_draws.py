@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.acceleration import available
 from evenhand.catalogue import build_model
@@ -25,6 +23,7 @@ from evenhand.replication.draws import (
 )
 from evenhand.replication.made import sine
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import Store
 from evenhand.tables import Output, Plan, Table
 
@@ -49,7 +48,7 @@ class Repeats:
     path: Path
 
 
-@task(name="repeat splits", cache_policy=NO_CACHE, persist_result=False)
+@step("repeat splits")
 def repeat_splits(
     plans: Sequence[Plan], table: Table, study: Study, protocol: Protocol, seeds: Sequence[int]
 ) -> Repeats:

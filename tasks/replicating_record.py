@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand import tracking
 from evenhand.replication.lines import Line, counted
 from evenhand.replication.outcome import Outcome, Replication
 from evenhand.replication.page import page
 from evenhand.replication.wording import markdown
+from evenhand.steps import step
 from evenhand.store import home
 
 EXPERIMENT = "replication"
@@ -42,7 +41,7 @@ def opened_replication() -> Iterator[tuple[tracking.Place, str, float]]:
         tracking.end_run(place, run_id, status)
 
 
-@task(name="report", cache_policy=NO_CACHE, persist_result=False)
+@step("report")
 def report(run: tuple[tracking.Place, str, float], outcomes: Sequence[Outcome], with_beyond: bool) -> Replication:
     """The lines of all studies, after they are in MLflow."""
     place, run_id, started = run

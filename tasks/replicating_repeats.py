@@ -4,20 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from evenhand.replication.drawn import neighbours_picture, predicted_pictures, sine_picture
 from evenhand.replication.facts import published
 from evenhand.replication.lines import Line
 from evenhand.replication.splits import california_housing, credit_card_fraud, sine
+from evenhand.steps import step
 from evenhand.tables import Table
 
 FIRST_PREDICTIONS = "predicted.npz"
 Compared = tuple[list[Line], list[tuple[str, Any]]]
 
 
-@task(name="compare repeats", cache_policy=NO_CACHE, persist_result=False)
+@step("compare repeats")
 def compare_repeats(name: str, parts: Mapping[tuple[str, int], Any], table: Table) -> Compared:
     """A study's published figures beside many splits, with its pictures; `parts` are by way of scaling and seed."""
     facts, ways = published()[name], joined_ways(parts)

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from sklearn.metrics import roc_auc_score
 
 from evenhand.encoder import new_encoder
@@ -19,27 +17,28 @@ from evenhand.replication.facts import published
 from evenhand.replication.lines import Line
 from evenhand.replication.upselling import Upselling, compare
 from evenhand.settings import Study
+from evenhand.steps import step
 from evenhand.store import Store
 from evenhand.tables import ENSEMBLE, Figures, Judgement, Prepared, Table
 
 REFERENCES = ("random_forest", "lin_freed")
 
 
-@task(name="rank columns", cache_policy=NO_CACHE, persist_result=False)
+@step("rank columns")
 def rank_columns(table: Table, study: Study, encoding: str) -> dict[str, dict[str, float]]:
     """The importance of every column over all rows, by both of the forest's measures."""
     inputs = {"table": table.digest, "encoding": study.encodings[encoding], "seed": study.seed}
     return Store().keep("ranking", inputs, __name__, partial(_ranked, table, study, encoding)).facts
 
 
-@task(name="count over test rows", cache_policy=NO_CACHE, persist_result=False)
+@step("count over test rows")
 def count_over_test_rows(prepared: Prepared, C: float) -> float:
     """The area of a lin machine on one fold when frequencies are counted over its training and test rows."""
     inputs = {"training": prepared.training.digest, "held": prepared.held.digest, "C": C}
     return Store().keep("semi_supervised", inputs, __name__, partial(_counted, prepared, C)).facts["roc_auc"]
 
 
-@task(name="compare upselling", cache_policy=NO_CACHE, persist_result=False)
+@step("compare upselling")
 def compare_upselling(
     judgement: Judgement,
     ensembles: Mapping[str, Judgement],

@@ -223,7 +223,7 @@ def replicate(
     chosen = studies(names, only_exact=exact)
     modern = modern_studies(chosen) if beyond else {}
     be_quiet()
-    from evenhand.flows.replicate import replicate as run_replication
+    from evenhand.flows.replicate import run_replication
     from evenhand.replication.terminal import show
     from evenhand.replication.wording import markdown
 
@@ -262,15 +262,17 @@ def doctor(ctx: click.Context) -> None:
 def score(study: str, source: str, output: Path, run_id: str | None) -> None:
     """Score the ROWS of a file with the model of STUDY into OUTPUT (.parquet or .csv), with a manifest beside it."""
     from evenhand.flows.running import be_quiet, run_scoring
+    from evenhand.wording import counted
 
     be_quiet()
     found = run_scoring(study, source, output, run_id)
     model = f"version {found.version}" if found.version else "not registered"
     click.echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
     for column, wrong in found.strange.items():
-        click.echo(f"put aside: {wrong['rows']:,} rows with no number in '{column}', such as {wrong['examples']}")
+        examples = ", ".join(f"'{value}'" for value in wrong["examples"])
+        click.echo(f"no number in column '{column}': {counted(wrong['rows'], 'row')}, such as {examples}")
     if found.quarantine:
-        click.echo(f"{found.n_quarantined:,} rows put aside -> {found.quarantine}")
+        click.echo(f"put aside {counted(found.n_quarantined, 'row')} -> {found.quarantine}")
     click.echo(f"manifest -> {found.manifest}")
 
 

@@ -9,8 +9,11 @@ from evenhand.report_parts import Heading, Html, facts, joined, section, table, 
 
 MARKS = {"matches": "passed", "inside": "passed", "ordered": "passed", "differs": "warned"}
 PICTURE_CSS = """
+main { max-width: 1200px; }
 figure img { max-width: 100%; height: auto; }
 td.text { min-width: 24ch; max-width: 46ch; }
+td.num { white-space: normal; min-width: 10ch; }
+tbody th.text { min-width: 20ch; }
 nav + p { margin-top: 16px; }
 """
 
@@ -49,7 +52,7 @@ def _study(name: str, lines: Sequence[Line], with_beyond: bool) -> Html:
         Heading("Published"),
         Heading("Measured"),
         Heading("Interval"),
-        Heading("Verdict", "text"),
+        Heading("Verdict", "told"),
         Heading("Note", "text"),
         *([Heading("Beyond", "text")] if with_beyond else []),
     ]

@@ -34,8 +34,13 @@ def value_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.5g}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(value_text(each) for each in value)}]"
+        return f"[{', '.join(_short(each) for each in value)}]"
     return str(value)
+
+
+def _short(value: Any) -> str:
+    """One of several figures: shares in four places, so that they stand in line."""
+    return f"{value:.4f}" if isinstance(value, float) else value_text(value)
 
 
 def interval_text(line: Line) -> str:
