@@ -34,7 +34,7 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     reach = float(t.ppf(0.975, folds.shape[1] - 1))
     on_holdout = _on_holdout(judgement, [best, *others[:RIVALS_ON_HOLDOUT]], table)
     versus = [
-        _versus(each, sign * gaps[0, k], reach * deviations[0, k], group.p_values[each.plan.name], study.alpha)
+        _versus(each, gaps[0, k], reach * deviations[0, k], group.p_values[each.plan.name], study.alpha)
         for k, each in enumerate(others, 1)
     ]
     judgement = replace(judgement, versus=tuple(_with_holdout(each, on_holdout.get(each.name)) for each in versus))

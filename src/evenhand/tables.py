@@ -211,7 +211,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Versus:
-    """One candidate against the best: best minus candidate by folds, and on the holdout where there is one."""
+    """How much better the best is than one candidate: by folds, and on the holdout where there is one."""
 
     name: str
     difference: float

@@ -1,0 +1,173 @@
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from makers import make_regression, make_study, two_clouds, write_rows
+
+from evenhand.errors import DataError
+from evenhand.tasks.checking import check
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.planning import plan
+from evenhand.tasks.splitting import split
+
+
+def looked(study, tamper=None, allows_leaks=False):
+    """The looks at a study's rows, by name; `tamper` may change the ledger first."""
+    table = clean.fn(ingest.fn(study), study)
+    ledger = split.fn(table, study)
+    if tamper is not None:
+        rows = tamper(pq.read_table(ledger.path).to_pandas())
+        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), ledger.path)
+    return {each.name: each for each in check.fn(table, ledger, plan.fn(study), study, allows_leaks)}
+
+
+def rows_of(n=400, **more):
+    columns, y = two_clouds(n_common=n, n_rare=n // 2)
+    return {**columns, **more}, y
+
+
+def test_clean_rows_pass_every_look():
+    write_rows("rows.csv", *rows_of())
+
+    found = looked(make_study())
+
+    assert {each.verdict for each in found.values()} == {"passed", "skipped"}
+
+
+def test_an_exact_copy_moved_across_the_holdout_stops_the_run():
+    columns, y = rows_of()
+    columns = {name: np.r_[values, values[:5]] for name, values in columns.items()}
+    write_rows("rows.csv", columns, np.r_[y, y[:5]])
+
+    def tamper(rows):
+        rows.loc[:4, "side"], rows.loc[len(rows) - 5 :, "side"] = 0, 1
+        return rows
+
+    with pytest.raises(DataError, match=r"(?s)exact copy.*--allow-leaks"):
+        looked(make_study(), tamper)
+
+
+def test_a_near_copy_moved_across_the_holdout_stops_the_run():
+    columns, y = rows_of()
+    copies = {name: values[:5] * (1 + 1e-12) for name, values in columns.items()}
+    write_rows("rows.csv", {name: np.r_[values, copies[name]] for name, values in columns.items()}, np.r_[y, y[:5]])
+
+    def tamper(rows):
+        rows.loc[:4, "side"], rows.loc[len(rows) - 5 :, "side"] = 0, 1
+        return rows
+
+    with pytest.raises(DataError, match="near one among the rows trained on"):
+        looked(make_study(), tamper)
+
+
+def test_near_copies_stay_on_one_side_by_themselves():
+    columns, y = rows_of()
+    copies = {name: values * (1 + 1e-12) for name, values in columns.items()}
+    write_rows("rows.csv", {name: np.r_[values, copies[name]] for name, values in columns.items()}, np.r_[y, y])
+
+    assert looked(make_study())["copies across sides"].verdict == "passed"
+
+
+def test_leaks_that_are_allowed_are_told_and_do_not_stop():
+    columns, y = rows_of()
+    columns = {name: np.r_[values, values[:5]] for name, values in columns.items()}
+    write_rows("rows.csv", columns, np.r_[y, y[:5]])
+
+    def tamper(rows):
+        rows.loc[:4, "side"], rows.loc[len(rows) - 5 :, "side"] = 0, 1
+        return rows
+
+    assert looked(make_study(), tamper, allows_leaks=True)["copies across sides"].verdict == "failed"
+
+
+@pytest.mark.parametrize("kind", ["number", "word"])
+def test_a_column_that_is_the_target_in_disguise_is_named(kind):
+    columns, y = rows_of()
+    disguise = y * 7.0 + np.random.default_rng(0).random(len(y)) if kind == "number" else np.where(y, "yes", "no")
+    write_rows("rows.csv", {**columns, "disguise": disguise}, y)
+
+    found = looked(make_study())["columns that give the target away"]
+
+    assert found.verdict == "warned"
+    assert "'disguise'" in found.words
+    assert "'noise'" not in found.words
+
+
+def test_a_number_that_another_column_is_a_function_of_is_named():
+    random = np.random.default_rng(0)
+    y = random.normal(size=300)
+    write_rows("rows.csv", {"noise": random.normal(size=300), "cube": y**3}, y)
+
+    found = looked(make_regression())["columns that give the target away"]
+
+    assert "'cube'" in found.words
+
+
+def test_a_harmless_category_gives_nothing_away():
+    columns, y = rows_of()
+    names = np.random.default_rng(0).choice(list("abcdefgh"), len(y))
+    write_rows("rows.csv", {**columns, "letter": names}, y)
+
+    assert looked(make_study())["columns that give the target away"].verdict == "passed"
+
+
+def test_training_rows_later_than_judged_ones_are_counted():
+    columns, y = rows_of()
+    write_rows("rows.csv", {**columns, "day": np.arange(len(y))}, y)
+    by_time = {"holdout": "time", "folds_by": "time", "folds": 3}
+
+    mixed = looked(make_study(columns={"time": "day"}))["training rows later than judged ones"]
+    ordered = looked(make_study(columns={"time": "day"}, split=by_time))["training rows later than judged ones"]
+
+    assert mixed.verdict == "warned"
+    assert "folds_by: time" in mixed.words
+    assert ordered.verdict == "passed"
+
+
+def test_labels_that_reach_the_columns_are_caught_by_permuting(monkeypatch):
+    from evenhand.tasks import checking
+
+    write_rows("rows.csv", *rows_of())
+    honest = checking._replayed
+
+    def leaking(plan, frame, y, trained, judged, table, study):
+        leaked = pd.DataFrame({**frame, "noise": y + 0.0})  # a step that let the labels of all rows into a column
+        return honest(plan, leaked, y, trained, judged, table, study)
+
+    monkeypatch.setattr(checking, "_replayed", leaking)
+
+    with pytest.raises(DataError, match="permuted labels"):
+        looked(make_study())
+
+
+@pytest.mark.parametrize("balance", ["smote", "undersample", "oversample", "class_weight"])
+@pytest.mark.parametrize("encoding", [{}, {"numeric": {"bins": "mdlp"}, "as": "evidence"}])
+def test_the_replay_takes_encodings_that_read_the_target_and_balances(balance, encoding):
+    write_rows("rows.csv", *rows_of())
+    study = make_study(balance=[balance], encodings={"one": encoding}, candidates={"logistic": {}})
+
+    assert looked(study)["permuted labels"].verdict == "passed"
+
+
+def test_numbers_and_three_classes_are_replayed_too():
+    random = np.random.default_rng(0)
+    write_rows("rows.csv", {"a": random.normal(size=400)}, random.normal(size=400))
+    numbers = looked(make_regression())["permuted labels"]
+    write_rows("rows.csv", {"a": random.normal(size=400)}, random.choice(["x", "y", "z"], 400))
+    classes = looked(make_study(name="three"))["permuted labels"]
+
+    assert numbers.verdict == classes.verdict == "passed"
+
+
+def test_a_hundred_clean_runs_raise_at_most_one_false_alarm():
+    alarms = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        y = (random.random(300) < 0.3).astype(int)
+        write_rows("rows.csv", {"a": random.normal(size=300) + y, "b": random.normal(size=300)}, y)
+        study = make_study(name=f"clean_{seed}", balance=["smote"], seed=seed)
+        alarms += any(each.verdict == "failed" for each in looked(study, allows_leaks=True).values())
+
+    assert alarms <= 1

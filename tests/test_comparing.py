@@ -1,0 +1,93 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from makers import make_study, work, write_two_clouds
+
+from evenhand.statistics import corrected_resampled_t
+from evenhand.tasks.comparing import compare, corrected_t_tests
+
+
+def two_models(**changes):
+    """A study with a model that learns and one that cannot."""
+    write_two_clouds(n_common=200, n_rare=100)
+    candidates = {"gaussian_nb": {}, "logistic": {}, "dummy": {}}
+    return work(make_study(**{"candidates": candidates, "metric": "roc_auc", **changes}))
+
+
+def test_the_tests_of_all_pairs_equal_the_test_of_one_pair():
+    folds = np.array([[0.9, 0.8, 0.85, 0.7, 0.95], [0.7, 0.75, 0.8, 0.72, 0.9]])
+
+    gaps, _, p_values = corrected_t_tests(folds)
+
+    # five folds: a test fold has a fifth of the rows, so n_test / n_train is .2 / .8 = 1 / 4 = 1 / (5 - 1)
+    expected = corrected_resampled_t(folds[0], folds[1], test_share=0.2)
+    assert gaps[0, 1] == pytest.approx(expected.difference)
+    assert p_values[0, 1] == pytest.approx(expected.p_value)
+
+
+def test_equal_models_cannot_be_told_apart():
+    folds = np.array([[0.9, 0.8, 0.85], [0.9, 0.8, 0.85]])
+
+    assert corrected_t_tests(folds)[2][0, 1] == 1.0
+
+
+def test_a_model_that_learned_nothing_is_told_from_the_best():
+    found = two_models(split={"folds": 5, "holdout_share": 0.25})
+
+    judgement = compare.fn(found.judgement, found.table, found.study)
+
+    by_name = {each.name: each for each in judgement.versus}
+    assert by_name["dummy"].is_apart
+    assert by_name["dummy"].low > 0
+    assert "dummy" not in judgement.group
+
+
+def test_models_that_say_the_same_stand_in_one_group():
+    found = two_models()
+
+    judgement = compare.fn(found.judgement, found.table, found.study)
+
+    assert {"gaussian_nb", "logistic"} <= set(judgement.group)
+
+
+def test_the_holdout_difference_is_that_of_the_two_holdout_figures():
+    found = two_models()
+
+    judgement = compare.fn(found.judgement, found.table, found.study)
+
+    best, dummy = judgement.best, next(each for each in judgement.versus if each.name == "dummy")
+    other = next(each for each in judgement.figures if each.plan.name == "dummy")
+    assert dummy.holdout_difference == pytest.approx(best.holdout["roc_auc"] - other.holdout["roc_auc"])
+
+
+def test_the_best_is_chosen_unless_the_simplest_is_preferred():
+    found = two_models()
+
+    best = compare.fn(found.judgement, found.table, found.study)
+    simplest = compare.fn(
+        found.judgement, found.table, make_study(**{**found.study.model_dump(), "prefer": "simplest"})
+    )
+
+    assert best.winner is best.best
+    assert simplest.winner.plan.weight == min(
+        each.plan.weight for each in simplest.figures if each.plan.name in simplest.group
+    )
+
+
+def test_lower_is_better_metrics_are_compared_the_right_way_round():
+    found = two_models(metric="log_loss")
+
+    judgement = compare.fn(found.judgement, found.table, found.study)
+
+    assert all(each.difference >= 0 for each in judgement.versus)
+
+
+def test_one_candidate_is_compared_with_nobody():
+    found = two_models(candidates={"gaussian_nb": {}})
+
+    judgement = compare.fn(replace(found.judgement), found.table, found.study)
+
+    assert judgement.versus == ()
+    assert judgement.group == ()
+    assert judgement.winner.plan.name == "gaussian_nb"
