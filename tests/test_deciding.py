@@ -10,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 import skops.io
 from makers import make_regression, make_study, work, write_rows, write_two_clouds
+from mlflow import MlflowClient
 from pydantic import ValidationError
 from scipy.special import expit
 
+from evenhand import tracking
 from evenhand.calibration import calibration_report
 from evenhand.catalogue import trusted_types
 from evenhand.decided import as_plain, metrics_of_decided
@@ -35,6 +37,7 @@ from evenhand.tables import FINAL
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
+from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 
 TRUTH = np.array([1, 1, 0, 1, 0, 0])
@@ -420,6 +423,33 @@ def test_the_holdout_shows_what_the_threshold_costs_beside_the_models_own():
     assert figures["threshold"] == found.threshold
     assert figures["holdout_decided_cost_per_row"] == found.holdout.cost
     assert figures["holdout_own_decided_cost_per_row"] == found.own.cost
+
+
+def test_what_was_decided_is_in_mlflow_in_the_report_and_on_the_page(mlruns):
+    write_two_clouds(n_common=150, n_rare=50)
+    study = make_study(
+        positive="storm", decide={"cost": MISS_20}, balance=["none", "undersample"], candidates={"logistic": {}}
+    )
+
+    with opened(study) as run:
+        worked, judgement = decided(study)
+        model = refit.fn(judgement, worked.prepared, worked.balanced, worked.table, study)
+        parts = (study, worked.snapshot, worked.table, worked.ledger, judgement, model, tuple(worked.scores.values()))
+        report = record.fn(run, Results(*parts))
+
+    logged = MlflowClient(tracking.tracking_uri()).get_run(report.run_id).data
+    told = report.as_json()
+    assert logged.metrics["threshold"] == told["decided"]["threshold"] == judgement.decided.threshold
+    assert logged.metrics["holdout_decided_cost_per_row"] == told["decided"]["holdout"]["cost"]
+    assert logged.metrics["holdout_calibration_slope"] == told["calibrated"]["holdout"]["slope"][0]
+    assert logged.metrics["cv_calibrated_brier_score_loss"] == judgement.winner.calibrated["brier_score_loss"]
+    assert logged.tags["evenhand.decided"] == judgement.decided.words
+    assert logged.tags["evenhand.resampling_helped"] == "none"
+    words = report.page.read_text(encoding="utf-8")
+    assert "Resampling did not help" in words
+    assert "A false alarm costs 1, a miss 20." in words
+    assert "Slope (1 is right), holdout" in words
+    assert json.dumps(told, allow_nan=False, default=str)
 
 
 def test_several_classes_are_decided_by_the_least_expected_cost():
