@@ -67,7 +67,8 @@ def _separable(study: str, fitted: Fitted) -> Iterator[Line]:
     for name, model in (("perceptron", plain), ("perceptron with margin", wide)):
         share = margin(model, X, y) / widest
         note = f"no figure is published; its margin is {shortest(share):.0%} of the widest there is"
-        yield exact(study, f"setosa against the rest: accuracy of the {name}", "1.0", model.score(X, y), note)
+        line = exact(study, f"setosa against the rest: accuracy of the {name}", "1.0", model.score(X, y), note)
+        yield replace(line, published=None)
 
 
 def margin(model: Any, X: np.ndarray, y: np.ndarray) -> float:

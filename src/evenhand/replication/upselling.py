@@ -18,7 +18,7 @@ BOUND = (
     "similarities are at most 1, so every multiplier of the rare class ends at C: all these C give one boundary, which "
     "calls no row positive; the paper's C suit a kernel many times as large"
 )
-UNCALLED = "no row is called positive: at the same C a fifth of the rows weighs less against the margin"
+UNCALLED = "hardly a row is called positive: at the same C a fifth of the rows weighs less against the margin"
 FOREST = (
     "best of the two encodings, trees fully grown, classes not weighed; the paper's accuracy suggests it weighed them"
 )
