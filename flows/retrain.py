@@ -14,6 +14,7 @@ from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.fitting import fit
+from evenhand.tasks.gating import gate
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
 from evenhand.tasks.planning import plan
@@ -57,4 +58,5 @@ def retrain(
         compared = compare(select(judged, table, study), table, study)
         judgement = decide(compared, scores, table, study)
         model = refit(judgement, prepared, balanced, table, study)
-        return record(run, Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), checks))
+        results = Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), checks)
+        return gate(run, record(run, results), table, ledger, study)

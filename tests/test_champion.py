@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from makers import make_study, work, write_two_clouds
 
-from evenhand import tracking
+from evenhand import crowning, tracking
 from evenhand.cli import main
 from evenhand.decisions import Overtaken, decisions_of, ledger_path
 from evenhand.errors import EvenhandError
@@ -15,7 +15,6 @@ from evenhand.flows.champion import go_back, promote_run, standing
 from evenhand.model_files import SAID, Distrusted, folder_digest
 from evenhand.registry import Registry
 from evenhand.reloading import difference, difference_when_reloaded
-from evenhand.tasks import championing
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
@@ -41,6 +40,7 @@ def room(tmp_path_factory, empty_database):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("EVENHAND_HOME", str(folder / "home"))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         patch.setattr("evenhand.tasks.recording.PICTURED", 0)
         write_two_clouds()
         yield folder, recorded("gaussian_nb"), recorded("logistic")
@@ -168,11 +168,11 @@ def test_who_is_champion_is_not_promoted_again(runs):
 def test_who_promotes_on_an_old_view_is_refused(runs):
     seen = standing("tiny").decisions
     promote_run("tiny", "it is the first")
-    proposed = championing.propose("tiny", registered(runs[0]))
+    proposed = crowning.propose("tiny", registered(runs[0]))
     late = replace(decisions_of("tiny").champion, run_id=runs[0], version=2)
 
     with pytest.raises(Overtaken):
-        championing.promote(proposed, late, "mine is better", seen)
+        crowning.promote(proposed, late, "mine is better", seen)
 
     assert alias() == 1
 
@@ -198,7 +198,7 @@ def test_a_champion_whose_files_changed_does_not_come_back(runs):
 
 
 def test_a_model_that_says_something_else_when_loaded_is_not_registered(runs, monkeypatch):
-    monkeypatch.setattr(championing, "difference_when_reloaded", lambda *_: 2e-12)
+    monkeypatch.setattr(crowning, "difference_when_reloaded", lambda *_: 2e-12)
 
     with pytest.raises(
         EvenhandError, match=r"it differs by up to 2e-12, where 1e-12 is allowed. It was not registered"
@@ -210,7 +210,7 @@ def test_a_model_that_says_something_else_when_loaded_is_not_registered(runs, mo
 
 def test_the_difference_is_measured_by_another_process(runs, tmp_path):
     place = tracking.open_store()
-    proposed = championing.propose("tiny")
+    proposed = crowning.propose("tiny")
     folder, digest = proposed.folder, proposed.tags["evenhand.model_digest"]
     with np.load(tracking.artifact(place, runs[1], SAID)) as kept:
         np.savez(tmp_path / "shifted.npz", rows=kept["rows"], said=kept["said"] + 1e-6)
@@ -253,7 +253,7 @@ def test_the_commands_tell_who_when_and_why(runs):
     assert f"champion of tiny: version 1, run {runs[1]}" in promoted.output
     assert "holdout_roc_auc" in promoted.output
     history = run(main, ["champion", "history", "tiny"]).output
-    assert "promote version 1" in history
+    assert "promote: version 1\n" in history
     assert "it is the first" in history
     refused = run(main, ["champion", "rollback", "tiny", "--why", "no"])
     assert refused.exit_code == 2

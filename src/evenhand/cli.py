@@ -305,8 +305,9 @@ def history(study: str) -> None:
 
     be_quiet()
     for line in standing(study).decisions.lines:
-        before = f" instead of version {line.champion.version}" if line.champion else ""
-        click.echo(f"{line.number:>3}  {line.when}  {line.verdict} version {line.candidate.version}{before}")
+        candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
+        against = f", champion was version {line.champion.version}" if line.champion else ""
+        click.echo(f"{line.number:>3}  {line.when}  {line.verdict}: {candidate}{against}")
         click.echo(f"     by {line.who}: {line.why}")
 
 

@@ -90,6 +90,9 @@ def _metrics(study: Any) -> Iterator[Mistake]:
     named += [(("metrics",), metric) for metric in study.metrics]
     if study.ensemble is not None:
         named.append((("ensemble", "metric"), study.ensemble.metric))
+    named += [(("guards", metric), metric) for metric in study.guards]
+    if study.gate is not None:
+        named.append((("gate", "metric"), study.gate.metric))
     for place, metric in named:
         if metric is not None and metric not in METRICS:
             yield unknown(place, metric, allowed, "metric")

@@ -293,6 +293,15 @@ def _kind_of(name: str, body: Any) -> str:
     return kind or name
 
 
+class Gate(Settings):
+    """When a run's model takes the champion's place: better by more than the margin, as far as the rows can tell."""
+
+    metric: str | None = Field(None, description="left out: the metric of the study")
+    margin: Annotated[float, Field(ge=0)] = 0.0
+    alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false promotion, over all runs")
+    horizon: Annotated[int, Field(ge=1)] = Field(12, description="runs over which alpha is spent")
+
+
 class Study(Settings):
     """One complete study; `retrain(Study(...))` in Python does what a file does."""
 
@@ -319,6 +328,10 @@ class Study(Settings):
         "present", description="full: every resampled candidate also runs with nothing and with class weights"
     )
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false difference, overall")
+    gate: Gate | None = Field(None, description="left out: no run promotes its model by itself")
+    guards: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        {}, description="metrics of the champion and by how much a new one may be worse in them"
+    )
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
     )

@@ -1,0 +1,133 @@
+"""The gate of a run: its model against the champion, on rows that neither was trained on."""
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from evenhand import tracking
+from evenhand.crowning import Proposed, promote, proposed_by, register
+from evenhand.decisions import Contender, Decision, Decisions, decide, decisions_of
+from evenhand.errors import DataError, EvenhandError
+from evenhand.folding import fold_rows
+from evenhand.frames import read_rows, read_target
+from evenhand.gate import Gated, card, weigh
+from evenhand.log import logger
+from evenhand.metrics import Told, usual_metric
+from evenhand.model_files import Distrusted, folder_digest, load_model, models_named
+from evenhand.serving import RawRowModel
+from evenhand.settings import Study
+from evenhand.steps import step
+from evenhand.tables import FINAL, TRAINING, Ledger, Report, Table
+
+LOSSES = {"log_loss", "brier_score_loss"}
+FEWEST_OF_A_CLASS = 2
+
+
+class Unsure(Exception):
+    """Why it cannot be guaranteed that the champion saw none of the rows."""
+
+
+def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -> Report:
+    """The report with what the gate says; without a gate in the study, the report."""
+    if study.gate is None:
+        return report
+    found = challenge(run.place, run.run_id, table, ledger, study)
+    return replace(report, notes=(*report.notes, f"{found.verdict}: {found.words}"))
+
+
+@step("gate")
+def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, study: Study) -> Gated:
+    """The verdict on a run's model, acted upon and kept with the run and in the ledger of decisions."""
+    seen, proposed = decisions_of(study.name), proposed_by(place, run_id)
+    found = _verdict(proposed, seen, table, ledger, study)
+    try:
+        if found.verdict == "promote":
+            candidate = register(proposed, table.digest, table.path / "rows.parquet")
+            promote(replace(proposed, figures=asdict(found)), candidate, found.words, seen)
+    except EvenhandError as error:
+        found = replace(found, verdict="error", words=f"{found.words}; but it was not promoted: {error}")
+    if found.verdict != "promote":
+        head, champion = decisions_of(study.name), seen.champion
+        data = proposed.tags.get("evenhand.data", "")
+        line = Decision(study.name, found.verdict, found.words, Contender(run_id), champion, data, asdict(found))
+        decide(line, head.head)
+    tracking.log_text(place, run_id, json.dumps(asdict(found), indent=2), "verdict.json")
+    tracking.log_text(place, run_id, card(found, study.name), "verdict.md")
+    tracking.log_tags(place, run_id, {"evenhand.verdict": found.verdict})
+    logger().info("the gate says %s: %s", found.verdict, found.words)
+    return found
+
+
+def _verdict(proposed: Proposed, seen: Decisions, table: Table, ledger: Ledger, study: Study) -> Gated:
+    if seen.champion is None:
+        return Gated("promote", "there is no champion yet: the first model is promoted")
+    try:
+        model = _champion(proposed, seen.champion)
+        rows = _unseen(proposed.place, seen.champion, model, table, ledger)
+        mine = load_model(proposed.folder, proposed.tags["evenhand.model_digest"], models_named(study))
+        return _weighed(mine, model, rows, seen, table, study)
+    except Unsure as error:
+        return Gated("keep", f"it cannot be guaranteed that the champion saw none of the rows: {error}")
+    except DataError as error:
+        return Gated("incomparable", f"the champion cannot be asked about these rows: {error}")
+    except EvenhandError as error:
+        return Gated("error", f"the champion cannot be asked: {error}")
+
+
+def _champion(proposed: Proposed, champion: Contender) -> RawRowModel:
+    """The champion's model, from files that are as they were when it was promoted."""
+    found = proposed_by(proposed.place, champion.run_id)
+    if folder_digest(found.folder) != champion.digest:
+        raise Distrusted("its files are not those that were promoted")
+    return load_model(found.folder, found.tags.get("evenhand.model_digest", ""), models_named(found.study))
+
+
+def _unseen(place: tracking.Place, champion: Contender, model: RawRowModel, table: Table, ledger: Ledger) -> np.ndarray:
+    """The holdout rows without a copy among the champion's training rows, told by the content of both ledgers."""
+    if list(model.features) != [(feature.name, feature.kind) for feature in table.features]:
+        raise Unsure("it reads other columns")
+    mine = pq.read_table(ledger.path, columns=["content"])["content"].to_numpy()
+    kept = pq.read_table(tracking.artifact(place, champion.run_id, ledger.path.name), columns=["content", "side"])
+    theirs, side = kept["content"].to_numpy(), kept["side"].to_numpy()
+    if not np.isin(mine, theirs).any():
+        raise Unsure("none of its rows is among those of this run, so rows cannot be told apart by their content")
+    rows = fold_rows(ledger, FINAL)[1]
+    rows = rows[~np.isin(mine[rows], theirs[side == TRAINING])]
+    counts = np.bincount(read_target(table)[rows].astype(int), minlength=2) if table.classes else [len(rows)]
+    if min(counts) < FEWEST_OF_A_CLASS:
+        raise Unsure(f"it was trained on all but {len(rows)} of the holdout rows")
+    return rows
+
+
+def _weighed(
+    mine: RawRowModel, champion: RawRowModel, rows: np.ndarray, seen: Decisions, table: Table, study: Study
+) -> Gated:
+    assert study.gate is not None
+    if list(champion.classes or []) != list(table.classes):
+        return Gated("incomparable", "the champion knows other classes")
+    frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
+    metric = study.gate.metric or study.metric or usual_metric(len(table.classes))
+    told = [_told(model, frame, truth, metric in LOSSES) for model in (mine, champion)]
+    look = 1 + sum(bool(line.figures.get("look")) for line in seen.lines)
+    minority = int(np.argmin(np.bincount(truth))) if table.classes else 0
+    return weigh(told[0], told[1], (len(table.classes), minority), metric, study.gate, study.guards, look)
+
+
+def _told(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_probability: bool) -> Told:
+    """What a model says of rows; calibrated where probabilities are judged."""
+    said = model.predict(frame)
+    if not model.classes:
+        return Told(truth, said, None)
+    codes = {label: code for code, label in enumerate(model.classes_.tolist())}
+    predictions = np.array([codes[label] for label in said.tolist()])
+    try:
+        probabilities = model.predict_proba(frame) if asks_probability else None
+    except AttributeError:
+        probabilities = None
+    if probabilities is None:
+        return Told(truth, predictions, model.scores(frame), False)
+    return Told(truth, predictions, probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities, True)

@@ -1,0 +1,267 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from makers import make_study, two_clouds, work, write_rows
+
+from evenhand import tracking
+from evenhand.decisions import Contender, Decision, decide, decisions_of
+from evenhand.errors import EvenhandError
+from evenhand.folding import fold_rows
+from evenhand.gate import card, weigh
+from evenhand.metrics import Told
+from evenhand.model_files import folder_digest
+from evenhand.settings import Gate
+from evenhand.tables import FINAL
+from evenhand.tasks.gating import challenge, gate
+from evenhand.tasks.recording import Results, opened, record
+from evenhand.tasks.refitting import refit
+
+TRUTH = np.arange(400) % 2
+TWO = (2, 1)
+
+
+def told(strength, seed):
+    """What a model says that sees the truth through noise."""
+    scores = strength * TRUTH + np.random.default_rng(seed).normal(size=400)
+    return Told(TRUTH, (scores > strength / 2).astype(int), scores)
+
+
+def weighed(first, second, metric="roc_auc", guards=None, look=1, **gate):
+    return weigh(first, second, TWO, metric, Gate(**gate), guards or {}, look)
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1"])
+def test_what_is_surely_better_is_promoted(metric):
+    found = weighed(told(3, 0), told(0.5, 1), metric)
+
+    assert found.verdict == "promote"
+    assert "surely more than the margin 0" in found.words
+    assert 0 < found.gap.low < found.gap.difference < found.gap.high
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1"])
+def test_what_cannot_be_told_from_the_champion_is_kept(metric):
+    found = weighed(told(1, 0), told(1, 1), metric)
+
+    assert found.verdict == "keep"
+    assert found.gap.low < 0 < found.gap.high
+
+
+def test_the_same_model_is_kept_and_spends_no_look():
+    found = weighed(told(1, 0), told(1, 0))
+
+    assert (found.verdict, found.look) == ("keep", 0)
+    assert found.words == "it says the same as the champion of every row"
+
+
+def test_what_is_better_by_less_than_the_margin_is_kept():
+    found = weighed(told(3, 0), told(0.5, 1), margin=0.5)
+
+    assert found.verdict == "keep"
+    assert "not surely more than the margin 0.5" in found.words
+
+
+def test_alpha_is_shared_among_the_looks_of_the_horizon():
+    found = weighed(told(3, 0), told(0.5, 1), alpha=0.05, horizon=5, look=5)
+
+    assert found.gap.level == pytest.approx(1 - 0.05 / 5)
+    assert "look 5 of 5" in found.words
+
+
+def test_a_spent_horizon_promotes_nobody():
+    found = weighed(told(3, 0), told(0.5, 1), horizon=5, look=6)
+
+    assert (found.verdict, found.look) == ("keep", 0)
+    assert "all 5 looks of gate.horizon are spent" in found.words
+
+
+def test_a_guard_keeps_a_better_model_out():
+    better = told(3, 0)
+    silent = Told(TRUTH, np.zeros(400, dtype=int), better.scores)
+
+    found = weighed(silent, told(0.5, 1), guards={"recall": 0.1})
+
+    recall = told(0.5, 1).predictions[TRUTH == 1].mean()
+    assert found.verdict == "keep"
+    assert f"but recall falls by {recall:.4f}, where 0.1 is allowed" in found.words
+    assert weighed(better, told(0.5, 1), guards={"recall": 0.1}).verdict == "promote"
+
+
+def test_a_metric_that_one_cannot_give_makes_them_incomparable():
+    found = weighed(told(3, 0), told(0.5, 1), "log_loss")
+
+    assert found.verdict == "incomparable"
+    assert "gives no log_loss" in found.words
+
+
+def test_smaller_errors_are_better():
+    truth = np.linspace(0, 1, 200)
+    noise = np.random.default_rng(0).normal(size=200)
+    first, second = (Told(truth, truth + width * noise, None) for width in (0.1, 0.5))
+
+    found = weigh(first, second, (0, 0), "root_mean_squared_error", Gate(), {}, 1)
+
+    assert found.verdict == "promote"
+    assert found.gap.difference == pytest.approx(0.4 * np.sqrt(np.mean(noise**2)))
+
+
+def test_equal_models_are_seldom_promoted():
+    promoted = [
+        weighed(told(1, 2 * seed), told(1, 2 * seed + 1), alpha=0.2, horizon=1).verdict == "promote"
+        for seed in range(300)
+    ]
+
+    assert np.mean(promoted) < 0.1 + 3.5 * np.sqrt(0.1 * 0.9 / 300)
+
+
+def test_the_card_says_what_the_verdict_says():
+    found = weighed(told(3, 0), told(0.5, 1), guards={"recall": 0.9})
+
+    page = card(found, "tiny")
+
+    assert page.startswith("# tiny: promote\n")
+    assert found.words in page
+    assert "| roc_auc | challenger | champion |" in page
+    assert "- recall falls by" in page
+
+
+def test_a_metric_that_is_not_known_is_told_with_its_place():
+    with pytest.raises(ValueError, match=r"guards\.sharpness"):
+        make_study(guards={"sharpness": 0.1})
+    with pytest.raises(ValueError, match=r"gate\.metric"):
+        make_study(gate={"metric": "r2"})
+
+
+def rows_of(seed, **more):
+    columns, y = two_clouds(n_common=150, n_rare=50, seed=seed)
+    write_rows("rows.csv", {**columns, **more}, np.where(y == 1, "storm", "calm"))
+
+
+def recorded(seed=1, **changes):
+    """A run recorded as the flow does it, with what its stages came to; each seed holds out other rows."""
+    split = {"folds": 3, "holdout": "random", "holdout_share": 0.4}
+    study = make_study(seed=seed, split=split, gate={"metric": "roc_auc"}, **changes)
+    found = work(study)
+    made = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
+    with opened(study) as run:
+        parts = (found.snapshot, found.table, found.ledger, found.judgement, made, tuple(found.scores.values()))
+        report = record.fn(run, Results(study, *parts))
+    return found, run, report
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory, empty_database):
+    """A folder with one champion-to-be and challengers on other rows, other columns and other holdouts."""
+    folder = tmp_path_factory.mktemp("gate")
+    (folder / "mlruns").mkdir()
+    (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("EVENHAND_HOME", str(folder / "home"))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+        rows_of(0)
+        made = {"champion": recorded(1), "other_holdout": recorded(2, candidates={"logistic": {}})}
+        rows_of(9)
+        made["other_rows"] = recorded(3)
+        rows_of(0, more=np.arange(200) % 7)
+        made["other_columns"] = recorded(4)
+        rows_of(0)
+        yield folder, made
+
+
+@pytest.fixture
+def runs(room, monkeypatch):
+    """The runs, with a ledger of decisions and a registry of the test's own."""
+    folder, made = room
+    monkeypatch.chdir(folder)
+    yield made
+    client = tracking.open_store().client()
+    for model in client.search_registered_models():
+        client.delete_registered_model(model.name)
+
+
+def crowned(runs, name="champion"):
+    """Have a run be champion, as if it had been promoted."""
+    run = runs[name][1]
+    digest = folder_digest(tracking.model_folder(run.place, run.run_id))
+    decide(Decision("tiny", "promote", "it is the first", Contender(run.run_id, 1, digest)), "")
+
+
+def challenged(runs, name):
+    found, run, _ = runs[name]
+    return challenge.fn(run.place, run.run_id, found.table, found.ledger, found.study)
+
+
+def test_the_first_model_is_promoted_and_the_verdict_kept_with_its_run(runs):
+    found, run, report = runs["champion"]
+
+    told_by = gate(run, report, found.table, found.ledger, found.study.model_copy(update={"gate": None}))
+    verdict = challenged(runs, "champion")
+
+    client = run.place.client()
+    kept = json.loads(tracking.artifact(run.place, run.run_id, "verdict.json").read_text())
+    assert told_by is report
+    assert verdict.verdict == kept["verdict"] == client.get_run(run.run_id).data.tags["evenhand.verdict"] == "promote"
+    assert kept["words"] == "there is no champion yet: the first model is promoted"
+    assert tracking.artifact(run.place, run.run_id, "verdict.md").read_text().startswith("# tiny: promote")
+    assert client.get_model_version_by_alias("tiny", "champion").run_id == run.run_id
+
+
+def test_both_are_asked_about_the_rows_that_neither_was_trained_on(runs):
+    crowned(runs)
+
+    verdict = challenged(runs, "other_holdout")
+
+    (first, _, _), (second, _, _) = runs["champion"], runs["other_holdout"]
+    trained = pd.read_csv("rows.csv").iloc[fold_rows(first.ledger, FINAL)[0]].telling
+    held = pd.read_csv("rows.csv").iloc[fold_rows(second.ledger, FINAL)[1]].telling
+    assert verdict.n_rows == len(set(held) - set(trained)) < len(held)
+    assert verdict.look == 1
+    line = decisions_of("tiny").lines[-1]
+    assert (line.verdict, line.why) == (verdict.verdict, verdict.words)
+    assert line.candidate.run_id == runs["other_holdout"][1].run_id
+    assert challenged(runs, "other_holdout").look == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("other_rows", "none of its rows is among those of this run"), ("other_columns", "it reads other columns")],
+)
+def test_where_unseen_rows_cannot_be_guaranteed_the_champion_stays(runs, name, words):
+    crowned(runs)
+
+    verdict = challenged(runs, name)
+
+    assert verdict.verdict == "keep"
+    assert "it cannot be guaranteed that the champion saw none of the rows: " + words in verdict.words
+    assert decisions_of("tiny").champion.run_id == runs["champion"][1].run_id
+
+
+def test_a_champion_with_changed_files_is_an_error_and_stays(runs):
+    crowned(runs)
+    run = runs["champion"][1]
+    file = tracking.model_folder(run.place, run.run_id) / "requirements.txt"
+    content = file.read_bytes()
+    file.write_bytes(content + b"\n")
+
+    verdict = challenged(runs, "other_holdout")
+
+    Path(file).write_bytes(content)
+    assert verdict.verdict == "error"
+    assert "its files are not those that were promoted" in verdict.words
+
+
+def test_a_promotion_that_fails_is_an_error_in_the_ledger(runs, monkeypatch):
+    def refuse(*_):
+        raise EvenhandError("no room")
+
+    monkeypatch.setattr("evenhand.tasks.gating.register", refuse)
+
+    verdict = challenged(runs, "champion")
+
+    assert verdict.verdict == decisions_of("tiny").lines[-1].verdict == "error"
+    assert "but it was not promoted: no room" in verdict.words
