@@ -132,15 +132,15 @@ def _arm(
     n_classes: int,
 ) -> Arm:
     loss = LOSSES.get(n_classes, "log_loss")
-    metrics: dict[str, Any] = {name: each.folds[name] for name in RANKINGS if name in each.folds}
+    metrics: dict[str, Any] = {name: np.array(each.folds[name]) for name in RANKINGS if name in each.folds}
     metrics |= {loss: losses[loss]} if loss in losses else {}
     return Arm(metrics, *decision_figures(purpose, part, codes, places, n_classes))
 
 
 def _calibrated(said: Said, calibrator: Calibrator | None) -> Calibrated | None:
-    if calibrator is None or said.scores is None:
-        return None
     part, held = said.out_of_fold, said.holdout
+    if calibrator is None or held.scores is None:
+        return None
     first = first_of_each(part.row)
     return Calibrated(
         kind=calibrator.kind,
@@ -151,24 +151,9 @@ def _calibrated(said: Said, calibrator: Calibrator | None) -> Calibrated | None:
     )
 
 
-def _decided(
-    purpose: Purpose, said: Said, calibrator: Calibrator | None, codes: np.ndarray, table: Table
-) -> Decided | None:
+def _decided(purpose: Purpose, said: Said, calibrator: Calibrator | None, codes: np.ndarray, table: Table) -> Decided:
     n_classes, part, held = len(table.classes), said.out_of_fold, said.holdout
-    if part.scores is None or (n_classes > 2 and calibrator is None):
-        raise DataError(
-            f"decide: {purpose.words} needs scores that can be weighed, but '{said.name}' gives "
-            f"{'none' if part.scores is None else 'decision values'}. Take it out of the candidates, or set "
-            "calibrate: auto."
-        )
-    threshold, told, predicted = None, np.empty(0), np.empty(0)
-    if n_classes == 2:
-        threshold = _threshold(purpose, part)
-        told = part.scores >= cross_thresholds(purpose, part.truth, part.scores, codes)
-        predicted = held.scores >= threshold
-    elif calibrator is not None:
-        told = decide_by_cost(calibrator.cross_fitted, purpose.cost)
-        predicted = decide_by_cost(calibrator(held.scores), purpose.cost)
+    threshold, told, predicted = _told(purpose, said, calibrator, codes, n_classes)
     outcomes = [
         outcome_of(purpose, held.truth, each, n_classes) if len(held) else None for each in (predicted, held.predicted)
     ]
@@ -184,11 +169,31 @@ def _decided(
     )
 
 
-def _threshold(purpose: Purpose, part: Said) -> float:
+def _told(
+    purpose: Purpose, said: Said, calibrator: Calibrator | None, codes: np.ndarray, n_classes: int
+) -> tuple[float | None, np.ndarray, np.ndarray]:
+    """The threshold, where there is one, and what is told by it: of out-of-fold rows cross-fitted, and of held ones."""
+    part, held = said.out_of_fold, said.holdout
+    if part.scores is not None and held.scores is not None:
+        if n_classes == 2:
+            threshold = _threshold(purpose, part.name, part.truth, part.scores)
+            limits = cross_thresholds(purpose, part.truth, part.scores, codes)
+            return threshold, part.scores >= limits, held.scores >= threshold
+        if calibrator is not None and purpose.cost is not None:
+            told = decide_by_cost(calibrator.cross_fitted, purpose.cost)
+            return None, told, decide_by_cost(calibrator(held.scores), purpose.cost)
+    raise DataError(
+        f"decide: {purpose.words} needs scores that can be weighed, but '{said.name}' gives "
+        f"{'none' if part.scores is None else 'decision values'}. Take it out of the candidates, or set "
+        "calibrate: auto."
+    )
+
+
+def _threshold(purpose: Purpose, name: str, truth: np.ndarray, scores: np.ndarray) -> float:
     try:
-        return threshold_for(purpose, part.truth, part.scores).threshold
+        return threshold_for(purpose, truth, scores).threshold
     except ValueError as error:
-        raise DataError(f"decide.{purpose.kind}: no threshold of '{part.name}' serves it. {error}") from error
+        raise DataError(f"decide.{purpose.kind}: no threshold of '{name}' serves it. {error}") from error
 
 
 def _words(purpose: Purpose, threshold: float | None, name: str, n_rows: int, outcomes: list[Outcome | None]) -> str:

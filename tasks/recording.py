@@ -155,6 +155,12 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
         },
     )
     tracking.log_data(place, run_id, results.snapshot, study.name)
+    _record_files(run, report, results, predictions)
+    _record_model(run, results)
+
+
+def _record_files(run: OpenRun, report: Report, results: Results, predictions: Predictions) -> None:
+    place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     tracking.log_text(
         place, run_id, yaml.safe_dump(study.model_dump(mode="json", by_alias=True), sort_keys=False), "study.yaml"
     )
@@ -168,7 +174,6 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
     everyone = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
     if (picture := overlay(everyone, results.table)) is not None:
         tracking.log_picture(place, run_id, picture, "overlay.png")
-    _record_model(run, results)
 
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:

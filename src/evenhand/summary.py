@@ -151,9 +151,10 @@ def _calibration(said: Said, judgement: Judgement, table: Table) -> tuple[tuple[
     part, held, found = said.out_of_fold, said.holdout, []
     if said.is_probability:
         found.append((said.name, curves.calibration(part.truth, part.scores)))
-    if judgement.calibrated is not None and judgement.calibrated.kind != "none" and 0 < held.truth.sum() < len(held):
-        maps = [ScoreMap.from_facts(each) for each in judgement.calibrated.maps]
-        name = f"{said.name}, calibrated ({judgement.calibrated.kind}), on the holdout"
+    made, has_both = judgement.calibrated, 0 < held.truth.sum() < len(held)
+    if made is not None and made.kind != "none" and held.scores is not None and has_both:
+        maps = [ScoreMap.from_facts(each) for each in made.maps]
+        name = f"{said.name}, calibrated ({made.kind}), on the holdout"
         found.append((name, curves.calibration(held.truth, calibrated(held.scores, maps))))
     return tuple(found)
 

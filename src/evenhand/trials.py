@@ -22,7 +22,7 @@ LOSSES = {2: "brier_score_loss"}
 class Arm:
     """One candidate's values by fold: metrics of its scores and probabilities, and the decision figure both ways."""
 
-    metrics: Mapping[str, Sequence[float] | np.ndarray]
+    metrics: Mapping[str, np.ndarray]
     own: np.ndarray
     tuned: np.ndarray | None
 
@@ -113,7 +113,7 @@ def _decided(arm: Arm, purpose: Purpose) -> np.ndarray:
     return arm.tuned if purpose.kind in CONSTRAINED and arm.tuned is not None else arm.own
 
 
-def _gain(name: str, is_loss: bool, mine: Sequence[float], theirs: Sequence[float], share: float) -> Gain:
+def _gain(name: str, is_loss: bool, mine: np.ndarray, theirs: np.ndarray, share: float) -> Gain:
     first, second = (theirs, mine) if is_loss else (mine, theirs)
     found = corrected_resampled_t(first, second, test_share=share)
     return Gain(name, found.difference, found.interval.low, found.interval.high, found.p_value)
