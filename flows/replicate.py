@@ -52,10 +52,10 @@ def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] |
 
 def run_replication(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] | None = None) -> Replication:
     """The flow started from a program, with the care for the temporary server that every other flow is given."""
-    running._leave_failures_to_the_caller()
+    running.leave_failures_to_the_caller()
     n_before = Step.n_called
     state = replicate(studies, beyond, return_state=True)
-    running._settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
+    running.settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
     return state.result()
 
 

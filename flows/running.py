@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.settings import Study
+from evenhand.stopping import deaf_to_ctrl_c
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -44,11 +45,11 @@ def run_study(
     from evenhand.steps import Step
 
     server.join()
-    _leave_failures_to_the_caller()
+    leave_failures_to_the_caller()
     flow, n_before = retrain.with_options(task_runner=runner(study)), Step.n_called
     with _no_heartbeat():
         state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
-    _settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
+    settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
     return state.result()
 
 
@@ -56,7 +57,7 @@ def run_scoring(study: str, source: str, output: Path, run_id: str | None = None
     """What came of scoring the rows of a file."""
     from evenhand.flows.score import score
 
-    _leave_failures_to_the_caller()
+    leave_failures_to_the_caller()
     return score(study, source, output, run_id)
 
 
@@ -75,10 +76,11 @@ def _start_server() -> None:
         return
     from prefect.server.api.server import SubprocessASGIServer
 
-    SubprocessASGIServer().start()
+    with deaf_to_ctrl_c():
+        SubprocessASGIServer().start()
 
 
-def _leave_failures_to_the_caller() -> None:
+def leave_failures_to_the_caller() -> None:
     """Keep off the console the tracebacks that Prefect writes for a failed task and its flow; they are raised too."""
     from prefect.logging.configuration import setup_logging
     from prefect.logging.handlers import PrefectConsoleHandler
@@ -93,7 +95,7 @@ def _is_no_failure(record: logging.LogRecord) -> bool:
     return record.levelno < logging.ERROR or record.name not in {"prefect.flow_runs", "prefect.task_runs"}
 
 
-def _settle(flow_run_id: "UUID", n_expected: int | None) -> None:
+def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
     """Wait until the temporary server has written every task run; it drops what is under way when it ends.
 
     How many a run that failed has begun is not known, so there the count must stand still for a while.

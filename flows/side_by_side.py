@@ -10,6 +10,7 @@ from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTa
 
 from evenhand.progress import tell
 from evenhand.settings import Study
+from evenhand.stopping import deaf_to_ctrl_c
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -17,13 +18,34 @@ Key = TypeVar("Key", bound=Hashable)
 def runner(study: Study) -> TaskRunner[Any]:
     """The task runner that a study's `engine` and `workers` ask for."""
     workers = study.workers or os.cpu_count() or 1
-    kind = ProcessPoolTaskRunner if study.engine == "processes" else ThreadPoolTaskRunner
+    kind = _Processes if study.engine == "processes" else _Threads
     return kind(max_workers=workers)
+
+
+class _Hasty:
+    """A runner that does not wait for what is under way when it is interrupted."""
+
+    _executor: Any
+
+    def __exit__(self, kind: type[BaseException] | None, *more: Any) -> None:
+        if self._executor is not None and kind is not None and not issubclass(kind, Exception):
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = None
+        super().__exit__(kind, *more)  # type: ignore[misc]
+
+
+class _Threads(_Hasty, ThreadPoolTaskRunner[Any]):
+    """Threads of this process."""
+
+
+class _Processes(_Hasty, ProcessPoolTaskRunner):
+    """Processes of their own."""
 
 
 def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> dict[Key, Any]:
     """The results of a task by the keys of its calls; the first failure ends the whole."""
-    keys = {task.submit(*arguments): key for key, arguments in calls.items()}
+    with deaf_to_ctrl_c():
+        keys = {task.submit(*arguments): key for key, arguments in calls.items()}
     results: dict[Key, Any] = {}
     tell(task.name, 0, len(keys))
     for future in as_completed(list(keys)):

@@ -25,7 +25,7 @@ from evenhand.report import page
 from evenhand.said import Predictions
 from evenhand.settings import Study
 from evenhand.steps import step
-from evenhand.store import file_digest, home, versions
+from evenhand.store import Store, file_digest, home, versions
 from evenhand.summary import page_content
 from evenhand.tables import ENSEMBLE, Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
 
@@ -60,6 +60,7 @@ class Results:
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
     started = time.perf_counter()
+    Store().sweep()
     place = tracking.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
     with one_run_of(study.name), tracking.running(place, study.name, tags) as run_id:
@@ -186,7 +187,7 @@ def _decided_tags(judgement: Judgement) -> dict[str, str]:
     }
 
 
-def _fold_table(judgement: Judgement) -> dict[str, list[object]]:
+def _fold_table(judgement: Judgement) -> dict[str, object]:
     """Every metric of every fold as one table, which MLflow's pages show as such."""
     rows = [
         [each.plan.name, name, number, value]

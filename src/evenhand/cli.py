@@ -16,6 +16,12 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 class Told(click.Group):
     """Turns an EvenhandError into its text and exit code 2, and leaves everything else its traceback."""
 
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        from evenhand.stopping import at_once
+
+        with at_once():
+            return super().__call__(*arguments, **named)
+
     def invoke(self, ctx: click.Context) -> Any:
         from evenhand.errors import EvenhandError
 
@@ -24,9 +30,13 @@ class Told(click.Group):
         except EvenhandError as error:
             click.echo(f"evenhand: {error}", err=True)
             ctx.exit(2)
-        except KeyboardInterrupt:
-            click.echo("evenhand: interrupted; what was finished is kept, run again to go on", err=True)
-            ctx.exit(130)
+        except KeyboardInterrupt as ended:
+            from evenhand.stopping import INTERRUPTED, TERMINATED, Terminated
+
+            is_ours = not isinstance(ended, Terminated)
+            word, code = ("interrupted", INTERRUPTED) if is_ours else ("terminated", TERMINATED)
+            click.echo(f"evenhand: {word}; what was finished is kept, run again to go on", err=True)
+            ctx.exit(code)
 
 
 @click.group(cls=Told, context_settings=CONTEXT)

@@ -88,25 +88,25 @@ def card(found: Gated, study: str) -> str:
 def _say_the_same(first: Told, second: Told) -> bool:
     """Whether nothing tells the two apart, so that no look is spent on a run that changed nothing."""
     scores = [told.predictions if told.scores is None else told.scores for told in (first, second)]
-    return np.array_equal(first.predictions, second.predictions) and np.array_equal(*scores)
+    return np.array_equal(first.predictions, second.predictions) and np.array_equal(scores[0], scores[1])
 
 
 def _gap(first: Told, second: Told, classes: tuple[int, int], metric: str, level: float) -> Gap | None:
     """The paired interval: DeLong's for the area, else from paired draws of rows with a normal's width."""
-    figures = [metrics_of(told, *classes).get(metric) for told in (first, second)]
-    if None in figures:
+    mine, theirs = (metrics_of(told, *classes).get(metric) for told in (first, second))
+    if mine is None or theirs is None:
         return None
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-    better = sign * (figures[0] - figures[1])  # type: ignore[operator]
+    better = sign * (mine - theirs)
     if metric == "roc_auc" and first.scores is not None and second.scores is not None:
         found = delong_test(first.truth, first.scores, second.scores, level=level).interval
-        return Gap(metric, *figures, better, found.low, found.high, level)  # type: ignore[arg-type]
+        return Gap(metric, mine, theirs, better, found.low, found.high, level)
     drawn = drawn_pair(first, second, metric, *classes)
     gaps = drawn[:, 0] - drawn[:, 1]
     if not np.isfinite(gaps).all():
         return None
     reach = float(norm.ppf(0.5 + level / 2) * gaps.std(ddof=1))
-    return Gap(metric, *figures, better, better - reach, better + reach, level)  # type: ignore[arg-type]
+    return Gap(metric, mine, theirs, better, better - reach, better + reach, level)
 
 
 def _falls(first: Told, second: Told, classes: tuple[int, int], guards: Mapping[str, float]) -> dict[str, float]:

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 
 from evenhand.errors import PlaceError
-from evenhand.locks import boot_id
+from evenhand.locks import boot_id, waiting
 from evenhand.tables import Figures, Snapshot
 from evenhand.vocabulary import LOWER_IS_BETTER
 
@@ -57,13 +57,17 @@ def open_store() -> Place:
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = tracking_uri()
+    alone: AbstractContextManager[None] = nullcontext()
     if uri.startswith("sqlite:///"):
-        _prepare_sqlite(Path(uri.removeprefix("sqlite:///").partition("?")[0]))
+        file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
+        _prepare_sqlite(file)
+        alone = waiting(file.with_name(f".{file.name}.lock"))  # two that make the schema at once both fail
         uri += "" if "?" in uri else f"?timeout={BUSY_SECONDS}"
     elif uri.startswith("http"):
         _check_server(uri)
     try:
-        MlflowClient(uri).search_experiments(max_results=1)
+        with alone:
+            MlflowClient(uri).search_experiments(max_results=1)
     except Exception as error:
         raise PlaceError(f"the MLflow store '{tracking_uri()}' cannot be used: {_one_line(error)}") from error
     return Place(uri)
@@ -109,8 +113,8 @@ def running(place: Place, name: str, tags: Mapping[str, str], parent: str = "") 
     try:
         yield run_id
         status = "FINISHED"
-    except (KeyboardInterrupt, SystemExit):
-        status = "KILLED"
+    except BaseException as error:
+        status = "FAILED" if isinstance(error, Exception) else "KILLED"
         raise
     finally:
         end_run(place, run_id, status)

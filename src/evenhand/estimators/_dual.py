@@ -23,7 +23,7 @@ SUM, PULLED, INTERCEPT, PATIENCE = range(4)
 class Geometry(NamedTuple):
     """Rows as cells of look-up tables: full tables in the first columns, diagonal and factors in the rest."""
 
-    index: np.ndarray  # (n_rows, n_columns) cell of every value
+    index: np.ndarray  # type: ignore[assignment]  # (n_rows, n_columns) cell of every value
     blend: np.ndarray  # (n_rows, n_blends) share of every row in each copy of the tables
     table: np.ndarray  # full tables, one after another
     row_start: np.ndarray  # (n_cells,) where the table row of a cell starts
