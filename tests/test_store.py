@@ -1,6 +1,7 @@
 import errno
 import importlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -250,6 +251,30 @@ def test_what_a_killed_process_left_is_swept_and_the_rest_stays(tmp_path):
     Store().sweep()
 
     assert [path.name for path in unfinished.iterdir()] == [f"{os.getpid()}-x"]
+
+
+def test_a_build_that_goes_on_for_hours_is_left_alone_and_what_is_a_week_old_is_swept():
+    unfinished = home() / "store" / "unfinished"
+    for name, days in (("long", 1), ("forgotten", 8)):
+        (folder := unfinished / f"{os.getpid()}-{name}").mkdir(parents=True)
+        os.utime(folder, (time.time() - days * 86_400,) * 2)
+
+    Store().sweep()
+
+    assert [path.name for path in unfinished.iterdir()] == [f"{os.getpid()}-long"]
+
+
+def test_a_folder_that_was_taken_away_while_it_was_filled_is_told(monkeypatch):
+    rename = store_module._rename
+
+    def taken_away(unfinished, path):
+        shutil.rmtree(unfinished)
+        rename(unfinished, path)
+
+    monkeypatch.setattr(store_module, "_rename", taken_away)
+
+    with pytest.raises(PlaceError, match="could not be used: No such file or directory"):
+        Store().keep("stage", {"a": 1}, CODE, lambda _: {})
 
 
 def test_a_build_that_fails_leaves_nothing():

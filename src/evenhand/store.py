@@ -162,12 +162,12 @@ class Store:
             left, removed = left - size, removed + 1
         return removed, left
 
-    def sweep(self, older_than_seconds: float = 3600.0) -> None:
-        """Remove what processes that ended in the middle left behind."""
+    def sweep(self, older_than_seconds: float = 7 * 86_400.0) -> None:
+        """Remove what processes that ended in the middle left behind; a fit that goes on for days is left alone."""
         for path in (self.root / "unfinished").glob("*"):
             owner = path.name.partition("-")[0]
             gone = owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc").exists()
-            if gone or time.time() - path.stat().st_mtime > older_than_seconds:
+            if gone or _age(path) > older_than_seconds:
                 shutil.rmtree(path, ignore_errors=True)
 
 
@@ -175,6 +175,14 @@ def _building(path: Path) -> threading.Lock:
     """The lock of one entry, shared by all stores of this process, so that threads make an entry once."""
     with _guard:
         return _under_way.setdefault(path, threading.Lock())
+
+
+def _age(path: Path) -> float:
+    """Seconds since a folder was last written to; none for one that its owner has just moved away."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _plain(value: Any) -> Any:
@@ -205,6 +213,8 @@ def _rename(unfinished: Path, path: Path) -> None:
     try:
         unfinished.rename(path)
     except FileNotFoundError:
+        if not unfinished.exists():
+            raise
         path.parent.mkdir(parents=True, exist_ok=True)
         _rename(unfinished, path)
     except OSError as error:
