@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -39,7 +40,7 @@ def server(tmp_path_factory):
         pytest.skip("the server does not run as root, and there is no runuser to start it as another user")
     room = Path(
         subprocess.check_output(
-            as_postgres("mktemp", "-d", "-p", "/tmp", "evenhand-postgres-XXXXXX"), text=True
+            as_postgres("mktemp", "-d", "-p", tempfile.gettempdir(), "evenhand-postgres-XXXXXX"), text=True
         ).strip()
     )
     try:
