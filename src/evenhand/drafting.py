@@ -213,11 +213,6 @@ def _why_held(seen: Seen, how: str) -> str:
     return f"Rows are few ({seen.rarest[1]:,} of the rarest class): a random draw that keeps classes in proportion."
 
 
-def has_words_only(seen: Seen) -> bool:
-    """Whether free text is all there is to learn from."""
-    return bool(seen.of("text")) and not seen.of("numeric") and not seen.of("categorical")
-
-
 def _encodings(seen: Seen) -> Iterator[str]:
     more = {"drop_missing_above": 0.95} if seen.n_mostly_missing else {}
     yield "encodings:"

@@ -1,7 +1,6 @@
 """Naive Bayes over categorical and continuous columns in one model."""
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -9,6 +8,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ._columns import categorical_mask, column_name, count_values, look_up, numbers_of, value_order
 from ._gaussian import add_log_densities, gaussian_tables
 from ._kernel_density import add_kernel_densities, fit_kernel, silverman_bandwidth, spread_of
+from ._posterior import PosteriorMixin
 from ._value_tables import SMOOTHINGS, count_table, log_probability_table
 from .binning import CutPoints
 
@@ -16,7 +16,7 @@ DENSITIES = ("gaussian", "kernel", "bins")
 VARIANCES = ("per_class", "shared_by_classes", "shared")
 
 
-class MixedNB(ClassifierMixin, BaseEstimator):
+class MixedNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
     r"""Naive Bayes classifier with a distribution of its own for each column, categorical or continuous.
 
     .. math:: \log P(c, x) = \log P(c) + \sum_{j: x_j known} \log P(x_j | c)
@@ -172,50 +172,6 @@ class MixedNB(ClassifierMixin, BaseEstimator):
         if self.density_columns_.size:
             self._add_densities(numbers_of(X, self.density_columns_, self._names()), joint)
         return joint
-
-    def predict_log_proba(self, X):
-        """Give the log-probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers and categories; missing cells allowed.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-        """
-        joint = self._settled(X)
-        return joint - logsumexp(joint, axis=1, keepdims=True)
-
-    def predict_proba(self, X):
-        """Give the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers and categories; missing cells allowed.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X):
-        """Give the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers and categories; missing cells allowed.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        winners = self._settled(X).argmax(axis=1)
-        return self.classes_[winners]
 
     def _names(self):
         return getattr(self, "feature_names_in_", None)

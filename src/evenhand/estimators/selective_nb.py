@@ -1,13 +1,13 @@
 """Naive Bayes over supervised bins and groups of a raw table, with the columns weighed by compression."""
 
 import numpy as np
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ._columns import categorical_mask, numbers_of
+from ._posterior import PosteriorMixin
 from ._selection_kernel import search_subset, single_lengths
 from ._value_tables import count_table, log_probability_table
 from .grouping import CategoryGrouper
@@ -16,7 +16,7 @@ from .mdlp import MDLPDiscretizer
 SELECTIONS = ("averaging", "greedy", "all")
 
 
-class SelectiveNB(ClassifierMixin, BaseEstimator):
+class SelectiveNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
     r"""Naive Bayes classifier that codes a raw table itself and weighs its columns.
 
     Numbers are cut by MDLPDiscretizer and categories grouped by CategoryGrouper; missing cells are a value of their
@@ -158,50 +158,6 @@ class SelectiveNB(ClassifierMixin, BaseEstimator):
         for j in np.flatnonzero(self.weights_):
             joint += self.weights_[j] * self.code_log_prob_[j][codes[:, j]]
         return joint
-
-    def predict_log_proba(self, X):
-        """Give the log-probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers and categories; missing cells allowed.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-        """
-        joint = self.predict_joint_log_proba(X)
-        return joint - logsumexp(joint, axis=1, keepdims=True)
-
-    def predict_proba(self, X):
-        """Give the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers and categories; missing cells allowed.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X):
-        """Give the most probable class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers and categories; missing cells allowed.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        winners = self.predict_joint_log_proba(X).argmax(axis=1)
-        return self.classes_[winners]
 
     def _check_parameters(self):
         if self.selection not in SELECTIONS:
