@@ -141,7 +141,7 @@ def growth():
 
 FIGURES = [
     ("similarity 8000", lambda: against_gram(8000, MEASURES, 20, 4)),
-    ("similarity 20000", lambda: against_gram(20_000, ["overlap", "of", "lin"], 60, 12)),
+    ("similarity 20000", lambda: against_gram(20_000, MEASURES, 60, 12)),
     ("similarity 33000", whole_size),
     ("similarity growth", growth),
 ]

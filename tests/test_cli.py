@@ -15,7 +15,7 @@ import yaml
 from click.testing import CliRunner
 from makers import make_study, two_clouds, work, write_rows, write_two_clouds
 
-from evenhand import tracking
+from evenhand import databases
 from evenhand.cli import main
 from evenhand.store import Store
 
@@ -295,7 +295,7 @@ class TestPlaces:
         nothing_half_written()
 
     def test_a_locked_database_is_told(self, mlruns, monkeypatch):
-        monkeypatch.setattr(tracking, "LOCKED_SECONDS", 0.2)
+        monkeypatch.setattr(databases, "LOCKED_SECONDS", 0.2)
         write_two_clouds()
         other = sqlite3.connect(mlruns / "mlflow.db", isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")

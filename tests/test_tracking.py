@@ -11,7 +11,7 @@ import pytest
 from makers import make_plan
 from mlflow import MlflowClient
 
-from evenhand import tracking
+from evenhand import databases, tracking
 from evenhand.errors import PlaceError
 from evenhand.tables import Column, Figures, Snapshot
 
@@ -225,7 +225,7 @@ def test_a_file_in_place_of_the_folder_is_told(tmp_path):
 
 
 def test_a_locked_database_is_told_after_a_short_wait(mlruns, monkeypatch):
-    monkeypatch.setattr(tracking, "LOCKED_SECONDS", 0.2)
+    monkeypatch.setattr(databases, "LOCKED_SECONDS", 0.2)
     other = sqlite3.connect(mlruns / "mlflow.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
 

@@ -3,30 +3,27 @@
 import json
 import logging
 import os
-import sqlite3
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 
+from evenhand.databases import check_server, one_line, prepare_sqlite
 from evenhand.errors import PlaceError
 from evenhand.locks import boot_id, waiting
+from evenhand.processes import is_alive, started
 from evenhand.tables import Figures, Snapshot
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
-LOCKED_SECONDS = 10
 ROC_KEY = "roc_tpr_by_fpr_pct"
 
 
@@ -60,16 +57,16 @@ def open_store() -> Place:
     alone: AbstractContextManager[None] = nullcontext()
     if uri.startswith("sqlite:///"):
         file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
-        _prepare_sqlite(file)
+        prepare_sqlite(file)
         alone = waiting(file.with_name(f".{file.name}.lock"))  # two that make the schema at once both fail
         uri += "" if "?" in uri else f"?timeout={BUSY_SECONDS}"
     elif uri.startswith("http"):
-        _check_server(uri)
+        check_server(uri)
     try:
         with alone:
             MlflowClient(uri).search_experiments(max_results=1)
     except Exception as error:
-        raise PlaceError(f"the MLflow store '{tracking_uri()}' cannot be used: {_one_line(error)}") from error
+        raise PlaceError(f"the MLflow store '{tracking_uri()}' cannot be used: {one_line(error)}") from error
     return Place(uri)
 
 
@@ -90,7 +87,7 @@ def close_orphans(place: Place) -> list[str]:
     """Close the RUNNING runs of processes that are gone; their ids."""
     client, closed = place.client(), []
     for run in client.search_runs([place.experiment_id], "attributes.status = 'RUNNING'", ViewType.ALL):
-        if "evenhand.pid" in run.data.tags and not _is_alive(run.data.tags):
+        if "evenhand.pid" in run.data.tags and not is_alive(run.data.tags):
             client.set_tag(run.info.run_id, "evenhand.closed", "its process was gone")
             client.set_terminated(run.info.run_id, "KILLED")
             closed.append(run.info.run_id)
@@ -99,7 +96,7 @@ def close_orphans(place: Place) -> list[str]:
 
 def start_run(place: Place, name: str, tags: Mapping[str, str], parent: str = "") -> str:
     """A run that says which process works on it."""
-    owner = {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": _started()}
+    owner = {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": started()}
     lineage = {"mlflow.parentRunId": parent} if parent else {}
     every = {**tags, **owner, **lineage, "mlflow.source.type": "PROJECT", "mlflow.source.name": "evenhand"}
     return place.client().create_run(place.experiment_id, tags=every, run_name=name).info.run_id
@@ -245,7 +242,7 @@ def artifact(place: Place, run_id: str, name: str) -> Path:
     try:
         return Path(place.client().download_artifacts(run_id, name))
     except (MlflowException, OSError) as error:
-        raise PlaceError(f"run '{run_id}' has no {name}: {_one_line(error)}") from None
+        raise PlaceError(f"run '{run_id}' has no {name}: {one_line(error)}") from None
 
 
 def model_folder(place: Place, run_id: str) -> Path:
@@ -259,7 +256,7 @@ def model_folder(place: Place, run_id: str) -> Path:
     try:
         folder = mlflow.artifacts.download_artifacts(artifact_uri=found[0].artifact_location, tracking_uri=place.uri)
     except (MlflowException, OSError) as error:
-        raise PlaceError(f"the model of run '{run_id}' cannot be fetched: {_one_line(error)}") from None
+        raise PlaceError(f"the model of run '{run_id}' cannot be fetched: {one_line(error)}") from None
     return Path(folder)
 
 
@@ -310,51 +307,6 @@ def _folder() -> Path:
     return Path("mlruns").absolute()
 
 
-def _prepare_sqlite(file: Path) -> None:
-    """Make the folder, and let writers wait for each other instead of failing."""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(file, timeout=LOCKED_SECONDS)
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("BEGIN IMMEDIATE")
-            connection.rollback()
-        finally:
-            connection.close()
-    except PermissionError as error:
-        raise PlaceError(
-            f"the folder '{file.parent}' is not writable: {error.strerror}. Set MLFLOW_TRACKING_URI."
-        ) from error
-    except sqlite3.OperationalError as error:
-        advice = (
-            "another program holds it: end that program and run again"
-            if "locked" in str(error)
-            else "make the folder writable, or set MLFLOW_TRACKING_URI"
-        )
-        raise PlaceError(f"the MLflow database '{file}' cannot be written ({error}): {advice}") from error
-    except sqlite3.DatabaseError as error:
-        raise PlaceError(
-            f"'{file}' is no SQLite database ({error}): move it away or set MLFLOW_TRACKING_URI"
-        ) from error
-    except OSError as error:
-        raise PlaceError(f"the folder '{file.parent}' cannot be used: {error}. Set MLFLOW_TRACKING_URI.") from error
-
-
-def _check_server(uri: str) -> None:
-    """One short knock, since MLflow's own client would go on trying for minutes."""
-    try:
-        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=5):
-            return
-    except urllib.error.HTTPError:
-        return
-    except OSError as error:
-        reason = getattr(error, "reason", error)
-        raise PlaceError(
-            f"the MLflow server at MLFLOW_TRACKING_URI={uri} cannot be reached ({reason}): start it, correct the "
-            "address, or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
-        ) from error
-
-
 def _created(client: MlflowClient, name: str) -> str:
     artifacts = None if "MLFLOW_TRACKING_URI" in os.environ else (_folder() / "artifacts").as_uri()
     try:
@@ -366,24 +318,5 @@ def _created(client: MlflowClient, name: str) -> str:
         return found.experiment_id
 
 
-def _started() -> str:
-    return f"{psutil.Process().create_time():.2f}"
-
-
-def _is_alive(tags: Mapping[str, str]) -> bool:
-    """Whether the process that started a run still runs: same boot, same pid, started at the same moment."""
-    if tags.get("evenhand.boot_id") != boot_id():
-        return False
-    try:
-        process = psutil.Process(int(tags["evenhand.pid"]))
-    except (psutil.NoSuchProcess, ValueError):
-        return False
-    return f"{process.create_time():.2f}" == tags.get("evenhand.started")
-
-
 def _colspec(kind: str) -> str:
     return {"numeric": "double", "date": "datetime"}.get(kind, "string")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

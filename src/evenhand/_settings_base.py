@@ -1,0 +1,30 @@
+"""What all settings share: frozen, strict about keys, forgiving about how a list is written."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+def as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def as_named(value: Any) -> Any:
+    """Accept `[none, smote]` and `{smote: }` beside `{smote: {k_neighbors: 3}}`."""
+    if isinstance(value, list):
+        pairs = [item if isinstance(item, dict) else {str(item): None} for item in value]
+        value = {name: body for pair in pairs for name, body in pair.items()}
+    if isinstance(value, dict):
+        return {str(name): {} if body is None else body for name, body in value.items()}
+    return value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
+
+
+class Settings(BaseModel):
+    """Frozen, strict about keys, and usable as an API of its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)

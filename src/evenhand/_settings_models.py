@@ -1,0 +1,132 @@
+"""Settings of the models: encodings, balances, candidates and the ensemble of them."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from evenhand._settings_base import Names, Settings, Share, as_list
+from evenhand.vocabulary import BalanceKind
+
+
+class NumericEncoding(Settings):
+    """What becomes of numeric columns."""
+
+    impute: Literal["median", "mean", "most_frequent", "none"] = "median"
+    indicator: bool = Field(False, description="add a column that says where a value was missing")
+    scale: Literal["none", "standard", "min_max", "robust", "rank_normal", "power"] = "none"
+    weights: dict[str, float] = Field({}, description="multiply a column by this after scaling")
+    polynomial: Annotated[int, Field(ge=1, le=4)] = 1
+    bins: Literal["equal_width", "quantile", "kmeans", "at", "top", "mdlp"] | None = None
+    n_bins: Annotated[int, Field(ge=2)] = 10
+    at: float | dict[str, float] | None = Field(None, description="the value for `bins: at`, or one per column")
+    top: Annotated[int, Field(ge=1)] = Field(20, description="values that `bins: top` keeps apart")
+
+    @model_validator(mode="after")
+    def _bins_fit(self) -> Self:
+        if (self.bins == "at") != (self.at is not None):
+            raise ValueError("bins: at and at: <value> go together")
+        if self.bins and (self.scale != "none" or self.polynomial > 1 or self.indicator or self.weights):
+            raise ValueError(f"bins: {self.bins} gives categories; leave out scale, polynomial, indicator and weights")
+        return self
+
+
+class CategoricalEncoding(Settings):
+    """Which values of a categorical column stay apart; missing is a value of its own."""
+
+    group: Literal["top", "mdl"] = "top"
+    top: Annotated[int, Field(ge=1)] | None = Field(20, description="most common values kept; none: all of them")
+    min_count: Annotated[int, Field(ge=1)] = Field(1, description="rarer values join `other`")
+
+
+class TextEncoding(Settings):
+    """How free text becomes numbers."""
+
+    words: Literal["counts", "tfidf"] = "tfidf"
+    max_words: Annotated[int, Field(ge=1)] = 20_000
+    n_gram: Annotated[int, Field(ge=1, le=3)] = 1
+    min_count: Annotated[int, Field(ge=1)] = 1
+    stop_words: Literal["english"] | None = None
+
+
+class Selection(Settings):
+    """Columns kept by random-forest importance: the union of the `top` of each ranking."""
+
+    top: Annotated[int, Field(ge=1)] = 40
+    by: Annotated[tuple[Literal["accuracy", "gini"], ...], Field(min_length=1), BeforeValidator(as_list)] = (
+        "accuracy",
+        "gini",
+    )
+    trees: Annotated[int, Field(ge=1)] = 200
+
+
+class Encoding(Settings):
+    """How a table becomes a matrix; fitted on the training rows of each fold."""
+
+    numeric: NumericEncoding = NumericEncoding()
+    categorical: CategoricalEncoding = CategoricalEncoding()
+    text: TextEncoding = TextEncoding()
+    as_: Literal["one_hot", "ordinal", "evidence"] = Field(
+        "one_hot", alias="as", description="what categories and bins become"
+    )
+    dummy_weight: Annotated[float, Field(gt=0)] = Field(1.0, description="the value that stands for 1 in one_hot")
+    drop_missing_above: Annotated[float, Field(ge=0, le=1)] = Field(
+        1.0, description="drop columns with a larger share of missing values among the training rows"
+    )
+    unit_length: bool = Field(False, description="scale each row to length 1")
+    select: Selection | None = None
+
+
+class Balance(Settings):
+    """What is done about rare classes, on training rows only."""
+
+    kind: BalanceKind | None = Field(None, description="left out: the name it is listed under")
+    ratio: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="rows of the rare class to one of the common class afterwards; left out: 1"
+    )
+    rows_per_class: Annotated[int, Field(ge=1)] | None = None
+    k_neighbors: Annotated[int, Field(ge=1)] = 5
+    m_neighbors: Annotated[int, Field(ge=1)] = 10
+    n_neighbors: Annotated[int, Field(ge=1)] = 3
+    version: Literal[1, 2, 3] = Field(1, description="of near_miss")
+
+    @model_validator(mode="after")
+    def _one_amount(self) -> Self:
+        if self.ratio is not None and self.rows_per_class is not None:
+            raise ValueError("give ratio or rows_per_class, not both")
+        return self
+
+
+class Candidate(Settings):
+    """A model to try, once for each point of its grid, encoding and balance."""
+
+    model: str | None = Field(None, description="a catalogue name or package.module.Class; left out: its own name")
+    params: dict[str, Any] = {}
+    grid: dict[str, list[Any]] = {}
+    encodings: Names | None = Field(None, description="names from encodings; left out: all of them")
+    balance: Names | None = Field(None, description="names from balance; left out: all that the model can use")
+    multiclass: Literal["one_vs_one", "one_vs_rest", "error_correcting"] | None = None
+    code_length: Annotated[int, Field(ge=2)] | None = Field(None, description="bits of an error-correcting code")
+    target_transform: Literal["standard", "log", "rank_normal", "none"] | None = Field(
+        None, description="left out: standard for svr and kernel_ridge, else none"
+    )
+
+    @model_validator(mode="after")
+    def _grid_has_values(self) -> Self:
+        for name, values in self.grid.items():
+            if not values:
+                raise ValueError(f"grid.{name} is empty: list at least one value or leave it out")
+            if name in self.params:
+                raise ValueError(f"'{name}' stands in params and in grid: leave it in one of them")
+        if (self.multiclass == "error_correcting") != (self.code_length is not None):
+            raise ValueError("multiclass: error_correcting and code_length go together")
+        return self
+
+
+class EnsembleSettings(Settings):
+    """Greedy forward selection, with replacement, from the out-of-fold scores of all candidates."""
+
+    metric: str | None = Field(None, description="left out: the metric of the study")
+    initial: Annotated[int, Field(ge=0)] = 3
+    bags: Annotated[int, Field(ge=1)] = 10
+    bag_share: Share = 0.5
+    max_size: Annotated[int, Field(ge=1)] = 50

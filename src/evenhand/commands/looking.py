@@ -1,0 +1,82 @@
+"""Commands that show what was found: leaderboards, pages, and the state of this machine."""
+
+import click
+
+
+@click.command()
+@click.argument("study", required=False)
+@click.option("--metric", help="Rank by this metric instead of the study's own.")
+def show(study: str | None, metric: str | None) -> None:
+    """Show the leaderboard of the latest run of STUDY, read from MLflow; without STUDY, list the studies."""
+    from evenhand.flows.running import be_quiet
+
+    be_quiet()
+    from evenhand.flows.reading import known_studies, latest_leaderboard
+    from evenhand.screen import show_leaderboard, show_studies
+
+    if study is None:
+        show_studies(known_studies())
+    else:
+        show_leaderboard(latest_leaderboard(study, metric))
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True)
+def ui(port: int) -> None:
+    """Serve MLflow's pages of all runs on this machine until Ctrl-C."""
+    from evenhand.flows.running import be_quiet
+    from evenhand.servers import check_free, serve_runs
+
+    check_free(port)
+    be_quiet()
+    from evenhand.flows.viewing import latest_view
+
+    uri, path, study = latest_view()
+    if uri.startswith("http"):
+        click.echo(f"runs are kept by the server at {uri}, which serves its own pages: {uri.rstrip('/')}{path}")
+        return
+    click.echo(f"latest study: {study}" if study else "no study has run yet: evenhand run conf/quickstart.yaml")
+    click.echo("starting MLflow's pages ...")
+    serve_runs(uri, port, lambda address: click.echo(f"open {address}{path}  (Ctrl-C ends)"))
+    click.echo("ended")
+
+
+@click.command()
+@click.argument("study", metavar="[STUDY|RUN_ID]", required=False)
+@click.option("--print-path", is_flag=True, help="Print where the page lies instead of opening it.")
+def report(study: str | None, print_path: bool) -> None:
+    """Open the HTML page of the latest run of STUDY or of a run; without either, of the study that ran last."""
+    from evenhand.flows.running import be_quiet
+    from evenhand.servers import has_display
+
+    be_quiet()
+    from evenhand.flows.viewing import latest_page
+
+    page = latest_page(study)
+    click.echo(page)
+    if not print_path and has_display():
+        import webbrowser
+
+        webbrowser.open(page.as_uri())
+
+
+@click.command()
+@click.pass_context
+def doctor(ctx: click.Context) -> None:
+    """Check versions, folders, databases, servers and speed; exit code 2 where something would stop a run."""
+    from evenhand.flows.running import be_quiet
+    from evenhand.health import examine
+
+    be_quiet()
+    has_failed = False
+    for finding in examine():
+        has_failed = has_failed or finding.state == "fail"
+        colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.state]
+        click.echo(f"{click.style(f'{finding.state:5}', fg=colour)} {finding.what}: {finding.found}")
+        if finding.remedy:
+            click.echo(f"      -> {finding.remedy}")
+    if has_failed:
+        ctx.exit(2)
+
+
+COMMANDS = (show, ui, report, doctor)
