@@ -63,9 +63,9 @@ def _versus(each: Figures, difference: float, reach: float, p_value: float, alph
 
 
 def _simplest(judgement: Judgement) -> Figures:
-    """The cheapest candidate of the group that cannot be told from the best."""
+    """The cheapest kind of candidate in the group that cannot be told from the best, and the better one of equals."""
     group = [each for each in judgement.figures if each.plan.name in judgement.group]
-    return min(group, key=lambda each: (each.plan.weight, each.fit_seconds + each.predict_seconds))
+    return min(group, key=lambda each: each.plan.weight)
 
 
 def _on_holdout(judgement: Judgement, rivals: Sequence[Figures], table: Table) -> dict[str, Comparison]:
@@ -78,8 +78,8 @@ def _on_holdout(judgement: Judgement, rivals: Sequence[Figures], table: Table) -
 
 
 def _pair(metric: str, best: Said, other: Said, table: Table) -> Comparison | None:
-    if metric == "roc_auc" and best.scores is not None and other.scores is not None:
-        return delong_test(best.truth, best.scores, other.scores)
+    if metric == "roc_auc" and best.ranks is not None and other.ranks is not None:
+        return delong_test(best.truth, best.ranks, other.ranks)
     minority = int(np.argmin(np.bincount(best.truth))) if table.classes else 0
     drawn = drawn_pair(_told(best), _told(other), metric, len(table.classes), minority)
     gaps = (-1.0 if metric in LOWER_IS_BETTER else 1.0) * (drawn[:, 0] - drawn[:, 1])
@@ -96,7 +96,7 @@ def _pair(metric: str, best: Said, other: Said, table: Table) -> Comparison | No
 
 
 def _told(said: Said) -> Told:
-    return Told(said.truth, said.predicted, said.scores, said.is_probability)
+    return Told(said.truth, said.predicted, said.scores, said.is_probability, said.decisions)
 
 
 def _with_holdout(versus: Versus, found: Comparison | None) -> Versus:

@@ -13,7 +13,7 @@ from evenhand.intervals import spreads_of
 from evenhand.matrices import read_matrix
 from evenhand.memory import PeakMemory
 from evenhand.metrics import Told, metrics_of
-from evenhand.modelling import ask, fitted_model
+from evenhand.modelling import ask, decisions_of, fitted_model
 from evenhand.steps import step
 from evenhand.store import Entry, Store, code_digest
 from evenhand.tables import FINAL, Balanced, Plan, Prepared, Scores, Table
@@ -69,14 +69,15 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         asked_at = time.perf_counter()
     original, labels = _training_rows(plan, prepared)
     _, training_scores, training_predictions = ask(estimator, original)
-    nothing = np.empty(0)
     np.savez(
         folder / "scores.npz",
         truth=truth,
-        scores=nothing if scores is None else scores,
+        scores=_or_nothing(scores),
+        decisions=_or_nothing(decisions_of(estimator, held)),
         predictions=predictions,
         training_truth=labels,
-        training_scores=nothing if training_scores is None else training_scores,
+        training_scores=_or_nothing(training_scores),
+        training_decisions=_or_nothing(decisions_of(estimator, original)),
         training_predictions=training_predictions,
     )
     _keep_coefficients(folder, estimator, prepared)
@@ -88,6 +89,11 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         "scale": scale,
         "warnings": _warnings(estimator),
     }
+
+
+def _or_nothing(values: np.ndarray | None) -> np.ndarray:
+    """What a file holds of values that may not be there."""
+    return np.empty(0) if values is None else values
 
 
 def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
@@ -118,9 +124,11 @@ def _measure(entry: Entry, n_classes: int, training: Path, n_draws: int) -> dict
     minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
 
     def told(prefix: str) -> Told:
-        scores = held[f"{prefix}scores"]
+        truth, predictions, scores, decisions = (
+            held[f"{prefix}{name}"] for name in ("truth", "predictions", "scores", "decisions")
+        )
         return Told(
-            held[f"{prefix}truth"], held[f"{prefix}predictions"], scores if scores.size else None, is_probability
+            truth, predictions, scores if scores.size else None, is_probability, decisions if decisions.size else None
         )
 
     training_metrics = metrics_of(told("training_"), n_classes, minority)

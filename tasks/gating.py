@@ -128,6 +128,8 @@ def _told(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_proba
         probabilities = model.predict_proba(frame) if asks_probability else None
     except AttributeError:
         probabilities = None
+    scores, decisions = model.told(frame)
     if probabilities is None:
-        return Told(truth, predictions, model.scores(frame), False)
-    return Told(truth, predictions, probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities, True)
+        return Told(truth, predictions, scores, False, decisions)
+    chances = probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+    return Told(truth, predictions, chances, True, decisions)

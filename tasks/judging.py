@@ -46,12 +46,12 @@ def judge(
 
 
 def ranked(figures: Iterable[Figures], metric: str) -> list[Figures]:
-    """Best first; a candidate without the metric comes last, and of equals the quicker one first."""
+    """Best first, one without the metric last; of equals the simpler one leads, and then the one listed first."""
     sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
 
     def place(each: Figures) -> tuple[bool, float, float]:
         mean = each.mean(metric)
-        return (np.isnan(mean), sign * np.nan_to_num(mean), each.fit_seconds)
+        return (np.isnan(mean), sign * np.nan_to_num(mean), each.plan.weight)
 
     return sorted(figures, key=place)
 
@@ -137,6 +137,8 @@ def _write_predictions(
         said = [kept[plan, fold]["scores"] for fold in folds]
         if said[0].size and said[0].ndim == 1:
             columns[f"score:{plan}"] = np.concatenate(said)
+            if (decided := [kept[plan, fold]["decisions"] for fold in folds])[0].size:
+                columns[f"decision:{plan}"] = np.concatenate(decided)
         elif said[0].size:
             joined = np.concatenate(said)
             columns |= {f"score:{plan}:{name}": joined[:, k] for k, name in enumerate(table.classes)}

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from makers import make_plan, make_prepared, make_table
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from evenhand.tables import Balanced
@@ -74,6 +75,31 @@ def test_weighted_classes_weigh_alike(tmp_path):
     found = fitted(tmp_path, "logistic", training=(X[few], y[few]), is_weighted=True)
 
     assert kept(found)["scores"] == pytest.approx(known.predict_proba(rows(20, 1)[0])[:, 1], rel=1e-6)
+
+
+def far_apart():
+    """A model with probabilities that round to 1 for rows which its decision values tell apart."""
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0], [300.0], [400.0], [500.0], [600.0]])
+    return (X[:4], np.array([0, 0, 1, 1], dtype=np.int32)), (X[4:], np.array([0, 1, 0, 1], dtype=np.int32))
+
+
+def test_rows_whose_probabilities_round_to_1_are_ranked_as_scikit_learns_scorers_rank_them(tmp_path):
+    training, held = far_apart()
+    known = LogisticRegression(C=100.0).fit(*training)
+
+    found = fitted(tmp_path, "logistic", training=training, held=held, params={"C": 100.0})
+
+    assert kept(found)["scores"].tolist() == [1.0] * 4
+    assert found.held_metrics["roc_auc"] == get_scorer("roc_auc")(known, *held) == 0.75
+    assert found.held_metrics["average_precision"] == get_scorer("average_precision")(known, *held)
+
+
+def test_decision_values_are_kept_beside_probabilities_alone(tmp_path):
+    both = fitted(tmp_path / "a", "logistic")
+    neither = [fitted(tmp_path / name, name) for name in ("gaussian_nb", "linear_svm")]
+
+    assert kept(both)["decisions"].shape == kept(both)["scores"].shape == (20,)
+    assert [kept(each)["decisions"].size for each in neither] == [0, 0]
 
 
 def test_several_classes_have_a_score_each(tmp_path):

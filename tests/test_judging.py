@@ -21,11 +21,11 @@ def scores(plan, fold, held, training=None, **more):
     return Scores(plan=plan, fold=fold, **{**given, **more})
 
 
-def figures(name, values, seconds=1.0, metric="roc_auc"):
+def figures(name, values, seconds=1.0, metric="roc_auc", weight=1.0):
     each = [
         scores(name, f"fold_{k}", {} if v is None else {metric: v}, fit_seconds=seconds) for k, v in enumerate(values)
     ]
-    return figures_of(make_plan("svm", name=name), each)
+    return figures_of(make_plan("svm", name=name, weight=weight), each)
 
 
 def order(found):
@@ -58,10 +58,16 @@ def test_a_metric_missing_on_one_fold_is_missing():
     assert math.isnan(found.mean("roc_auc"))
 
 
-def test_of_equals_the_quicker_one_leads():
-    found = ranked([figures("slow", [0.5, 0.5], seconds=9), figures("quick", [0.5, 0.5], seconds=1)], "roc_auc")
+def test_of_equals_the_simpler_one_leads_and_then_the_one_listed_first_whatever_the_clock_says():
+    each = [
+        figures("costly", [0.5, 0.5], seconds=1, weight=9.0),
+        figures("first", [0.5, 0.5], seconds=9),
+        figures("second", [0.5, 0.5], seconds=1),
+    ]
 
-    assert order(found) == ["quick", "slow"]
+    found = ranked(each, "roc_auc")
+
+    assert order(found) == ["first", "second", "costly"]
 
 
 def test_figures_gather_folds_holdout_and_costs():

@@ -98,8 +98,8 @@ def _gap(first: Told, second: Told, classes: tuple[int, int], metric: str, level
         return None
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
     better = sign * (mine - theirs)
-    if metric == "roc_auc" and first.scores is not None and second.scores is not None:
-        found = delong_test(first.truth, first.scores, second.scores, level=level).interval
+    if metric == "roc_auc" and first.ranks is not None and second.ranks is not None:
+        found = delong_test(first.truth, first.ranks, second.ranks, level=level).interval
         return Gap(metric, mine, theirs, better, found.low, found.high, level)
     drawn = drawn_pair(first, second, metric, *classes)
     gaps = drawn[:, 0] - drawn[:, 1]

@@ -87,10 +87,10 @@ def _matthews(tables: np.ndarray, told: np.ndarray, true: np.ndarray) -> np.ndar
 
 
 def _drawn_rankings(told: Told, n_classes: int, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
-    if told.scores is None:
+    if told.scores is None or told.ranks is None:
         return {}
     if n_classes == 2:
-        area, precision = _ranked(told.truth == 1, told.scores, draw, n_draws)
+        area, precision = _ranked(told.truth == 1, told.ranks, draw, n_draws)
         return {"roc_auc": area, "average_precision": precision}
     if told.scores.ndim != 2:
         return {}
@@ -222,10 +222,10 @@ def _weighted(told: Told, metric: str, n_classes: int, minority: int, times: np.
 
 
 def _weighted_ranking(told: Told, metric: str, times: np.ndarray) -> np.ndarray:
-    if told.scores is None:
+    if told.ranks is None:
         return np.full(len(times), np.nan)
-    order = np.argsort(-told.scores, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(told.scores[order])), len(order) - 1)
+    order = np.argsort(-told.ranks, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(told.ranks[order])), len(order) - 1)
     times, is_positive = times[:, order], told.truth[order] == 1
     seen = times.cumsum(axis=1)[:, ends]
     seen_up = (times * is_positive).cumsum(axis=1)[:, ends]

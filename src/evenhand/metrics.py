@@ -9,12 +9,21 @@ from evenhand.vocabulary import BINARY_METRICS, MULTICLASS_METRICS, REGRESSION_M
 
 @dataclass(frozen=True)
 class Told:
-    """What a model said of some rows: `scores` are probabilities or decision values, or None where it has neither."""
+    """What a model said of some rows: `scores` are probabilities or decision values, or None where it has neither.
+
+    Rows are ranked by `decisions` where a model gives them beside its probabilities.
+    """
 
     truth: np.ndarray
     predictions: np.ndarray
     scores: np.ndarray | None
     is_probability: bool = False
+    decisions: np.ndarray | None = None
+
+    @property
+    def ranks(self) -> np.ndarray | None:
+        """What rows are ranked by."""
+        return self.scores if self.decisions is None else self.decisions
 
 
 def metrics_of(told: Told, n_classes: int, minority: int = 1) -> dict[str, float]:
@@ -87,8 +96,8 @@ def _binary(told: Told, table: np.ndarray) -> dict[str, float]:
     each = by_class(table)
     found = {name: float(each[name][1]) for name in ("precision", "recall", "f1")}
     has_both = 0 < told.truth.sum() < len(told.truth)
-    if told.scores is not None and has_both:
-        found["roc_auc"], found["average_precision"] = ranking_figures(told.truth == 1, told.scores)
+    if told.ranks is not None and has_both:
+        found["roc_auc"], found["average_precision"] = ranking_figures(told.truth == 1, told.ranks)
     if told.scores is not None and told.is_probability:
         found["brier_score_loss"] = np.mean((told.scores - told.truth) ** 2)
     return found

@@ -41,3 +41,14 @@ def ask(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:
         predictions = estimator.classes_[(decisions > 0).astype(int)] if is_flat else estimator.predict(X)
         return "decision", decisions, predictions
     return "value", None, estimator.predict(X)
+
+
+def decisions_of(estimator: Any, X: Any) -> np.ndarray | None:
+    """The decision values behind probabilities of two classes: where those round to 1, rows still have an order."""
+    if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "decision_function")):
+        return None
+    if X.shape[0] == 0:
+        found = decisions_of(estimator, np.zeros((1, X.shape[1])))
+        return None if found is None else found[:0]
+    decisions = estimator.decision_function(X)
+    return decisions if decisions.ndim == 1 else None

@@ -24,12 +24,12 @@ def pictures_of(said: Said, table: Table) -> Iterator[tuple[str, Figure]]:
         [labels[k] for k in part.truth], [labels[k] for k in part.predicted.astype(int)], labels
     )
     yield "confusion.png", plots.confusion(table_of_errors, said.name)
-    if table.task == "binary" and part.scores is not None:
-        yield "roc.png", plots.roc(curves.roc(part.truth, part.scores), said.name, curves.mean_roc(said.folds()))
+    if table.task == "binary" and part.scores is not None and part.ranks is not None:
+        yield "roc.png", plots.roc(curves.roc(part.truth, part.ranks), said.name, curves.mean_roc(said.folds()))
         yield (
             "precision_recall.png",
             plots.precision_recall(
-                curves.precision_recall(part.truth, part.scores), said.name, curves.mean_precision_recall(said.folds())
+                curves.precision_recall(part.truth, part.ranks), said.name, curves.mean_precision_recall(said.folds())
             ),
         )
         if said.is_probability:
@@ -39,9 +39,9 @@ def pictures_of(said: Said, table: Table) -> Iterator[tuple[str, Figure]]:
 def roc_by_percent(said: Said, table: Table) -> tuple[float, ...]:
     """TPR at FPR 0..100 % over the out-of-fold rows; empty where there is no ROC."""
     part = said.out_of_fold
-    if table.task != "binary" or part.scores is None:
+    if table.task != "binary" or part.ranks is None:
         return ()
-    return tuple(curves.tpr_by_fpr_percent(part.truth, part.scores))
+    return tuple(curves.tpr_by_fpr_percent(part.truth, part.ranks))
 
 
 def overlay(everyone: list[Said], table: Table) -> Figure | None:
@@ -51,8 +51,9 @@ def overlay(everyone: list[Said], table: Table) -> Figure | None:
         return None
     return plots.overlay(
         [
-            (part.name, curves.roc(part.truth, part.scores), curves.precision_recall(part.truth, part.scores))
+            (part.name, curves.roc(part.truth, part.ranks), curves.precision_recall(part.truth, part.ranks))
             for part in scored
+            if part.ranks is not None
         ]
     )
 

@@ -13,7 +13,10 @@ from evenhand.tables import FINAL, Table
 
 @dataclass(frozen=True)
 class Said:
-    """Truth, predictions and scores of one candidate; `scores` is None where it gives none."""
+    """Truth, predictions and scores of one candidate; `scores` is None where it gives none.
+
+    Rows are ranked by `decisions` where a model gives them beside its probabilities.
+    """
 
     name: str
     fold: np.ndarray
@@ -22,6 +25,12 @@ class Said:
     predicted: np.ndarray
     scores: np.ndarray | None
     is_probability: bool
+    decisions: np.ndarray | None = None
+
+    @property
+    def ranks(self) -> np.ndarray | None:
+        """What rows are ranked by."""
+        return self.scores if self.decisions is None else self.decisions
 
     @cached_property
     def out_of_fold(self) -> "Said":
@@ -35,13 +44,13 @@ class Said:
 
     def only(self, mask: np.ndarray) -> "Said":
         """The part where a mask holds."""
-        scores = None if self.scores is None else self.scores[mask]
+        scores, decisions = (None if each is None else each[mask] for each in (self.scores, self.decisions))
         parts = (self.fold[mask], self.row[mask], self.truth[mask], self.predicted[mask])
-        return Said(self.name, *parts, scores, self.is_probability)
+        return Said(self.name, *parts, scores, self.is_probability, decisions)
 
     def folds(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Truth and scores of each fold."""
-        scores = self.predicted if self.scores is None else self.scores
+        """Truth and what rows are ranked by, of each fold."""
+        scores = self.predicted if self.ranks is None else self.ranks
         names = [name for name in dict.fromkeys(self.fold) if name != FINAL]
         return [(self.truth[self.fold == name], scores[self.fold == name]) for name in names]
 
@@ -64,7 +73,8 @@ class Predictions:
         """What the candidate of that name said."""
         single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.table.classes]
         wanted = [single] if single in self._names else [n for n in several if n in self._names]
-        columns: pa.Table = pq.read_table(self.file, columns=[f"predicted:{name}", *wanted])
+        decided = [f"decision:{name}"] if f"decision:{name}" in self._names else []
+        columns: pa.Table = pq.read_table(self.file, columns=[f"predicted:{name}", *wanted, *decided])
         scores = [columns[n].to_numpy() for n in wanted]
         return Said(
             name=name,
@@ -74,4 +84,5 @@ class Predictions:
             predicted=columns[f"predicted:{name}"].to_numpy(),
             scores=None if not scores else scores[0] if len(scores) == 1 else np.column_stack(scores),
             is_probability=scale == "probability",
+            decisions=columns[decided[0]].to_numpy() if decided else None,
         )

@@ -12,10 +12,10 @@ from evenhand.serving import RawRowModel
 class OnceAsked(RawRowModel):
     """The same model, encoding the same frame once for scores, probabilities and decisions."""
 
-    def scores(self, frame: pd.DataFrame) -> np.ndarray:
-        """Probabilities or decision values, remembered for the frame that was asked about last."""
+    def told(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
+        """Scores and decision values, remembered for the frame that was asked about last."""
         if getattr(self, "_frame", None) is not frame:
-            self._said, self._frame = super().scores(frame), frame
+            self._said, self._frame = super().told(frame), frame
         return self._said
 
 

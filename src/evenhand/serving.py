@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from evenhand._thresholds import decide_by_cost
 from evenhand.frames import as_features
+from evenhand.modelling import decisions_of
 from evenhand.score_map import calibrated
 from evenhand.settings import Cleaning
 from evenhand.tables import Feature
@@ -55,15 +56,21 @@ class RawRowModel(BaseEstimator):
 
     def scores(self, frame: pd.DataFrame) -> np.ndarray:
         """Probabilities or decision values; of the positive class where there are two, else one column a class."""
+        return self.told(frame)[0]
+
+    def told(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
+        """The scores, and what one model's probabilities of two classes are made of, where it gives that."""
         rows = self._rows(frame)
-        said = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
         if self.selection is None:
-            return said[0]
+            encoder, estimator = (self.members or [])[0]
+            X = encoder.transform(rows)
+            return _scores(estimator, X), decisions_of(estimator, X)
+        said = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
         joined = np.stack(said, axis=1)
         if not self.classes:
-            return self.selection.predict(joined)
+            return self.selection.predict(joined), None
         probabilities = self.selection.predict_proba(joined)
-        return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+        return (probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities), None
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The class label, or the number, of each row."""

@@ -130,13 +130,13 @@ def _curves(judgement: Judgement, predictions: Predictions, table: Table) -> tup
     for each in judgement.figures[:OVERLAID]:
         said = predictions.of(each.plan.name, each.scale)
         part = said.out_of_fold
-        if part.scores is None:
+        if part.ranks is None:
             continue
         made.append(
             pages.CandidateCurves(
                 name=each.plan.name,
-                roc=curves.roc(part.truth, part.scores),
-                precision_recall=curves.precision_recall(part.truth, part.scores),
+                roc=curves.roc(part.truth, part.ranks),
+                precision_recall=curves.precision_recall(part.truth, part.ranks),
                 roc_band=curves.mean_roc(said.folds()) if not made else None,
                 precision_recall_band=curves.mean_precision_recall(said.folds()) if not made else None,
             )
