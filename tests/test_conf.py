@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 import yaml
@@ -69,6 +70,38 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path):
     assert "line 4: split.folds" in message
     assert "line 5: split.holdout_shre: unknown key. Did you mean 'holdout_share'? Known here: " in message
     assert "line 7: candidates.svm: grid.C is empty: list at least one value or leave it out" in message
+
+
+def test_mistakes_of_single_parts_and_between_parts_are_told_together(tmp_path):
+    text = (
+        "source: {path: rows.csv}\n"
+        "target: y\n"
+        "split: {folds: 1, holdout: time}\n"  # 3: at least 2; no column of time
+        "balance: [none, {smote: {ratio: 0.5, rows_per_class: 9}}]\n"  # 4: one of the two
+        "candidates:\n"
+        "  knn: {grid: {n_neighbors: []}, balance: smote}\n"  # 6: empty; the balance is there
+        "  gaussian_nb: {encodings: bins}\n"  # 7: no such encoding
+    )
+
+    message = refused(tmp_path, text)
+
+    assert "weather.yaml has 5 mistakes:" in message
+    assert re.findall(r"line (\d): ([a-z_.]+)", message) == [
+        ("3", "split.folds"),
+        ("3", "split.holdout"),
+        ("4", "balance.smote"),
+        ("6", "candidates.knn"),
+        ("7", "candidates.gaussian_nb.encodings"),
+    ]
+
+
+@pytest.mark.parametrize("left_out", ["source: {path: rows.csv}\n", "target: y\n", "  knn: \n"])
+def test_a_part_that_is_missing_hides_no_mistake_between_others(tmp_path, left_out):
+    text = "source: {path: rows.csv}\ntarget: y\ncandidates:\n  knn: \n  gaussian_nb: {encodings: bins}\n"
+
+    message = refused(tmp_path, text.replace(left_out, ""))
+
+    assert "there is no encoding 'bins'" in message
 
 
 def test_mistakes_between_parts_have_their_lines_too(tmp_path):

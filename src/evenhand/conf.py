@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from evenhand.consistency import Inconsistent, Mistake, Place
 from evenhand.errors import ConfError, nearest
 from evenhand.settings import Settings, Study, as_named
 
+ROUNDS = 3
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -33,7 +35,8 @@ def load_study(path: str | os.PathLike[str], changes: Iterable[str] = ()) -> Stu
     try:
         study = Study.model_validate(content)
     except ValidationError as error:
-        raise ConfError(told(_mistakes(error), lines, str(file))) from None
+        mistakes = [*_mistakes(error), *_mistakes_beside(error, content)]
+        raise ConfError(told(sorted(mistakes, key=lambda each: _line(each[0], lines)), lines, str(file))) from None
     study._lines.update(lines)
     study._file = str(file)
     return study
@@ -141,6 +144,38 @@ def _mistakes(error: ValidationError) -> list[Mistake]:
     return found
 
 
+def _mistakes_beside(error: ValidationError, content: dict[str, Any]) -> list[Mistake]:
+    """Contradictions among the parts that can be read, found once those that cannot are left out."""
+    left, gone = deepcopy(content), list[Place]()
+    for _ in range(ROUNDS):
+        found, items = _mistakes(error), error.errors()
+        if any(isinstance(item.get("ctx", {}).get("error"), Inconsistent) for item in items):
+            return [each for each in found if gone and not any(each[0][: len(place)] == place for place in gone)]
+        gone += [place for place, _ in found]
+        for item in items:
+            _leave_out(left, [str(part) for part in item["loc"]])
+        try:
+            Study.model_validate({"target": "target", "source": {"path": "rows.csv"}, **left})
+            return []
+        except ValidationError as again:
+            error = again
+    return []
+
+
+def _leave_out(content: dict[str, Any], place: list[str]) -> None:
+    """Take out what stands at a place, or the last thing on the way to it; a named part keeps what it is."""
+    if place and isinstance(content.get(place[0]), list):
+        content[place[0]] = as_named(content[place[0]])
+    inner = content.get(place[0]) if place else None
+    if len(place) > 1 and isinstance(inner, dict) and place[1] in inner:
+        if len(place) == 2 and place[0] in {"encodings", "balance", "candidates"} and isinstance(inner[place[1]], dict):
+            inner[place[1]] = {key: inner[place[1]][key] for key in ("kind", "model") if key in inner[place[1]]}
+        else:
+            _leave_out(inner, place[1:])
+    elif place:
+        content.pop(place[0], None)
+
+
 def _in_words(item: Mapping[str, Any], place: Place) -> str:
     if item["type"] == "extra_forbidden":
         known = _fields_at(place[:-1])
@@ -173,7 +208,10 @@ def _resolved(node: Any, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _where(place: Place, lines: Mapping[Place, int]) -> str:
-    for length in range(len(place), 0, -1):
-        if place[:length] in lines:
-            return f"line {lines[place[:length]]}: "
-    return ""
+    line = _line(place, lines)
+    return f"line {line}: " if line else ""
+
+
+def _line(place: Place, lines: Mapping[Place, int]) -> int:
+    """The line of a place, or of the innermost part of it that has one; 0 where none has."""
+    return next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), 0)

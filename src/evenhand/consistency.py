@@ -85,7 +85,8 @@ def _balances(study: Any) -> Iterator[Mistake]:
 
 
 def _metrics(study: Any) -> Iterator[Mistake]:
-    allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else (*BINARY_METRICS, *MULTICLASS_METRICS)
+    of_classes = tuple(dict.fromkeys((*BINARY_METRICS, *MULTICLASS_METRICS)))
+    allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else of_classes
     named: list[tuple[Place, str | None]] = [(("metric",), study.metric)]
     named += [(("metrics",), metric) for metric in study.metrics]
     if study.ensemble is not None:
