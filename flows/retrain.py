@@ -22,6 +22,7 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
+from evenhand.tasks.tracing import trace
 
 
 @flow(name="retrain", validate_parameters=False)
@@ -46,6 +47,7 @@ def retrain(
             balance,
             {(e, b, f): (prepared[e, f].training, table, study, b) for (e, b), f in product(balances, folds)},
         )
+        traced = trace(prepared, balanced, ledger, allows_leaks)
         scores = side_by_side(
             fit,
             {
@@ -58,5 +60,5 @@ def retrain(
         compared = compare(select(judged, table, study), table, study)
         judgement = decide(compared, scores, table, study)
         model = refit(judgement, prepared, balanced, table, study)
-        results = Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), checks)
+        results = Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), (*checks, traced))
         return gate(run, record(run, results), table, ledger, study)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import DataError, listed
-from evenhand.matrices import read_matrix, write_matrix
-from evenhand.samplers import Resampler
+from evenhand.matrices import read_matrix, read_matrix_rows, write_matrix, write_parents
+from evenhand.parentage import NOBODY
+from evenhand.samplers import Resampled, Resampler
 from evenhand.settings import Study
 from evenhand.steps import step
 from evenhand.store import Store
@@ -26,15 +27,27 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
     resampler = Resampler(name, study.balance[name], training.outputs, study.seed)
     entry = Store().keep("balanced", inputs, __name__, lambda folder: _build(folder, training, table, resampler))
     made = Training(entry.digest, entry.path / "training", entry.facts["n_rows"], training.outputs)
-    return Balanced(balance=name, training=made, reused=entry.reused)
+    told = {key: entry.facts[key] for key in ("n_made", "n_unexplained")}
+    return Balanced(balance=name, training=made, reused=entry.reused, **told)
 
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
     X, y = read_matrix(training.path)
-    made, labels = resampler.resample(X if not isinstance(X, np.memmap) else np.asarray(X), y, table.classes)
-    if lost := [table.classes[k] for k in np.setdiff1d(y, labels)]:
+    X = X if not isinstance(X, np.memmap) else np.asarray(X)
+    found = resampler.resample(X, y, table.classes)
+    if lost := [table.classes[k] for k in np.setdiff1d(y, found.y)]:
         raise DataError(
             f"{resampler.kind} leaves no training row of class {listed(lost)}: use another balance in its place"
         )
-    write_matrix(folder / "training", made, labels.astype(y.dtype))
-    return {"n_rows": len(labels), "kind": resampler.kind}
+    write_matrix(folder / "training", found.X, found.y.astype(y.dtype))
+    facts = {"n_rows": len(found.y), "kind": resampler.kind, "n_made": 0, "n_unexplained": None}
+    return facts if found.parents is None else facts | _traced(folder, training, X, resampler, found)
+
+
+def _traced(folder: Path, training: Training, X: Any, resampler: Resampler, found: Resampled) -> dict[str, Any]:
+    """Keep the table rows that each balanced row was made of, and count the rows that they do not explain."""
+    assert found.parents is not None
+    rows = np.append(read_matrix_rows(training.path), NOBODY)
+    write_parents(folder / "training", rows[found.parents])
+    n_made = int(np.sum(np.any(found.parents[:, 1:] != NOBODY, axis=1)))
+    return {"n_made": n_made, "n_unexplained": int(resampler.unexplained(X, found).sum())}

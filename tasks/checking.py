@@ -12,10 +12,9 @@ from sklearn.metrics import roc_auc_score
 from evenhand.catalogue import build_model
 from evenhand.conf import refuse
 from evenhand.encoder import new_encoder
-from evenhand.errors import DataError
 from evenhand.folding import content_hashes, fold_rows
 from evenhand.frames import read_rows, read_target
-from evenhand.log import logger
+from evenhand.leaks import stop_at_leaks
 from evenhand.purposes import purpose_mistakes
 from evenhand.samplers import Resampler
 from evenhand.settings import Study
@@ -42,12 +41,7 @@ def check(
         _later_training_rows(frame, study, ledger),
         permuted_labels(frame, y, table, ledger, plans, study),
     )
-    for each in found:
-        logger().info("%s: %s: %s", each.verdict, each.name, each.words)
-    failed = [each for each in found if each.verdict == "failed"]
-    if failed and not allows_leaks:
-        words = "\n".join(f"  {each.name}: {each.words}" for each in failed)
-        raise DataError(f"{len(failed)} looks for leaks failed:\n{words}\nMend the study, or go on with --allow-leaks.")
+    stop_at_leaks(found, allows_leaks)
     return found
 
 
@@ -177,7 +171,7 @@ def _replayed(
     labels = y[trained]
     if study.balance_kind(plan.balance) not in {"none", "class_weight"}:
         resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, study.seed)
-        X, labels = resampler.resample(X, labels, table.classes)
+        X, labels, _ = resampler.resample(X, labels, table.classes)
     estimator = build_model(plan, outputs, len(table.classes), study.seed).fit(X, labels)
     return _scores(estimator, encoder.transform(frame.iloc[judged]))
 

@@ -41,7 +41,7 @@ def mixed(n_common=30, n_rare=10, weight=1.0):
 
 def resampled(kind, X, y, outputs=None, classes=CLASSES, **settings):
     balance = Balance(kind=kind, **settings)
-    return Resampler("mine", balance, outputs or numeric_outputs(X.shape[1]), seed=0).resample(X, y, classes)
+    return Resampler("mine", balance, outputs or numeric_outputs(X.shape[1]), seed=0).resample(X, y, classes)[:2]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BALANCES if kind not in {"none", "class_weight"}])
@@ -264,3 +264,81 @@ def test_the_seed_decides_what_is_drawn(kind):
 
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def traced(kind, X, y, outputs=None, **settings):
+    resampler = Resampler("mine", Balance(kind=kind, **settings), outputs or numeric_outputs(X.shape[1]), seed=0)
+    return resampler, resampler.resample(X, y, CLASSES)
+
+
+RESAMPLING = [kind for kind in BALANCES if kind not in {"none", "class_weight"}]
+
+
+@pytest.mark.parametrize("kind", RESAMPLING)
+def test_every_row_names_parents_that_can_have_made_it(kind):
+    X, y = clouds()
+
+    resampler, found = traced(kind, X, y)
+
+    assert len(found.parents) == len(found.y)
+    assert found.parents[:, 0].min() >= 0
+    assert y[found.parents[:, 0]].tolist() == found.y.tolist()
+    assert not resampler.unexplained(X, found).any()
+
+
+@pytest.mark.parametrize("kind", ["smotenc", "smoten", "smote", "svm_smote", "adasyn", "smote_enn"])
+def test_rows_with_categories_name_their_parents_too(kind):
+    X, y = mixed()
+    X, outputs = (X[:, 1:], MIXED[1:]) if kind == "smoten" else (X, MIXED)
+
+    resampler, found = traced(kind, X, y, outputs)
+
+    assert np.any(found.parents[:, 1:] >= 0)
+    assert not resampler.unexplained(X, found).any()
+
+
+@pytest.mark.parametrize("kind", ["undersample", "oversample", "smote", "svm_smote", "adasyn", "borderline_smote"])
+def test_rows_of_sparse_matrices_name_their_parents_too(kind):
+    X, y = clouds()
+    X = sparse.csr_matrix(np.where(X > 0, X, 0))
+
+    resampler, found = traced(kind, X, y)
+
+    assert not resampler.unexplained(X, found).any()
+
+
+def test_three_classes_name_parents_of_their_own_class():
+    X, y = clouds(40, 30)
+    y[40:52] = 2
+    resampler = Resampler("mine", Balance(kind="adasyn"), numeric_outputs(2), seed=0)
+
+    found = resampler.resample(X, y, ("a", "b", "c"))
+
+    made = found.parents[len(y) :]
+    assert y[made].tolist() == np.repeat(found.y[len(y) :, None], 2, axis=1).tolist()
+    assert not resampler.unexplained(X, found).any()
+
+
+@pytest.mark.parametrize("kind", ["smote", "borderline_smote", "svm_smote", "adasyn"])
+def test_telling_parents_changes_no_row(kind):
+    from imblearn import over_sampling as library
+
+    X, y = clouds()
+    names = {"smote": "SMOTE", "borderline_smote": "BorderlineSMOTE", "svm_smote": "SVMSMOTE", "adasyn": "ADASYN"}
+    known = getattr(library, names[kind])(random_state=0)
+    if kind == "adasyn":
+        known.set_params(n_neighbors=3)
+
+    _, found = traced(kind, X, y)
+
+    assert found.X.tolist() == known.fit_resample(X, y)[0].tolist()
+
+
+@pytest.mark.parametrize("kind", ["smote", "undersample", "smotenc"])
+@pytest.mark.parametrize("column", [0, 1])
+def test_a_row_that_its_parents_cannot_have_made_is_found(kind, column):
+    X, y = mixed()
+    resampler, found = traced(kind, X, y, MIXED)
+    found.X[-1, column] += 5  # beyond every row
+
+    assert np.flatnonzero(resampler.unexplained(X, found)).tolist() == [len(found.y) - 1]

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 DENSE, SPARSE, TARGET, ROWS = "X.npy", "X.npz", "y.npy", "rows.npy"
+PARENTS = "parents.npy"
 
 
 def write_matrix(folder: Path, X: Any, y: np.ndarray, rows: np.ndarray | None = None) -> None:
@@ -32,3 +33,13 @@ def read_matrix(folder: Path) -> tuple[Any, np.ndarray]:
 def read_matrix_rows(folder: Path) -> np.ndarray:
     """The table rows that the matrix was made of."""
     return np.load(folder / ROWS)
+
+
+def write_parents(folder: Path, parents: np.ndarray) -> None:
+    """Write, beside balanced rows, the table rows that each was made of."""
+    np.save(folder / PARENTS, parents.astype(np.int32))
+
+
+def read_parents(folder: Path) -> np.ndarray:
+    """The table rows that each balanced row was made of, one line for each, filled up with -1."""
+    return np.load(folder / PARENTS)

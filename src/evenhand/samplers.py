@@ -1,20 +1,40 @@
 """From a balance in conf to a change of training rows, checked so that the message is ours."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from imblearn.combine import SMOTEENN, SMOTETomek
-from imblearn.over_sampling import ADASYN, SMOTE, SMOTEN, SMOTENC, SVMSMOTE, BorderlineSMOTE, RandomOverSampler
+from imblearn.over_sampling import RandomOverSampler
 from imblearn.under_sampling import EditedNearestNeighbours, NearMiss, RandomUnderSampler, TomekLinks
 from scipy import sparse
 
 from evenhand.errors import DataError
+from evenhand.parentage import (
+    Adasyn,
+    BorderlineSmote,
+    Smote,
+    SmoteEnn,
+    Smoten,
+    Smotenc,
+    SmoteTomek,
+    SvmSmote,
+    parents_of,
+    unexplained,
+)
 from evenhand.settings import Balance
 from evenhand.tables import Output
 
+SVM_SMOTE_STEP = 0.5  # its rows lie up to half a step beyond a safe support vector
 SYNTHETIC = frozenset(
     {"smote", "smotenc", "smoten", "borderline_smote", "svm_smote", "adasyn", "smote_tomek", "smote_enn"}
 )
+
+
+class Resampled(NamedTuple):
+    """Balanced rows, their classes, and the places of the given rows that each was made of, filled up with -1."""
+
+    X: Any
+    y: np.ndarray
+    parents: np.ndarray | None
 
 
 class Resampler:
@@ -28,8 +48,8 @@ class Resampler:
         self.kind = suited_kind(balance.kind or name, outputs)
         self.is_discrete = np.array([output.kind in {"code", "dummy"} for output in outputs])
 
-    def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> tuple[Any, np.ndarray]:
-        """Balanced rows and their classes."""
+    def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
+        """Balanced rows, their classes and their parents."""
         counts = np.bincount(y, minlength=len(classes))
         self._check(counts, classes)
         if self.kind not in {"smotenc", "smoten"}:
@@ -42,12 +62,21 @@ class Resampler:
         self._check_dummies(X)
         collapsed, columns = self._collapse(X)
         sampler = self._sampler(counts, is_code=np.array([is_code for is_code, _ in columns]))
-        made, labels = self._told(sampler, collapsed, y)
-        return self._expand(made, columns, X), labels
+        found = self._told(sampler, collapsed, y)
+        return found._replace(X=self._expand(found.X, columns, X))
 
-    def _told(self, sampler: Any, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
+    def unexplained(self, X: Any, found: Resampled) -> np.ndarray:
+        """Which balanced rows cannot have been made of the parents they name."""
+        assert found.parents is not None
+        voted = {"smotenc": self.is_discrete, "smoten": np.ones_like(self.is_discrete)}
+        is_voted = voted.get(self.kind, np.zeros_like(self.is_discrete))
+        before = SVM_SMOTE_STEP if self.kind == "svm_smote" else 0.0
+        return unexplained(X, found.X, found.parents, is_voted, before)
+
+    def _told(self, sampler: Any, X: Any, y: np.ndarray) -> Resampled:
         try:
-            return sampler.fit_resample(X, y)
+            made, labels = sampler.fit_resample(X, y)
+            return Resampled(made, labels, parents_of(sampler))
         except ValueError as error:
             text = " ".join(str(error).split())
             raise DataError(
@@ -100,17 +129,17 @@ class Resampler:
         made = {
             "undersample": lambda: RandomUnderSampler(**seeded),
             "oversample": lambda: RandomOverSampler(**seeded),
-            "smote": lambda: SMOTE(**smote),
-            "smotenc": lambda: SMOTENC(np.flatnonzero(np.asarray(is_code)).tolist(), **smote),
-            "smoten": lambda: SMOTEN(**smote),
-            "borderline_smote": lambda: BorderlineSMOTE(m_neighbors=self.balance.m_neighbors, **smote),
-            "svm_smote": lambda: SVMSMOTE(m_neighbors=self.balance.m_neighbors, **smote),
-            "adasyn": lambda: ADASYN(n_neighbors=self.balance.n_neighbors, **seeded),
+            "smote": lambda: Smote(**smote),
+            "smotenc": lambda: Smotenc(np.flatnonzero(np.asarray(is_code)).tolist(), **smote),
+            "smoten": lambda: Smoten(**smote),
+            "borderline_smote": lambda: BorderlineSmote(m_neighbors=self.balance.m_neighbors, **smote),
+            "svm_smote": lambda: SvmSmote(m_neighbors=self.balance.m_neighbors, out_step=SVM_SMOTE_STEP, **smote),
+            "adasyn": lambda: Adasyn(n_neighbors=self.balance.n_neighbors, **seeded),
             "near_miss": lambda: NearMiss(version=self.balance.version, n_neighbors=self.balance.n_neighbors, **how),
             "tomek": lambda: TomekLinks(**how),
-            "smote_tomek": lambda: SMOTETomek(smote=SMOTE(**smote), **seeded),
-            "smote_enn": lambda: SMOTEENN(
-                smote=SMOTE(**smote),
+            "smote_tomek": lambda: SmoteTomek(smote=Smote(**smote), **seeded),
+            "smote_enn": lambda: SmoteEnn(
+                smote=Smote(**smote),
                 enn=EditedNearestNeighbours(sampling_strategy="all", n_neighbors=self.balance.n_neighbors),
                 **seeded,
             ),

@@ -125,11 +125,17 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Balanced:
-    """Training rows after a balance: rows drawn, made or weighted."""
+    """Training rows after a balance: rows drawn, made or weighted.
+
+    `n_made` counts the rows made of others, None where rows were left as they are; `n_unexplained` those of all rows
+    that the parents they name cannot have made, None where the sampler names none.
+    """
 
     balance: str
     training: Training
     is_weighted: bool = False
+    n_made: int | None = None
+    n_unexplained: int | None = None
     seconds: float = 0.0
     reused: bool = False
 

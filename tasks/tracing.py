@@ -1,0 +1,80 @@
+"""Where balanced rows come from: every parent of every row must be a training row of its fold."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from evenhand.folding import fold_rows
+from evenhand.leaks import stop_at_leaks
+from evenhand.matrices import read_matrix_rows, read_parents
+from evenhand.parentage import NOBODY
+from evenhand.steps import step
+from evenhand.tables import Balanced, Check, Ledger, Prepared
+from evenhand.wording import counted
+
+NAME = "parents of training rows"
+
+
+@step("trace")
+def trace(
+    prepared: Mapping[tuple[str, str], Prepared],
+    balanced: Mapping[tuple[str, str, str], Balanced],
+    ledger: Ledger,
+    allows_leaks: bool = False,
+) -> Check:
+    """Whether every row that is fitted on was drawn or made from the fold's training rows, by the ledger."""
+    folds = dict.fromkeys(fold for _, fold in prepared)
+    trained = {fold: fold_rows(ledger, fold)[0] for fold in folds}
+    wrong = [*_strangers(prepared, trained), *_outside(balanced, trained)]
+    unknown = sorted(
+        {
+            balance
+            for (_, balance, _), each in balanced.items()
+            if each.n_made is not None and each.n_unexplained is None
+        }
+    )
+    found = _check(wrong, unknown, balanced, sum(map(len, trained.values())))
+    stop_at_leaks([found], allows_leaks)
+    return found
+
+
+def _strangers(prepared: Mapping[tuple[str, str], Prepared], trained: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """Encoded training rows that the ledger does not count among the training rows of their fold."""
+    for (encoding, fold), each in prepared.items():
+        rows = read_matrix_rows(each.training.path)
+        strange = rows[~np.isin(rows, trained[fold])]
+        if len(strange):
+            are = counted(len(strange), "encoded row")
+            yield f"encoding '{encoding}' on {fold}: {are} outside the fold's training rows, such as row {strange[0]}"
+
+
+def _outside(balanced: Mapping[tuple[str, str, str], Balanced], trained: Mapping[str, np.ndarray]) -> Iterator[str]:
+    """Balanced rows with a parent outside the fold's training rows, or with parents that cannot be theirs."""
+    for (encoding, balance, fold), each in balanced.items():
+        if each.n_made is None or each.n_unexplained is None:
+            continue
+        parents = read_parents(each.training.path)
+        inside = np.append(trained[fold], NOBODY)
+        strange = parents[~np.isin(parents, inside).all(axis=1)]
+        where = f"balance '{balance}' with encoding '{encoding}' on {fold}"
+        if len(strange):
+            which = strange[0][~np.isin(strange[0], inside)][0]
+            n_rows = counted(len(strange), "row")
+            yield f"{where}: {n_rows} with a parent outside the fold's training rows, such as row {which}"
+        if each.n_unexplained:
+            n_rows = counted(each.n_unexplained, "row")
+            yield f"{where}: {n_rows} that the training rows named as parents cannot have made"
+
+
+def _check(wrong: list[str], unknown: list[str], balanced: Mapping[tuple[str, str, str], Balanced], n: int) -> Check:
+    if wrong:
+        rest = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        return Check(NAME, "failed", "; ".join(wrong[:3]) + rest)
+    if unknown:
+        return Check(NAME, "warned", f"not verified for {', '.join(unknown)}: the sampler does not tell parents")
+    traced = [each for each in balanced.values() if each.n_made is not None]
+    if not traced:
+        return Check(NAME, "passed", f"all {n:,} training rows of the folds are training rows by the ledger")
+    n_made, n_rows = sum(each.n_made or 0 for each in traced), sum(each.training.n_rows for each in traced)
+    made = f"{n_made:,} made and {n_rows - n_made:,} drawn or kept rows of {counted(len(traced), 'balanced training')}"
+    return Check(NAME, "passed", f"every parent of {made} is a training row of its fold")
