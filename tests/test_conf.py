@@ -255,3 +255,23 @@ def test_what_a_study_writes_of_itself_loads_as_the_same_study(whole, tmp_path):
     (tmp_path / "again.yaml").write_text(yaml.safe_dump(study.model_dump(mode="json", by_alias=True)))
 
     assert load_study(tmp_path / "again.yaml").model_dump() == study.model_dump()
+
+
+def test_mistakes_in_a_schedule_are_told_with_their_lines(tmp_path):
+    schedule = 'schedule:\n  cron: "0 25 * * *"\n  timezone: Europe/Berln\n  grace: soon\n  on_chnge: false\n'
+
+    told = refused(tmp_path, WHOLE + schedule)
+
+    assert "line 10: schedule.cron: '25' is no hour" in told
+    assert "line 11: schedule.timezone: there is no time zone 'Europe/Berln'. Did you mean 'Europe/Berlin'?" in told
+    assert "line 12: schedule.grace: 'soon' is no length of time: write it as 2h, 30m" in told
+    assert "line 13: schedule.on_chnge: unknown key. Did you mean 'on_change'" in told
+
+
+def test_a_schedule_has_an_hour_of_grace_and_skips_what_is_unchanged(tmp_path):
+    (tmp_path / "weather.yaml").write_text(f'{WHOLE}schedule: {{cron: "0 3 * * *"}}\n')
+
+    schedule = load_study(tmp_path / "weather.yaml").schedule
+
+    assert (schedule.timezone, schedule.leeway.total_seconds()) == ("UTC", 3600)
+    assert (schedule.on_change, schedule.on_drift) == (True, False)

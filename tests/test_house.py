@@ -79,10 +79,13 @@ def test_nouns_errors_and_statistics_stay_pure(name):
     assert ours(name) <= set(named(*PURE_ROOMS))
 
 
-@pytest.mark.parametrize("name", named("settings", "_settings_.*", "consistency", "vocabulary", "conf"))
+SETTINGS = ("settings", "_settings_.*", "consistency", "vocabulary", "conf", "crons", "units")
+
+
+@pytest.mark.parametrize("name", named(*SETTINGS))
 def test_settings_import_pydantic_and_yaml_only(name):
     assert tops(name) <= {"pydantic", "yaml"}
-    assert ours(name) <= set(named("settings", "_settings_.*", "consistency", "vocabulary", "conf", "errors"))
+    assert ours(name) <= set(named(*SETTINGS, "errors"))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import ConfError
-from evenhand.units import parsed_size, size_text, time_text
+from evenhand.units import parsed_duration, parsed_size, size_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,20 @@ def test_a_size_that_is_written_reads_as_nearly_the_same(n_bytes):
 )  # fmt: skip
 def test_times_are_written_as_a_person_would(seconds, text):
     assert time_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("45s", timedelta(seconds=45)), ("30m", timedelta(minutes=30)), ("2h", timedelta(hours=2)),
+        ("1d", timedelta(days=1)), ("1h30m", timedelta(minutes=90)),
+    ],
+)  # fmt: skip
+def test_lengths_of_time_are_read_from_text(text, length):
+    assert parsed_duration(text) == length
+
+
+@pytest.mark.parametrize("text", ["", "2", "2 hours", "h", "-1h", "1.5h"])
+def test_what_is_no_length_of_time_is_refused_with_an_example(text):
+    with pytest.raises(ValueError, match="is no length of time: write it as 2h, 30m"):
+        parsed_duration(text)

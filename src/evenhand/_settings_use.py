@@ -1,10 +1,13 @@
-"""Settings of what a model is for and how it stays up to date: the threshold, the gate."""
+"""Settings of what a model is for and how it stays up to date: the threshold, the gate, the schedule."""
 
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from evenhand._settings_base import Settings, Share
+from evenhand.crons import Cron, parsed_cron, parsed_zone
+from evenhand.units import parsed_duration
 
 
 class Capacity(Settings):
@@ -57,3 +60,37 @@ class Gate(Settings):
     margin: Annotated[float, Field(ge=0)] = 0.0
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false promotion, over all runs")
     horizon: Annotated[int, Field(ge=1)] = Field(12, description="runs over which alpha is spent")
+
+
+def _checked(parse: Any) -> AfterValidator:
+    """Keep the text as it was written, once it was found to mean something."""
+
+    def check(text: str) -> str:
+        parse(text)
+        return text
+
+    return AfterValidator(check)
+
+
+class Schedule(Settings):
+    """When a study is run again by `evenhand up`, and for which reasons."""
+
+    cron: Annotated[str, _checked(parsed_cron)] = Field(
+        description="minute hour day-of-month month day-of-week, such as '0 3 * * *' for 3 o'clock every night"
+    )
+    timezone: Annotated[str, _checked(parsed_zone)] = Field("UTC", description="of the cron, such as Europe/Berlin")
+    grace: Annotated[str, _checked(parsed_duration)] = Field(
+        "1h", description="how late a run may begin, such as 30m or 2h; one that would be later is skipped"
+    )
+    on_change: bool = Field(True, description="skip a run when neither data nor settings changed since the last one")
+    on_drift: bool = Field(False, description="also run when `watch` finds that the data drifted")
+
+    @property
+    def ticks(self) -> Cron:
+        """The moments at which it is due."""
+        return parsed_cron(self.cron, self.timezone)
+
+    @property
+    def leeway(self) -> timedelta:
+        """How late a run may begin."""
+        return parsed_duration(self.grace)

@@ -16,7 +16,7 @@ from evenhand._settings_models import (
     Selection,
     TextEncoding,
 )
-from evenhand._settings_use import Capacity, Decide, Gate
+from evenhand._settings_use import Capacity, Decide, Gate, Schedule
 from evenhand.consistency import Inconsistent, inconsistencies
 from evenhand.vocabulary import REGRESSORS, UNSAMPLED, BalanceKind, Task
 
@@ -33,6 +33,7 @@ __all__ = [
     "EnsembleSettings",
     "Gate",
     "NumericEncoding",
+    "Schedule",
     "Selection",
     "Settings",
     "Source",
@@ -79,6 +80,7 @@ class Study(Settings):
     guards: dict[str, Annotated[float, Field(ge=0)]] = Field(
         {}, description="metrics of the champion and by how much a new one may be worse in them"
     )
+    schedule: Schedule | None = Field(None, description="left out: the study runs only when it is told to")
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
     )

@@ -1,10 +1,21 @@
 """Sizes and times in words, and back."""
 
 import re
+from datetime import timedelta
 
 from evenhand.errors import ConfError
 
 FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+def parsed_duration(text: str) -> timedelta:
+    """The time in text such as 2h, 30m, 1d or 1h30m."""
+    parts = re.findall(r"(\d+)([dhms])", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        raise ValueError(f"'{text}' is no length of time: write it as 2h, 30m, 1d or 1h30m")
+    return timedelta(seconds=sum(int(number) * SECONDS[unit] for number, unit in parts))
 
 
 def parsed_size(text: str) -> int:
