@@ -6,12 +6,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import t
 
-from evenhand.intervals import drawn_pair
 from evenhand.log import logger
-from evenhand.metrics import Told
+from evenhand.pairs import paired
 from evenhand.said import Predictions, Said
 from evenhand.settings import Study
-from evenhand.statistics import Comparison, Interval, best_group, delong_test
+from evenhand.statistics import Comparison, best_group
 from evenhand.steps import step
 from evenhand.tables import Figures, Judgement, Table, Versus
 from evenhand.vocabulary import LOWER_IS_BETTER
@@ -78,25 +77,7 @@ def _on_holdout(judgement: Judgement, rivals: Sequence[Figures], table: Table) -
 
 
 def _pair(metric: str, best: Said, other: Said, table: Table) -> Comparison | None:
-    if metric == "roc_auc" and best.ranks is not None and other.ranks is not None:
-        return delong_test(best.truth, best.ranks, other.ranks)
-    minority = int(np.argmin(np.bincount(best.truth))) if table.classes else 0
-    drawn = drawn_pair(_told(best), _told(other), metric, len(table.classes), minority)
-    gaps = (-1.0 if metric in LOWER_IS_BETTER else 1.0) * (drawn[:, 0] - drawn[:, 1])
-    if not np.isfinite(gaps).all():
-        return None
-    smaller = min((gaps <= 0).sum(), (gaps >= 0).sum())
-    p_value = min(1.0, 2 * (smaller + 1) / (len(gaps) + 1))
-    low, high = np.percentile(gaps, [2.5, 97.5])
-    deviation = float(gaps.std(ddof=1))
-    statistic = float(gaps.mean() / deviation) if deviation > 0 else 0.0
-    return Comparison(
-        float(gaps.mean()), Interval(float(low), float(high), 0.95), statistic, p_value, "paired bootstrap"
-    )
-
-
-def _told(said: Said) -> Told:
-    return Told(said.truth, said.predicted, said.scores, said.is_probability, said.decisions)
+    return paired(best.told, other.told, [metric], len(table.classes)).get(metric)
 
 
 def _with_holdout(versus: Versus, found: Comparison | None) -> Versus:

@@ -1,5 +1,6 @@
 """From the scores of all candidates to their metrics, ranked, with the rows they are about."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,6 @@ def _write_predictions(
         elif said[0].size:
             joined = np.concatenate(said)
             columns |= {f"score:{plan}:{name}": joined[:, k] for k, name in enumerate(table.classes)}
-    made = pa.table(columns).replace_schema_metadata({"classes": ",".join(map(str, table.classes))})
+    made = pa.table(columns).replace_schema_metadata({"classes": json.dumps([str(label) for label in table.classes])})
     pq.write_table(made, folder / "predictions.parquet", compression="zstd")
     return {"n_rows": made.num_rows, "plans": plans}

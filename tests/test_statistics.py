@@ -1,12 +1,13 @@
 """Statistics: hand-worked values, published examples, other implementations, and short simulations."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, norm
+from scipy.stats import binom, friedmanchisquare, norm
 from sklearn.metrics import roc_auc_score
 
 from evenhand.statistics import (
@@ -228,6 +229,29 @@ def test_the_group_of_the_best_reaches_one_critical_difference():
     # 3.143 - 1.964 = 1.179 lies within 1.25 and beyond 1.12, 2.893 - 1.964 = 0.929 within both
     assert friedman_nemenyi(DEMSAR).group_of_best == [0, 1, 2, 3]
     assert friedman_nemenyi(DEMSAR, alpha=0.1).group_of_best == [1, 2, 3]
+
+
+def test_the_bars_of_demsars_diagram():
+    # ranks in order 1.964 2.0 2.893 3.143 and 1.12 as reach: 2.893 - 1.964 = .929 and 3.143 - 2.893 = .25 lie within,
+    # 3.143 - 2.0 = 1.143 does not; one bar would not be the largest if it were part of another
+    assert friedman_nemenyi(DEMSAR, alpha=0.1).groups == [[3, 1, 2], [2, 0]]
+    assert friedman_nemenyi(DEMSAR).groups == [[3, 1, 2, 0]]
+
+
+def test_a_pair_one_critical_difference_apart_has_the_p_value_alpha():
+    ranking = friedman_nemenyi(DEMSAR, alpha=0.1)
+    reach = ranking.critical_difference
+
+    p_values = replace(ranking, mean_ranks=(1.0, 1.0 + reach, 3.0, 3.0)).pair_p_values
+
+    assert p_values[0, 1] == p_values[1, 0] == pytest.approx(0.1)
+    assert p_values[2, 3] == p_values[0, 0] == 1
+
+
+def test_friedmans_p_value_is_that_of_scipy_where_nothing_is_tied():
+    figures = np.random.default_rng(0).normal(size=(9, 4))
+
+    assert friedman_nemenyi(figures).chi_squared_p_value == pytest.approx(friedmanchisquare(*figures.T).pvalue)
 
 
 def test_ranks_without_any_disagreement_are_certain():

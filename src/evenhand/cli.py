@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from evenhand.commands import looking, replicating, serving, studies
+from evenhand.commands import comparing, looking, replicating, serving, studies
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -42,7 +42,13 @@ def main() -> None:
     """Retrain and compare classical models on imbalanced tables, without leaks."""
 
 
-for command in (*studies.COMMANDS, *looking.COMMANDS, *serving.COMMANDS, *replicating.COMMANDS):
+for command in (
+    *studies.COMMANDS,
+    *looking.COMMANDS,
+    *comparing.COMMANDS,
+    *serving.COMMANDS,
+    *replicating.COMMANDS,
+):
     main.add_command(command)
 
 

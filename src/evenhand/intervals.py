@@ -185,14 +185,16 @@ def _drawn_medians(values: np.ndarray, draw: np.random.Generator, n_draws: int) 
     return np.sort(values)[np.minimum((share * n).astype(int), n - 1)]
 
 
-def drawn_pair(first: Told, second: Told, metric: str, n_classes: int, minority: int, seed: int = 0) -> np.ndarray:
+def drawn_pair(
+    first: Told, second: Told, metric: str, n_classes: int, minority: int, seed: int = 0, n_draws: int = N_DRAWS
+) -> np.ndarray:
     """A metric of two models on the same draws of the same rows: draws in rows, models in columns."""
     n_rows = len(first.truth)
     strata = first.truth if n_classes else np.zeros(n_rows, dtype=int)
     draw, block = np.random.default_rng(seed), max(1, CELLS // n_rows)
     parts = []
-    for start in range(0, N_DRAWS, block):
-        times = _times_drawn(strata, min(block, N_DRAWS - start), draw)
+    for start in range(0, n_draws, block):
+        times = _times_drawn(strata, min(block, n_draws - start), draw)
         parts.append([_weighted(told, metric, n_classes, minority, times) for told in (first, second)])
     return np.concatenate([np.column_stack(part) for part in parts])
 
@@ -215,10 +217,21 @@ def _weighted(told: Told, metric: str, n_classes: int, minority: int, times: np.
     if metric in {"log_loss", "brier_score_loss"}:
         loss = _losses(told).get(metric)
         return np.full(len(times), np.nan) if loss is None else times @ loss / times.sum(axis=1)
+    if metric.startswith("roc_auc_ovr"):
+        return _weighted_areas(told, n_classes, times, is_weighted=metric.endswith("_weighted"))
     cells = told.truth.astype(int) * n_classes + told.predictions.astype(int)
     counted = np.stack([times[:, cells == cell].sum(axis=1) for cell in range(n_classes**2)], axis=1)
     found = figures_of_tables(counted.reshape(-1, n_classes, n_classes), minority)
     return found.get(metric, np.full(len(times), np.nan))
+
+
+def _weighted_areas(told: Told, n_classes: int, times: np.ndarray, *, is_weighted: bool) -> np.ndarray:
+    """The mean over classes of the area of each against the rest, by how many rows each has or alike."""
+    if told.scores is None or told.scores.ndim != 2:
+        return np.full(len(times), np.nan)
+    sides = [Told((told.truth == k).astype(int), told.predictions, told.scores[:, k]) for k in range(n_classes)]
+    areas = np.stack([_weighted_ranking(side, "roc_auc", times) for side in sides])
+    return np.average(areas, axis=0, weights=np.bincount(told.truth, minlength=n_classes) if is_weighted else None)
 
 
 def _weighted_ranking(told: Told, metric: str, times: np.ndarray) -> np.ndarray:

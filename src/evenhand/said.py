@@ -1,5 +1,6 @@
 """What a candidate said of the judged rows, read back from the predictions of a run."""
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenhand.metrics import Told
 from evenhand.tables import FINAL, Table
 
 
@@ -31,6 +33,11 @@ class Said:
     def ranks(self) -> np.ndarray | None:
         """What rows are ranked by."""
         return self.scores if self.decisions is None else self.decisions
+
+    @property
+    def told(self) -> Told:
+        """The same as metrics take it."""
+        return Told(self.truth, self.predicted, self.scores, self.is_probability, self.decisions)
 
     @cached_property
     def out_of_fold(self) -> "Said":
@@ -61,9 +68,9 @@ class Said:
 class Predictions:
     """The predictions of a run, column by column."""
 
-    def __init__(self, file: Path, table: Table) -> None:
+    def __init__(self, file: Path, table: Table | None = None) -> None:
         self.file = file
-        self.table = table
+        self.classes = tuple(map(str, table.classes)) if table is not None else labels_in(file)
         shared = pq.read_table(file, columns=["fold", "row", "truth"])
         self._fold = shared["fold"].to_numpy(zero_copy_only=False)
         self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
@@ -71,7 +78,7 @@ class Predictions:
 
     def of(self, name: str, scale: str) -> Said:
         """What the candidate of that name said."""
-        single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.table.classes]
+        single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.classes]
         wanted = [single] if single in self._names else [n for n in several if n in self._names]
         decided = [f"decision:{name}"] if f"decision:{name}" in self._names else []
         columns: pa.Table = pq.read_table(self.file, columns=[f"predicted:{name}", *wanted, *decided])
@@ -86,3 +93,8 @@ class Predictions:
             is_probability=scale == "probability",
             decisions=columns[decided[0]].to_numpy() if decided else None,
         )
+
+
+def labels_in(file: Path) -> tuple[str, ...]:
+    """The class labels that a file of predictions names; none where numbers are predicted."""
+    return tuple(json.loads((pq.read_schema(file).metadata or {}).get(b"classes", b"[]")))

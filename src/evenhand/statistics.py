@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest, chi2, f, norm, rankdata, studentized_range, t
+from scipy.stats import binomtest, chi2, norm, t
 
 from evenhand._statistics_area import (
     auc_interval,
@@ -18,6 +18,7 @@ from evenhand._statistics_area import (
 )
 from evenhand._statistics_bootstrap import bootstrap_figures, bootstrap_interval, paired_bootstrap
 from evenhand._statistics_drift import Drift, binned_counts, drift, jensen_shannon, share_shifts, stability_index
+from evenhand._statistics_ranks import StudyRanking, critical_difference, friedman_nemenyi
 from evenhand._statistics_records import Comparison, Interval
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "bootstrap_figures",
     "bootstrap_interval",
     "corrected_resampled_t",
+    "critical_difference",
     "delong",
     "delong_p_values",
     "delong_test",
@@ -95,47 +97,6 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     adjusted = np.empty(known.size)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
-
-
-@dataclass(frozen=True)
-class StudyRanking:
-    """Mean ranks over studies (1 is best), Friedman's and Iman-Davenport's tests and Nemenyi's critical difference."""
-
-    mean_ranks: tuple[float, ...]
-    chi_squared: float
-    f_statistic: float
-    p_value: float
-    critical_difference: float
-    alpha: float
-
-    @property
-    def group_of_best(self) -> list[int]:
-        """Models whose mean rank lies within the critical difference of the best mean rank."""
-        return [
-            place
-            for place, rank in enumerate(self.mean_ranks)
-            if rank - min(self.mean_ranks) <= self.critical_difference
-        ]
-
-
-def friedman_nemenyi(figures: np.ndarray, *, alpha: float = 0.05) -> StudyRanking:
-    """Rank models over studies from figures of shape (n_studies, n_models), greater is better.
-
-    The p-value is that of Iman and Davenport's F, less conservative than chi squared: Demšar (2006), JMLR 7.
-    """
-    figures = np.asarray(figures, dtype=float)
-    n_studies, n_models = figures.shape
-    if min(n_studies, n_models) < 2:
-        raise ValueError(f"Ranks over studies need two studies and two models, but found {n_studies} and {n_models}.")
-    means = rankdata(-figures, axis=1).mean(axis=0)
-    spread = float((means**2).sum() - n_models * (n_models + 1) ** 2 / 4)
-    chi_squared = 12 * n_studies / (n_models * (n_models + 1)) * spread
-    rest = n_studies * (n_models - 1) - chi_squared
-    f_statistic = (n_studies - 1) * chi_squared / rest if rest > 1e-12 else math.inf
-    p_value = float(f.sf(f_statistic, n_models - 1, (n_models - 1) * (n_studies - 1)))
-    quantile = float(studentized_range.ppf(1 - alpha, n_models, np.inf)) / math.sqrt(2)
-    reach = quantile * math.sqrt(n_models * (n_models + 1) / (6 * n_studies))
-    return StudyRanking(tuple(means.tolist()), chi_squared, f_statistic, p_value, reach, alpha)
 
 
 @dataclass(frozen=True)

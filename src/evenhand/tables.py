@@ -342,6 +342,7 @@ class Report:
             "predict_seconds": figures.predict_seconds,
             "peak_mb": figures.peak_mb,
             "solver": figures.solver,
+            "scale": figures.scale,
             "mlflow_run_id": self.run_ids.get(plan.name),
         }
 

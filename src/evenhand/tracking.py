@@ -237,6 +237,25 @@ def run_of(place: Place, run_id: str) -> Run:
         raise PlaceError(f"there is no run '{run_id}' in {tracking_uri()}: `evenhand show` names runs") from None
 
 
+def run_by_id(start: str) -> Run:
+    """The run whose id is, or alone begins with, these letters."""
+    store = open_store()
+    if len(start) == 32:
+        return run_of(store, start)
+    client = store.client()
+    ids = [each.experiment_id for each in client.search_experiments(max_results=1000)]
+    found = [run for run in client.search_runs(ids, "", max_results=50_000) if run.info.run_id.startswith(start)]
+    if len(found) != 1:
+        many = "several runs begin" if found else "no run begins"
+        raise PlaceError(f"{many} with '{start}' in {tracking_uri()}: give the whole id of one")
+    return found[0]
+
+
+def study_of(run: Run) -> str:
+    """The study that a run belongs to."""
+    return str(open_store().client().get_experiment(run.info.experiment_id).name)
+
+
 def artifact(place: Place, run_id: str, name: str) -> Path:
     """A file that a run logged, fetched if it is kept elsewhere."""
     try:
@@ -262,23 +281,39 @@ def model_folder(place: Place, run_id: str) -> Path:
 
 def latest_run(study: str) -> tuple[Place, Run, list[Run]]:
     """The newest finished run of a study and its candidates."""
+    place, runs = finished_runs(study, most=1)
+    return place, runs[0], children_of(place, runs[0].info.run_id)
+
+
+def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
+    """The finished runs of a study, the newest first."""
     store = open_store()
     found = store.client().get_experiment_by_name(study)
     if found is None:
         raise PlaceError(f"there is no study '{study}' in {tracking_uri()} yet: run it first")
-    place = Place(store.uri, found.experiment_id)
-    runs = place.client().search_runs(
+    runs = store.client().search_runs(
         [found.experiment_id],
         "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'",
-        max_results=1,
+        max_results=most,
         order_by=["attributes.start_time DESC"],
     )
     if not runs:
         raise PlaceError(f"study '{study}' has no finished run in {tracking_uri()} yet: run it first")
-    children = place.client().search_runs(
-        [found.experiment_id], f"tags.`mlflow.parentRunId` = '{runs[0].info.run_id}'", max_results=5000
-    )
-    return place, runs[0], children
+    return Place(store.uri, found.experiment_id), list(runs)
+
+
+def n_unfinished(study: str) -> int:
+    """How many runs of a study failed, were ended or still go on."""
+    store = open_store()
+    found = store.client().get_experiment_by_name(study)
+    condition = "tags.`evenhand.kind` = 'run' and attributes.status != 'FINISHED'"
+    return len(store.client().search_runs([found.experiment_id], condition, max_results=5000)) if found else 0
+
+
+def children_of(place: Place, run_id: str) -> list[Run]:
+    """The candidates of a run."""
+    filter_ = f"tags.`mlflow.parentRunId` = '{run_id}'"
+    return list(place.client().search_runs([place.experiment_id], filter_, max_results=5000))
 
 
 def studies() -> list[str]:

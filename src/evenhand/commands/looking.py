@@ -1,16 +1,29 @@
 """Commands that show what was found: leaderboards, pages, and the state of this machine."""
 
+from pathlib import Path
+
 import click
+
+from evenhand.commands.shared import write
 
 
 @click.command()
 @click.argument("study", required=False)
 @click.option("--metric", help="Rank by this metric instead of the study's own.")
-def show(study: str | None, metric: str | None) -> None:
+@click.option("--history", is_flag=True, help="Show the winners of all runs over time, with the verdicts on them.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="With --history: write it to this file too.")
+def show(study: str | None, metric: str | None, history: bool, json_file: str | None) -> None:
     """Show the leaderboard of the latest run of STUDY, read from MLflow; without STUDY, list the studies."""
     from evenhand.flows.running import be_quiet
 
+    if history and study is None:
+        raise click.UsageError("--history needs a STUDY")
+    if json_file and not history:
+        raise click.UsageError("--json goes with --history; `evenhand run --json` writes the report of a run")
     be_quiet()
+    if history:
+        _show_history(str(study), metric, json_file)
+        return
     from evenhand.flows.reading import known_studies, latest_leaderboard
     from evenhand.screen import show_leaderboard, show_studies
 
@@ -18,6 +31,18 @@ def show(study: str | None, metric: str | None) -> None:
         show_studies(known_studies())
     else:
         show_leaderboard(latest_leaderboard(study, metric))
+
+
+def _show_history(study: str, metric: str | None, json_file: str | None) -> None:
+    import json
+
+    from evenhand.flows.contrasting import history_of
+    from evenhand.screen_compare import show_history
+
+    found = history_of(study, metric)
+    show_history(found)
+    if json_file:
+        write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
 
 
 @click.command()
