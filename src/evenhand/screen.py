@@ -16,15 +16,36 @@ from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Plan, Report, Standing
 from evenhand.units import time_text
 
-WORDS = {"prepare": "encoding", "balance": "balancing", "fit": "fitting"}
+WORDS = {
+    "ingest": "reading",
+    "clean": "cleaning",
+    "split": "splitting",
+    "check": "checking",
+    "prepare": "encoding",
+    "balance": "balancing",
+    "fit": "fitting",
+    "judge": "judging",
+    "select": "ensemble",
+    "compare": "comparing",
+    "decide": "deciding",
+    "refit": "refitting",
+    "gate": "gate",
+    "record": "recording",
+}
 
 
 @contextmanager
-def following(name: str) -> Iterator[None]:
-    """Live progress on a terminal, plain lines elsewhere."""
+def following(study: Study) -> Iterator[None]:
+    """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
+    idle = {"select": study.ensemble is None, "gate": study.gate is None}
     console = Console(stderr=True)
-    watcher = _Live(console, name) if console.is_terminal else _Lines()
-    with watcher, listening(watcher.told):
+    watcher = _Live(console, study.name) if console.is_terminal else _Lines()
+
+    def told(step: Step) -> None:
+        if step.box in WORDS and not idle.get(step.box, False):
+            watcher.told(step)
+
+    with watcher, listening(told):
         yield
 
 
@@ -52,15 +73,15 @@ class _Live:
 
     def told(self, step: Step) -> None:
         if step.box not in self._bars:
-            word = WORDS.get(step.box, step.box)
-            self._bars[step.box] = self._progress.add_task(word, total=step.planned or 1, note="")
-        note = step.note or f"{step.done} of {step.planned}{self._pace.left(step)}"
+            self._bars[step.box] = self._progress.add_task(WORDS[step.box], total=step.planned or 1, note="")
+        counted = f"{step.done} of {step.planned}{self._pace.left(step)}" if step.planned > 1 else ""
+        note = step.note or counted
         done = step.done if step.planned else 1
         self._progress.update(self._bars[step.box], completed=done, total=step.planned or 1, note=note)
 
 
 class _Lines:
-    """A line when a box begins and ends, and at most one every five seconds between."""
+    """A line when a box begins and, where it has parts, ends; and at most one every five seconds between."""
 
     def __init__(self) -> None:
         self._last: dict[str, float] = {}
@@ -76,12 +97,14 @@ class _Lines:
         left = self._pace.left(step)
         now = time.monotonic()
         is_end = step.done == step.planned
+        if is_end and step.planned == 1 and not step.note:
+            return
         if not is_end and now - self._last.get(step.box, 0.0) < 5.0:
             return
         self._last[step.box] = now
         counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
         note = f" {step.note}" if step.note else ""
-        words = f"{WORDS.get(step.box, step.box)}{counted}{'' if is_end else left}{note}"
+        words = f"{WORDS[step.box]}{counted}{'' if is_end else left}{note}"
         sys.stderr.write(words.rstrip() + "\n")
         sys.stderr.flush()
 

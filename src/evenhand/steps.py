@@ -7,6 +7,8 @@ from prefect import Task
 from prefect.cache_policies import NO_CACHE
 from prefect.utilities.annotations import quote
 
+from evenhand.progress import tell
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -19,9 +21,12 @@ class Step(Task[Any, Any]):
     n_called = 0
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Run the task here and now."""
+        """Run the task here and now, and tell whoever listens when it begins and ends."""
         Step.n_called += 1
-        return super().__call__(*map(quote, arguments), **{name: quote(value) for name, value in named.items()})
+        tell(self.name, 0, 1)
+        result = super().__call__(*map(quote, arguments), **{name: quote(value) for name, value in named.items()})
+        tell(self.name, 1, 1, is_reused=getattr(result, "reused", False))
+        return result
 
     def submit(self, *arguments: Any, **named: Any) -> Any:
         """Hand the task to the flow's runner."""

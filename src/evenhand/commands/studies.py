@@ -23,7 +23,7 @@ def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | 
     be_quiet()
     from evenhand.screen import following, show_report
 
-    with following(study.name):
+    with following(study):
         report = run_study(study, only, accepts_contract=flags["accept_contract"], allows_leaks=flags["allow_leaks"])
     show_report(report)
     if json_file:
