@@ -16,6 +16,8 @@ from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Plan, Report, Standing
 from evenhand.units import time_text
 
+RANK_WIDTH = 7
+WIDTHS = {"folds": 8, "±": 8, "train": 8, "holdout": 9, "95 %": 13, "fit": 9}
 WORDS = {
     "ingest": "reading",
     "clean": "cleaning",
@@ -146,7 +148,7 @@ def show_report(report: Report) -> None:
         for each in judgement.figures
     )
     console = _console()
-    console.print(_leaderboard(report.study, metric, standings))
+    console.print(_leaderboard(report.study, metric, standings, console.width))
     if len(judgement.group) > 1:
         console.print(
             f"= {len(judgement.group) - 1} candidates cannot be told from the best by their folds", highlight=False
@@ -170,7 +172,7 @@ def show_report(report: Report) -> None:
 def show_leaderboard(board: Leaderboard) -> None:
     """The leaderboard of an earlier run."""
     console = _console()
-    console.print(_leaderboard(board.study, board.metric, board.standings))
+    console.print(_leaderboard(board.study, board.metric, board.standings, console.width))
     when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     console.print(
         f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
@@ -209,24 +211,46 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     console.print(f"{words}; {n_encodings} encodings fitted {n_encodings * (n_folds + 1)} times", highlight=False)
 
 
-def _leaderboard(study: str, metric: str, standings: Sequence[Standing]) -> Table:
+def _leaderboard(study: str, metric: str, standings: Sequence[Standing], width: int) -> Table:
     table = Table(title=f"{study}: {metric}", title_justify="left", box=None, header_style="bold", pad_edge=False)
     table.add_column("", justify="right", style="dim")
     table.add_column("", no_wrap=True)
     table.add_column("candidate", overflow="fold")
-    for heading in ("folds", "±", "train", "holdout", "95 %", "fit"):
+    shown = _shown(max((len(standing.name) for standing in standings), default=0), width)
+    for heading in shown:
         table.add_column(heading, justify="right", no_wrap=True)
-    if any(standing.note for standing in standings):
+    has_notes = any(standing.note for standing in standings)
+    if has_notes:
         table.add_column("note", style="yellow", overflow="fold")
     for rank, standing in enumerate(standings, 1):
-        numbers = [_number(value) for value in (standing.mean, standing.std, standing.train, standing.holdout)]
-        seconds = time_text(standing.fit_seconds) if standing.fit_seconds is not None else "-"
-        low_high = "{:.3f}-{:.3f}".format(*standing.holdout_interval) if standing.holdout_interval else ""
-        more = [standing.note] if len(table.columns) > 9 else []
-        mark = "=" if standing.is_level else ""
-        style = "bold" if rank == 1 else ""
-        table.add_row(str(rank), mark, standing.name, *numbers, low_high, seconds, *more, style=style)
+        cells = _cells(standing)
+        more = [standing.note] if has_notes else []
+        mark, style = "=" if standing.is_level else "", "bold" if rank == 1 else ""
+        table.add_row(str(rank), mark, standing.name, *(cells[name] for name in shown), *more, style=style)
     return table
+
+
+def _cells(standing: Standing) -> dict[str, str]:
+    """What a line of the leaderboard says, by the heading."""
+    low_high = "{:.3f}-{:.3f}".format(*standing.holdout_interval) if standing.holdout_interval else ""
+    return {
+        "folds": _number(standing.mean),
+        "±": _number(standing.std),
+        "train": _number(standing.train),
+        "holdout": _number(standing.holdout),
+        "95 %": low_high,
+        "fit": time_text(standing.fit_seconds) if standing.fit_seconds is not None else "-",
+    }
+
+
+def _shown(longest_name: int, width: int) -> list[str]:
+    """The headings that leave whole names room; in a narrow terminal the least telling go first."""
+    shown = dict(WIDTHS)
+    for heading in ("train", "95 %", "±"):
+        if RANK_WIDTH + longest_name + sum(shown.values()) <= width:
+            break
+        del shown[heading]
+    return list(shown)
 
 
 def _number(value: float | None) -> str:
