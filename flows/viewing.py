@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from evenhand.tasks.viewing import find_page, find_view
+from evenhand.tasks.viewing import View, find_page, find_view
 
 
-def latest_view() -> tuple[str, str, str]:
-    """The address of the MLflow store, the part of the UI's address that opens the latest study, and its name."""
+def latest_view() -> View:
+    """The address of the MLflow store, and the parts of the UI's address that open the latest study."""
     return find_view()
 
 

@@ -21,7 +21,9 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
     return Leaderboard(
         study=study,
         metric=metric,
-        standings=tuple(_standing(child, metric) for child in ranked),
+        standings=tuple(
+            _standing(child, metric, is_own=metric == parent.data.tags["evenhand.metric"]) for child in ranked
+        ),
         run_id=parent.info.run_id,
         when_ms=parent.info.start_time,
         n_executed=int(parent.data.metrics.get("fits_executed", 0)),
@@ -35,7 +37,8 @@ def read_studies() -> list[str]:
     return tracking.studies()
 
 
-def _standing(child: tracking.Run, metric: str) -> Standing:
+def _standing(child: tracking.Run, metric: str, *, is_own: bool) -> Standing:
+    """A line of the leaderboard; which candidates are level with the best was told by the study's own metric alone."""
     found = child.data.metrics
     return Standing(
         name=child.info.run_name or child.info.run_id,
@@ -45,4 +48,5 @@ def _standing(child: tracking.Run, metric: str) -> Standing:
         train=found.get(f"train_{metric}"),
         fit_seconds=found.get("fit_seconds"),
         note=child.data.tags.get("evenhand.warnings", ""),
+        is_level=is_own and child.data.tags.get("evenhand.level") == "true",
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import skops.io
 import yaml
@@ -73,8 +74,8 @@ def record(run: OpenRun, results: Results) -> Report:
     judgement = results.judgement
     predictions = Predictions(judgement.predictions, results.table)
     run_ids = {
-        each.plan.name: _record_candidate(run, results, each, predictions, is_pictured=rank < PICTURED)
-        for rank, each in enumerate(judgement.figures)
+        each.plan.name: _record_candidate(run, results, each, predictions, rank)
+        for rank, each in enumerate(judgement.figures, 1)
     }
     n_reused = sum(each.reused for each in results.scores)
     report = Report(
@@ -97,23 +98,24 @@ def record(run: OpenRun, results: Results) -> Report:
     return report
 
 
-def _record_candidate(
-    run: OpenRun, results: Results, figures: Figures, predictions: Predictions, *, is_pictured: bool
-) -> str:
+def _record_candidate(run: OpenRun, results: Results, figures: Figures, predictions: Predictions, rank: int) -> str:
     plan = figures.plan
     tags = {
         "evenhand.kind": "candidate",
         "evenhand.candidate": plan.candidate,
+        "evenhand.rank": str(rank),
+        "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.digest,
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
     }
     with tracking.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
-        shown = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance, "params": plan.params}
+        shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
+        shown |= {"params": plan.params} if plan.params else {}
         tracking.log_params(run.place, run_id, shown)
         said = predictions.of(plan.name, figures.scale)
         tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
-        if is_pictured:
+        if rank <= PICTURED:
             for name, picture in pictures_of(said, results.table):
                 tracking.log_picture(run.place, run_id, picture, name)
         _record_coefficients(run, run_id, results, figures)

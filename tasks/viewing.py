@@ -1,6 +1,7 @@
 """Where a person finds what was recorded: the view of the latest study, and the page of a run."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand import tracking
@@ -9,17 +10,40 @@ from evenhand.places import writing
 from evenhand.store import home
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
+OVERLAID = 8
 EVERY_STUDY = "/#/experiments?workflowType=machine_learning"
 
 
-def find_view() -> tuple[str, str, str]:
-    """The address of the store, the part of the UI's address that opens the right view, and the study it is of."""
+@dataclass(frozen=True)
+class View:
+    """The address of the store, the parts of the UI's address that open its views, and the study they are of."""
+
+    uri: str
+    runs: str = EVERY_STUDY
+    overlay: str = ""
+    study: str = ""
+
+
+def find_view() -> View:
+    """The runs of the study that ran last, and the ROC curves of its best candidates over each other."""
     store = tracking.open_store()
     names = tracking.studies()
     found = store.client().get_experiment_by_name(names[0]) if names else None
     if found is None:
-        return tracking.tracking_uri(), EVERY_STUDY, ""
-    return tracking.tracking_uri(), tracking.Place(store.uri, found.experiment_id).address(), found.name
+        return View(tracking.tracking_uri())
+    place = tracking.Place(store.uri, found.experiment_id)
+    return View(tracking.tracking_uri(), place.address(), _overlay(found.name), found.name)
+
+
+def _overlay(study: str) -> str:
+    """The address of the overlay; none where no run has finished or there are fewer than two such curves."""
+    try:
+        place, parent, children = tracking.latest_run(study)
+    except PlaceError:
+        return ""
+    curved = [child for child in children if tracking.ROC_KEY in child.data.metrics]
+    best = tracking.ranked_children(curved, parent.data.tags.get("evenhand.metric", ""))[:OVERLAID]
+    return place.overlay([child.info.run_id for child in best]) if len(best) > 1 else ""
 
 
 def find_page(name: str | None) -> Path:

@@ -1,6 +1,7 @@
 import json
 import shutil
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import mlflow
 import numpy as np
@@ -12,8 +13,10 @@ from mlflow import MlflowClient
 
 from evenhand import tracking
 from evenhand.tasks import recording
+from evenhand.tasks.reading import read_leaderboard
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
+from evenhand.tasks.viewing import find_view
 
 TWO = {"gaussian_nb": {}, "knn": {"grid": {"n_neighbors": [3, 5]}}}
 
@@ -84,6 +87,32 @@ def test_every_candidate_has_its_metrics_parameters_and_curves(storm):
         assert run.data.params.get("params.n_neighbors") == (
             str(each.plan.params["n_neighbors"]) if each.plan.model == "knn" else None
         )
+
+
+def test_a_leaderboard_that_is_read_back_keeps_order_and_marks(storm, monkeypatch):
+    _, found, client = storm
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", client.tracking_uri)
+    names = [each.plan.name for each in found.judgement.figures]
+    group = found.judgement.group[1:]
+
+    board = read_leaderboard("tiny")
+
+    assert [standing.name for standing in board.standings] == names
+    assert [standing.is_level for standing in board.standings] == [name in group for name in names]
+    assert not any(standing.is_level for standing in read_leaderboard("tiny", "accuracy").standings)
+
+
+def test_the_overlay_of_curves_is_of_the_best_candidates_by_their_steps(storm, monkeypatch):
+    report, found, client = storm
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", client.tracking_uri)
+    best = [report.run_ids[each.plan.name] for each in found.judgement.figures]
+
+    page, _, query = find_view().overlay.partition("?")
+
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    assert page == "/#/metric"
+    assert json.loads(asked["runs"]) == best
+    assert (json.loads(asked["metric"]), asked["x_axis"]) == (tracking.ROC_KEY, "step")
 
 
 def test_the_study_that_was_recorded_gives_the_same_study_again(storm):

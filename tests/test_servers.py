@@ -103,7 +103,8 @@ def test_a_server_that_cannot_start_is_told_by_its_last_words(monkeypatch):
 
 
 def test_the_view_of_no_study_is_the_list_of_all(mlruns):
-    uri, path, study = find_view()
+    view = find_view()
+    uri, path, study = view.uri, view.runs, view.study
 
     assert uri.endswith("mlruns/mlflow.db")
     assert (path, study) == ("/#/experiments?workflowType=machine_learning", "")
@@ -114,7 +115,7 @@ def test_the_view_is_of_the_study_that_ran_last(storm):
     later = tracking.open_experiment("calm")
     tracking.end_run(later, tracking.start_run(later, "calm", {"evenhand.kind": "run"}))
 
-    assert find_view()[1:] == (later.address(), "calm")
+    assert (find_view().runs, find_view().study) == (later.address(), "calm")
 
 
 @pytest.mark.parametrize("asked", ["nothing", "study", "run", "candidate"])

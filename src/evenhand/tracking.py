@@ -5,6 +5,7 @@ import logging
 import os
 import tempfile
 import time
+import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -42,6 +43,14 @@ class Place:
         """The part of the UI's address that opens the right view."""
         run = f"/runs/{run_id}" if run_id else ""
         return f"/#/experiments/{self.experiment_id}{run}?workflowType=machine_learning"
+
+    def overlay(self, run_ids: Sequence[str]) -> str:
+        """The part of the UI's address that lays the ROC curves of some runs over each other."""
+        listed = {"runs": list(run_ids), "experiments": [self.experiment_id], "plot_metric_keys": [ROC_KEY]}
+        listed |= {"metric": ROC_KEY, "plot_layout": {}, "deselected_curves": [], "last_linear_y_axis_range": []}
+        plain = {"x_axis": "step", "y_axis_scale": "linear", "line_smoothness": "1", "show_point": "false"}
+        quoted = {name: json.dumps(value, separators=(",", ":")) for name, value in listed.items()}
+        return f"/#/metric?{urllib.parse.urlencode({**quoted, **plain}, quote_via=urllib.parse.quote)}"
 
 
 def tracking_uri() -> str:
@@ -328,12 +337,12 @@ def studies() -> list[str]:
 
 
 def ranked_children(children: Sequence[Run], metric: str) -> list[Run]:
-    """Candidates best first by a metric; those without it last."""
+    """Candidates best first by a metric, of equals in the order of their run; those without it last."""
     sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
 
-    def place(run: Run) -> tuple[bool, float]:
+    def place(run: Run) -> tuple[bool, float, int]:
         value = run.data.metrics.get(f"cv_{metric}")
-        return (value is None, 0.0 if value is None else sign * value)
+        return (value is None, 0.0 if value is None else sign * value, int(run.data.tags.get("evenhand.rank", 0)))
 
     return sorted(children, key=place)
 

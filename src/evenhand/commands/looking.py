@@ -56,13 +56,21 @@ def ui(port: int) -> None:
     be_quiet()
     from evenhand.flows.viewing import latest_view
 
-    uri, path, study = latest_view()
-    if uri.startswith("http"):
-        click.echo(f"runs are kept by the server at {uri}, which serves its own pages: {uri.rstrip('/')}{path}")
+    view = latest_view()
+    if view.uri.startswith("http"):
+        server = view.uri.rstrip("/")
+        click.echo(f"runs are kept by the server at {view.uri}, which serves its own pages: {server}{view.runs}")
         return
-    click.echo(f"latest study: {study}" if study else "no study has run yet: evenhand run conf/quickstart.yaml")
+    latest = f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml"
+    click.echo(latest)
     click.echo("starting MLflow's pages ...")
-    serve_runs(uri, port, lambda address: click.echo(f"open {address}{path}  (Ctrl-C ends)"))
+
+    def ready(address: str) -> None:
+        click.echo(f"open {address}{view.runs}  (Ctrl-C ends)")
+        if view.overlay:
+            click.echo(f"ROC curves of the best candidates: {address}{view.overlay}")
+
+    serve_runs(view.uri, port, ready)
     click.echo("ended")
 
 
