@@ -31,7 +31,7 @@ from evenhand.tasks.replicating_upselling import compare_upselling, count_over_t
 from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
 
-N_REPEATS = {"sine": 200, "credit_card_fraud": 200, "california_housing": 100}
+N_REPEATS = {"sine": 200, "credit_card_fraud": 200, "california_housing": 200}
 AT_ONCE = {"sine": 50, "credit_card_fraud": 50, "california_housing": 5}
 PROTOCOLS = {
     "sine": {"training": Protocol("training", makes_rows=True)},

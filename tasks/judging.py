@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenhand.errors import ConfError, DataError
+from evenhand.intervals import intervals_of_means
 from evenhand.matrices import read_matrix_rows
 from evenhand.metrics import applicable, usual_metric
 from evenhand.settings import Study
@@ -85,14 +86,9 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
 
 
 def _fold_intervals(folds: Sequence[Scores]) -> dict[str, tuple[float, float]]:
-    """The 95 % interval of the mean over folds if other rows had been judged; what retraining adds is not in it."""
-    shared = [name for name in folds[0].held_spreads if all(name in each.held_spreads for each in folds)]
-    found = {}
-    for name in shared:
-        mean = float(np.mean([each.held_metrics[name] for each in folds]))
-        reach = 1.96 * float(np.sqrt(np.sum([each.held_spreads[name][2] ** 2 for each in folds]))) / len(folds)
-        found[name] = (mean - reach, mean + reach)
-    return found
+    """The 95 % interval of each metric's mean over folds."""
+    errors = [{name: error for name, (_, _, error) in each.held_spreads.items()} for each in folds]
+    return intervals_of_means([each.held_metrics for each in folds], errors)
 
 
 def _means(each: Sequence[dict[str, float]]) -> dict[str, float]:

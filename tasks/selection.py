@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from evenhand.ensembling import new_selection, score_matrix
 from evenhand.errors import ConfError
 from evenhand.estimators.ensemble import EnsembleSelection
+from evenhand.intervals import intervals_of_means, spreads_of
 from evenhand.log import logger
 from evenhand.metrics import Told, metrics_of
 from evenhand.settings import Study
@@ -72,6 +73,7 @@ def _build(
     out = np.empty((len(truth), *scores.shape[2:]) if table.classes else len(truth))
     predictions = np.empty(len(truth), dtype=truth.dtype)
     metrics: dict[str, list[dict[str, float]]] = {"folds": [], "final": []}
+    spreads: dict[str, list[dict[str, Any]]] = {"folds": [], "final": []}
     minority = int(np.argmin(np.bincount(truth[fold != FINAL]))) if table.classes else 0
     for name in dict.fromkeys(fold):
         judged = fold == name
@@ -80,12 +82,20 @@ def _build(
         told = _told(selection, scores[judged], truth[judged])
         predictions[judged] = told.predictions
         out[judged] = told.predictions if told.scores is None else told.scores
-        metrics["final" if name == FINAL else "folds"].append(metrics_of(told, len(table.classes), minority))
+        where = "final" if name == FINAL else "folds"
+        metrics[where].append(metrics_of(told, len(table.classes), minority))
+        spreads[where].append(_spreads(told, len(table.classes), minority))
     selection.fit(scores[fold != FINAL], truth[fold != FINAL])
     training = metrics_of(_told(selection, scores[fold != FINAL], truth[fold != FINAL]), len(table.classes), minority)
     pq.write_table(_with_ensemble(rows, predictions, out, table), folder / "predictions.parquet", compression="zstd")
     weights = {member.plan.name: float(w) for member, w in zip(members, selection.weights_, strict=True) if w > 0}
-    return {"metrics": metrics, "training": training, "weights": weights}
+    return {"metrics": metrics, "spreads": spreads, "training": training, "weights": weights}
+
+
+def _spreads(told: Told, n_classes: int, minority: int) -> dict[str, list[float]]:
+    """Low, high and standard error of every metric."""
+    found = spreads_of(told, n_classes, minority)
+    return {name: [each.low, each.high, each.error] for name, each in found.items()}
 
 
 def _told(selection: EnsembleSelection, scores: np.ndarray, truth: np.ndarray) -> Told:
@@ -107,6 +117,8 @@ def _with_ensemble(rows: pa.Table, predictions: np.ndarray, scores: np.ndarray, 
 
 def _figures(facts: dict[str, Any], members: list[Figures], ensemble: Ensemble) -> Figures:
     folds, used = facts["metrics"]["folds"], [member for member in members if member.plan.name in ensemble.weights]
+    errors = [{name: error for name, (_, _, error) in each.items()} for each in facts["spreads"]["folds"]]
+    final = facts["spreads"]["final"][0] if facts["spreads"]["final"] else {}
     plan = Plan(
         ENSEMBLE,
         ENSEMBLE,
@@ -127,4 +139,6 @@ def _figures(facts: dict[str, Any], members: list[Figures], ensemble: Ensemble) 
         peak_mb=max(member.peak_mb for member in used),
         solver="evenhand",
         scale="probability" if used[0].scale != "value" else "value",
+        cv_interval=intervals_of_means(folds, errors),
+        holdout_interval={name: (low, high) for name, (low, high, _) in final.items()},
     )

@@ -1,5 +1,7 @@
 """Repeated splits measure what scikit-learn would, and claims are read off paired gaps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -155,7 +157,8 @@ def figures(name, candidate, params, columns):
     names = ("roc_auc", "accuracy", "minority_accuracy", "average_precision")
     folds = {metric: (value,) * 3 for metric, value in zip(names, columns, strict=True)}
     plan = Plan(name, candidate, candidate, params, "values", "none")
-    return Figures(plan, folds, {}, {}, {}, 0.0, 0.0, 0.0, "sklearn", "decision")
+    around = {metric: (value - 0.02, value + 0.02) for metric, value in zip(names, columns, strict=True)}
+    return Figures(plan, folds, {}, {}, {}, 0.0, 0.0, 0.0, "sklearn", "decision", cv_interval=around)
 
 
 @pytest.fixture
@@ -193,7 +196,7 @@ def test_a_table_in_reverse_order_differs(paper):
     facts, found = paper
     settings = found.of("lin")
     turned = {
-        each.plan.name: Figures(each.plan, other.folds, {}, {}, {}, 0.0, 0.0, 0.0, "sklearn", "decision")
+        each.plan.name: replace(each, folds=other.folds)
         for each, other in zip(
             sorted(settings, key=lambda one: one.mean("roc_auc")),
             sorted(settings, key=lambda one: -one.mean("roc_auc")),
@@ -206,6 +209,30 @@ def test_a_table_in_reverse_order_differs(paper):
 
     line = lines["order of the lin settings by area under ROC"]
     assert (line.measured, line.verdict) == (pytest.approx(-1.0), "differs")
+
+
+@pytest.mark.parametrize(("column", "words"), [(1, "accuracy"), (2, "minority accuracy"), (3, "average precision")])
+def test_one_column_that_is_off_makes_its_setting_differ(paper, column, words):
+    facts, found = paper
+    columns = [0.6646, 0.9262, 0.0022, 0.1425]  # rbf, C = 1, gamma = 1 as published
+    columns[column] = 0.5
+    off = figures("rbf 1 0", "rbf", {"C": 1.0, "gamma": 1.0}, columns)
+
+    lines = {line.figure: line for line in compare(facts, replace(found, figures={**found.figures, "rbf 1 0": off}))}
+
+    line = lines["rbf, C = 1, gamma = 2^0"]
+    assert (line.verdict, line.note) == ("differs", f"not inside: {words}")
+
+
+def test_no_positive_called_leaves_room_for_chance(paper):
+    facts, found = paper
+    none_called = figures("rbf 1 0", "rbf", {"C": 1.0, "gamma": 1.0}, [0.6646, 0.9262, 0.0, 0.1425])
+
+    found = replace(found, figures={**found.figures, "rbf 1 0": none_called})
+    line = next(line for line in compare(facts, found) if line.figure == "rbf, C = 1, gamma = 2^0")
+
+    assert line.verdict == "inside"  # 0.0022 published: of 720 rows 1.6 called, of which chance leaves none at times
+    assert line.interval[2][0] < 0.0022 < line.interval[2][1] < 0.02
 
 
 def test_strange_columns_at_the_top_differ(paper):

@@ -5,6 +5,7 @@ multinomial, so threshold metrics need no row-wise draws. Ranking metrics are dr
 neighbouring scores in each class.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,19 @@ def _spread(values: np.ndarray, level: float) -> Spread:
     tail = 50 * (1 - level)
     low, high = np.percentile(values, [tail, 100 - tail])
     return Spread(float(low), float(high), float(values.std(ddof=1)))
+
+
+def intervals_of_means(
+    metrics: Sequence[Mapping[str, float]], errors: Sequence[Mapping[str, float]], n_errors: float = 1.96
+) -> dict[str, tuple[float, float]]:
+    """How far the mean of each metric over folds would move if other rows had been judged; retraining adds to it."""
+    shared = [name for name in errors[0] if all(name in each for each in errors)] if errors else []
+    found = {}
+    for name in shared:
+        mean = float(np.mean([each[name] for each in metrics]))
+        reach = n_errors * float(np.sqrt(np.sum([each[name] ** 2 for each in errors]))) / len(errors)
+        found[name] = (mean - reach, mean + reach)
+    return found
 
 
 def _drawn_tables(table: np.ndarray, minority: int, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:

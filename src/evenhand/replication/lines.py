@@ -24,7 +24,7 @@ class Line:
     published: Any
     measured: Any
     verdict: Verdict
-    interval: tuple[float, float] | None = None
+    interval: tuple[float, float] | tuple[tuple[float, float], ...] | None = None
     note: str = ""
     beyond: str = ""
 
