@@ -3,7 +3,7 @@
 from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Plan
 from evenhand.tasks.planning import plan
-from evenhand.tasks.reading import read_leaderboard, read_studies
+from evenhand.tasks.reading import read_leaderboard, read_studies, read_study
 
 
 def planned(study: Study, only: str | None = None) -> list[Plan]:
@@ -19,3 +19,8 @@ def latest_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
 def known_studies() -> list[str]:
     """The studies that have runs, the newest first."""
     return read_studies()
+
+
+def study_of_run(run_id: str) -> Study:
+    """The study that a run was made by."""
+    return read_study(run_id)

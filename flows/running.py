@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from evenhand.flows.score import Scored
+    from evenhand.flows.watch import Watched
     from evenhand.tables import Report
 
 QUIET = {
@@ -59,6 +60,15 @@ def run_scoring(study: str, source: str, output: Path, run_id: str | None = None
 
     leave_failures_to_the_caller()
     return score(study, source, output, run_id)
+
+
+def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "") -> "Watched":
+    """What the rows of a file have moved by since the champion of a study was trained."""
+    from evenhand.flows.watch import watch
+
+    leave_failures_to_the_caller()
+    with _no_heartbeat():
+        return watch(name, source, study, as_of)
 
 
 def _no_heartbeat() -> AbstractContextManager[Any]:

@@ -1,7 +1,10 @@
 """Reading back what earlier runs recorded."""
 
+import yaml
+
 from evenhand import tracking
 from evenhand.errors import ConfError, listed
+from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Standing
 from evenhand.vocabulary import METRICS
 
@@ -35,6 +38,12 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
 def read_studies() -> list[str]:
     """The studies that have runs, the newest first."""
     return tracking.studies()
+
+
+def read_study(run_id: str) -> Study:
+    """The study that a run was made by, as it was recorded."""
+    file = tracking.artifact(tracking.open_store(), run_id, "study.yaml")
+    return Study.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
 def _standing(child: tracking.Run, metric: str, *, is_own: bool) -> Standing:

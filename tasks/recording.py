@@ -22,6 +22,7 @@ from evenhand.locks import one_run_of
 from evenhand.log import logger
 from evenhand.model_files import MODEL_FILE, SAID
 from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.profiles import PROFILE_FILE, profile_of
 from evenhand.report import page
 from evenhand.said import Predictions
 from evenhand.settings import Study
@@ -170,6 +171,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, predictions: P
     tracking.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
     tracking.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     tracking.log_file(place, run_id, results.ledger.path)
+    tracking.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
     tracking.log_file(place, run_id, judgement.predictions)
     if report.page is not None:
         tracking.log_file(place, run_id, report.page)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from evenhand.commands import comparing, looking, replicating, serving, studies
+from evenhand.commands import comparing, looking, replicating, serving, studies, watching
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -47,6 +47,7 @@ for command in (
     *looking.COMMANDS,
     *comparing.COMMANDS,
     *serving.COMMANDS,
+    *watching.COMMANDS,
     *replicating.COMMANDS,
 ):
     main.add_command(command)

@@ -17,6 +17,7 @@ from evenhand._settings_models import (
     TextEncoding,
 )
 from evenhand._settings_use import Capacity, Decide, Gate, Schedule
+from evenhand._settings_watch import Watch
 from evenhand.consistency import Inconsistent, inconsistencies
 from evenhand.vocabulary import REGRESSORS, UNSAMPLED, BalanceKind, Task
 
@@ -41,6 +42,7 @@ __all__ = [
     "SqlSource",
     "Study",
     "TextEncoding",
+    "Watch",
     "as_named",
 ]
 
@@ -81,6 +83,7 @@ class Study(Settings):
         {}, description="metrics of the champion and by how much a new one may be worse in them"
     )
     schedule: Schedule | None = Field(None, description="left out: the study runs only when it is told to")
+    watch: Watch = Watch()
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
     )

@@ -17,7 +17,17 @@ from evenhand._statistics_area import (
     wilson_interval,
 )
 from evenhand._statistics_bootstrap import bootstrap_figures, bootstrap_interval, paired_bootstrap
-from evenhand._statistics_drift import Drift, binned_counts, drift, jensen_shannon, share_shifts, stability_index
+from evenhand._statistics_drift import (
+    Drift,
+    binned_counts,
+    counts_between,
+    drift,
+    jensen_shannon,
+    odds_shift,
+    quantile_edges,
+    share_shifts,
+    stability_index,
+)
 from evenhand._statistics_ranks import StudyRanking, critical_difference, friedman_nemenyi
 from evenhand._statistics_records import Comparison, Interval
 
@@ -35,6 +45,7 @@ __all__ = [
     "bootstrap_figures",
     "bootstrap_interval",
     "corrected_resampled_t",
+    "counts_between",
     "critical_difference",
     "delong",
     "delong_p_values",
@@ -44,7 +55,9 @@ __all__ = [
     "holm",
     "jensen_shannon",
     "mcnemar",
+    "odds_shift",
     "paired_bootstrap",
+    "quantile_edges",
     "share_shifts",
     "spend_alpha",
     "stability_index",

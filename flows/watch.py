@@ -1,0 +1,32 @@
+"""Watch: new rows against the rows that the champion was trained on, with a verdict that retraining can hang on."""
+
+from prefect import flow
+
+from evenhand.settings import Study
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.watching import Watched, choose_reference, look_at_file, look_at_new_rows, record_watch
+
+__all__ = ["Watched", "on_drift", "watch"]
+
+
+@flow(name="watch", validate_parameters=False)
+def watch(study: str, source: str, settings: Study | None = None, as_of: str = "") -> Watched:
+    """Hold the rows of a file against the champion's training rows, and keep what was found in MLflow.
+
+    `settings` is the study whose thresholds count; left out, those that the champion was trained with.
+    """
+    reference = choose_reference(study)
+    return record_watch(look_at_file(reference, source, (settings or reference.study).watch, as_of))
+
+
+def on_drift(study: Study, as_of: str = "") -> Watched:
+    """What a tick with `schedule.on_drift` asks: whether the rows that came since the champion's run have drifted.
+
+    Call it inside a flow: its steps become task runs of that flow. `found.state` is `drift`, `unsure`, `stable` or
+    `nothing new`; `found.words` is the reason to record, and retraining makes sense on `drift` alone. The look is
+    recorded in the study's experiment as a run of kind `watch`. A study without any run raises a PlaceError.
+    """
+    reference = choose_reference(study.name)
+    table = clean(ingest(study), study)
+    return record_watch(look_at_new_rows(reference, table, study.watch, as_of))

@@ -1,0 +1,17 @@
+"""Settings of looking after a model that serves: what counts as drift."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from evenhand._settings_base import Settings, Share
+
+
+class Watch(Settings):
+    """From which size on a shift of new rows against the champion's training rows counts as drift."""
+
+    psi: Annotated[float, Field(gt=0)] = Field(0.2, description="population stability index of a column")
+    jensen_shannon: Annotated[float, Field(gt=0, lt=1)] = Field(0.05, description="divergence of a column, in bits")
+    missing: Share = Field(0.05, description="change of a column's share of missing values")
+    unseen: Share = Field(0.05, description="share of values never seen in training, above what was to be expected")
+    prior: Annotated[float, Field(gt=1)] = Field(1.5, description="times by which the odds of a class change")

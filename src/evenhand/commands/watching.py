@@ -1,0 +1,54 @@
+"""Commands that look after a model that serves: whether new rows have drifted."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evenhand.commands.shared import set_option, study_of
+
+if TYPE_CHECKING:
+    from evenhand.settings import Study
+
+
+@click.command()
+@click.argument("study", metavar="CONF|STUDY")
+@click.argument("rows", metavar="NEWROWS")
+@set_option
+@click.option("--retrain", is_flag=True, help="Run the study again where there is drift.")
+@click.option("--check", is_flag=True, help="End with exit code 1 on drift, for scripts.")
+@click.option("--as-of", default="", metavar="TIME", help="The time that the record stands for; left out: now.")
+@click.pass_context
+def watch(
+    ctx: click.Context, study: str, rows: str, changes: tuple[str, ...], as_of: str, retrain: bool, check: bool
+) -> None:
+    """Tell whether NEWROWS (a file) have drifted from what the champion of STUDY was trained on."""
+    given = _conf(study, changes)
+    from evenhand.flows.running import be_quiet, run_study, run_watch
+
+    be_quiet()
+    from evenhand.locks import now
+    from evenhand.screen import show_report
+    from evenhand.screen_watch import show_watched
+
+    found = run_watch(given.name if given else study, rows, given, as_of or now())
+    show_watched(found)
+    if retrain and found.state == "drift":
+        from evenhand.flows.reading import study_of_run
+
+        click.echo("retraining, as asked ...")
+        show_report(run_study(given or study_of_run(found.against)))
+    if check and found.state == "drift":
+        ctx.exit(1)
+
+
+def _conf(study: str, changes: tuple[str, ...]) -> "Study | None":
+    """The study in a file; none where only its name was given."""
+    if study.endswith((".yaml", ".yml")) or Path(study).is_file():
+        return study_of(study, changes)
+    if changes:
+        raise click.UsageError("--set needs the study's file, such as conf/quickstart.yaml")
+    return None
+
+
+COMMANDS = (watch,)
