@@ -2,15 +2,28 @@
 
 from typing import Any
 
-from evenhand.tasks.contrasting import contrast
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.contrasting import check_metric, contrast, recorded_runs
+from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.remembering import read_history
+from evenhand.tasks.rescoring import newest, rescore
+from evenhand.tasks.splitting import split
 
 __all__ = ["contrasted", "history_of"]
 
 
 def contrasted(words: tuple[str, ...], metric: str | None = None, *, rescores: bool = False) -> Any:
-    """Runs of one study side by side, or the candidates of several studies ranked."""
-    return contrast(words, metric, rescores=rescores)
+    """Runs of one study side by side, or the candidates of several studies ranked.
+
+    With `rescores` the models of all runs are asked about rows that none was trained on, of whichever studies they are.
+    """
+    check_metric(metric)
+    found = recorded_runs(words)
+    if not rescores:
+        return contrast(found, metric)
+    _, study = newest(found)
+    table = clean.fn(ingest.fn(study), study)
+    return rescore(found, table, split.fn(table, study), metric)
 
 
 def history_of(study: str, metric: str | None = None) -> Any:

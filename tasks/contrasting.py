@@ -1,23 +1,17 @@
 """Runs set side by side: the winners of one study's runs on the same rows, or one set of candidates over studies."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from evenhand.contrasts import Gap, Rival, RunContrast, StudyContrast
+from evenhand.contrasts import FOLDS, Gap, Rival, RunContrast, StudyContrast
 from evenhand.errors import ConfError, EvenhandError, listed
-from evenhand.metrics import Told, metrics_of
-from evenhand.pairs import paired
+from evenhand.pairs import ALPHA, corrected, gap, gaps_of, say_the_same
 from evenhand.recorded import Recorded
 from evenhand.run_names import run_named, runs_of
-from evenhand.said import Said
-from evenhand.statistics import Comparison, corrected_resampled_t, friedman_nemenyi, holm
+from evenhand.statistics import corrected_resampled_t, friedman_nemenyi
 from evenhand.vocabulary import LOWER_IS_BETTER, METRICS
 
-ALPHA = 0.05
-FOLDS, HOLDOUT = "folds", "holdout"
-MOST_DRAWS, FEWEST_DRAWS, DRAWN_CELLS = 2000, 400, 20_000_000
 FEW_STUDIES = 5
 
 
@@ -25,14 +19,12 @@ class OtherRows(EvenhandError):
     """Runs that judged other rows."""
 
 
-def contrast(words: Sequence[str], metric: str | None = None, *, rescores: bool = False) -> RunContrast | StudyContrast:
-    """What a person who types these words wants to know: runs of one study side by side, or studies ranked over."""
-    if metric is not None and metric not in METRICS:
-        raise ConfError(f"there is no metric '{metric}'. Known: {', '.join(METRICS)}")
-    found = recorded_runs(words)
+def contrast(found: Sequence[Recorded], metric: str | None = None) -> RunContrast | StudyContrast:
+    """Runs of one study side by side, or the candidates of several studies ranked over them."""
+    check_metric(metric)
     studies = {each.chosen.study for each in found}
-    if len(studies) == 1 or rescores:
-        return contrast_runs(found, metric, rescores=rescores)
+    if len(studies) == 1:
+        return contrast_runs(found, metric)
     if len(studies) < len(found):
         names = [each.chosen.study for each in found]
         twice = next(name for name in names if names.count(name) > 1)
@@ -41,6 +33,12 @@ def contrast(words: Sequence[str], metric: str | None = None, *, rescores: bool 
             "side, or one run of each of several studies to rank candidates over studies."
         )
     return contrast_studies(found, metric)
+
+
+def check_metric(metric: str | None) -> None:
+    """Refuse a metric that there is not."""
+    if metric is not None and metric not in METRICS:
+        raise ConfError(f"there is no metric '{metric}'. Known: {', '.join(METRICS)}")
 
 
 def recorded_runs(words: Sequence[str]) -> list[Recorded]:
@@ -59,7 +57,7 @@ def recorded_runs(words: Sequence[str]) -> list[Recorded]:
     return [Recorded(each) for each in found]
 
 
-def contrast_runs(found: Sequence[Recorded], metric: str | None, *, rescores: bool = False) -> RunContrast:
+def contrast_runs(found: Sequence[Recorded], metric: str | None) -> RunContrast:
     """The winners of runs that judged the same rows, each set against the first."""
     metric = metric or found[-1].metric
     first, *others = found
@@ -122,7 +120,7 @@ def _rival(first: Recorded, other: Recorded, metrics: Sequence[str]) -> Rival:
     return Rival(
         label=other.chosen.label,
         gaps=(*_over_folds(first, other, metrics), *_on_holdout(first, other, metrics)),
-        says_the_same=_say_the_same(first.said, other.said),
+        says_the_same=say_the_same(first.said.told, other.said.told),
     )
 
 
@@ -136,7 +134,7 @@ def _over_folds(first: Recorded, other: Recorded, metrics: Sequence[str]) -> lis
         sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
         share = split.get("repeats", 1) / len(mine)
         compared = corrected_resampled_t(sign * np.array(theirs), sign * np.array(mine), test_share=share)
-        found.append(_gap(metric, FOLDS, (float(np.mean(mine)), float(np.mean(theirs))), compared))
+        found.append(gap(metric, FOLDS, (float(np.mean(mine)), float(np.mean(theirs))), compared))
     return found
 
 
@@ -147,40 +145,6 @@ def _on_holdout(first: Recorded, other: Recorded, metrics: Sequence[str]) -> lis
     if len(mine) < 2 or not np.array_equal(mine.row, theirs.row):
         return []
     return gaps_of(mine.told, theirs.told, metrics, first.n_classes)
-
-
-def gaps_of(first: Told, other: Told, metrics: Sequence[str], n_classes: int) -> list[Gap]:
-    """By how much the other is better, in each metric that both give on these rows."""
-    if n_classes and len(np.unique(first.truth)) < 2:
-        return []
-    n_draws = int(np.clip(DRAWN_CELLS // len(first.truth), FEWEST_DRAWS, MOST_DRAWS))
-    compared = paired(other, first, metrics, n_classes, n_draws=n_draws)
-    minority = int(np.argmin(np.bincount(first.truth.astype(int)))) if n_classes else 0
-    mine, theirs = (metrics_of(told, n_classes, minority) for told in (first, other))
-    return [_gap(name, HOLDOUT, (mine[name], theirs[name]), each) for name, each in compared.items()]
-
-
-def _gap(metric: str, where: str, figures: tuple[float, float], found: Comparison) -> Gap:
-    low, high = found.interval.low, found.interval.high
-    return Gap(metric, where, *figures, found.difference, low, high, found.p_value, found.method)
-
-
-def _say_the_same(first: Said, other: Said) -> bool:
-    """Whether two models said exactly the same of every judged row."""
-    if first.scores is None or other.scores is None:
-        return first.scores is other.scores and np.array_equal(first.predicted, other.predicted)
-    return np.array_equal(first.scores, other.scores) and np.array_equal(first.predicted, other.predicted)
-
-
-def corrected(rivals: tuple[Rival, ...]) -> tuple[Rival, ...]:
-    """The rivals with p-values after Holm, over all that are set against the first in the same metric and place."""
-    gaps = [gap for rival in rivals for gap in rival.gaps]
-    for metric, where in dict.fromkeys((gap.metric, gap.where) for gap in gaps):
-        family = [k for k, gap in enumerate(gaps) if (gap.metric, gap.where) == (metric, where)]
-        for k, p_value in zip(family, holm([gaps[k].p_value for k in family]), strict=True):
-            gaps[k] = replace(gaps[k], p_value=float(p_value))
-    left = iter(gaps)
-    return tuple(replace(rival, gaps=tuple(next(left) for _ in rival.gaps)) for rival in rivals)
 
 
 def _notes(found: Sequence[Recorded]) -> tuple[str, ...]:

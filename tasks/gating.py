@@ -5,30 +5,21 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow.parquet as pq
 
 from evenhand import tracking
 from evenhand.crowning import Proposed, promote, proposed_by, register
 from evenhand.decisions import Contender, Decision, Decisions, decide, decisions_of
 from evenhand.errors import DataError, EvenhandError
-from evenhand.folding import fold_rows
 from evenhand.frames import read_rows, read_target
 from evenhand.gate import Gated, card, weigh
 from evenhand.log import logger
-from evenhand.metrics import Told, usual_metric
+from evenhand.metrics import usual_metric
 from evenhand.model_files import Distrusted, folder_digest, load_model, models_named
+from evenhand.rescoring import LOSSES, Unsure, told_by, unseen
 from evenhand.serving import RawRowModel
 from evenhand.settings import Study
 from evenhand.steps import step
-from evenhand.tables import FINAL, TRAINING, Ledger, Report, Table
-
-LOSSES = {"log_loss", "brier_score_loss"}
-FEWEST_OF_A_CLASS = 2
-
-
-class Unsure(Exception):
-    """Why it cannot be guaranteed that the champion saw none of the rows."""
+from evenhand.tables import Ledger, Report, Table
 
 
 def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -> Report:
@@ -67,7 +58,7 @@ def _verdict(proposed: Proposed, seen: Decisions, table: Table, ledger: Ledger, 
         return Gated("promote", "there is no champion yet: the first model is promoted")
     try:
         model = _champion(proposed, seen.champion)
-        rows = _unseen(proposed.place, seen.champion, model, table, ledger)
+        rows = unseen(proposed.place, seen.champion.run_id, model, table, ledger)
         mine = load_model(proposed.folder, proposed.tags["evenhand.model_digest"], models_named(study))
         return _weighed(mine, model, rows, seen, table, study)
     except Unsure as error:
@@ -86,23 +77,6 @@ def _champion(proposed: Proposed, champion: Contender) -> RawRowModel:
     return load_model(found.folder, found.tags.get("evenhand.model_digest", ""), models_named(found.study))
 
 
-def _unseen(place: tracking.Place, champion: Contender, model: RawRowModel, table: Table, ledger: Ledger) -> np.ndarray:
-    """The holdout rows without a copy among the champion's training rows, told by the content of both ledgers."""
-    if list(model.features) != [(feature.name, feature.kind) for feature in table.features]:
-        raise Unsure("it reads other columns")
-    mine = pq.read_table(ledger.path, columns=["content"])["content"].to_numpy()
-    kept = pq.read_table(tracking.artifact(place, champion.run_id, ledger.path.name), columns=["content", "side"])
-    theirs, side = kept["content"].to_numpy(), kept["side"].to_numpy()
-    if not np.isin(mine, theirs).any():
-        raise Unsure("none of its rows is among those of this run, so rows cannot be told apart by their content")
-    rows = fold_rows(ledger, FINAL)[1]
-    rows = rows[~np.isin(mine[rows], theirs[side == TRAINING])]
-    counts = np.bincount(read_target(table)[rows].astype(int), minlength=2) if table.classes else [len(rows)]
-    if min(counts) < FEWEST_OF_A_CLASS:
-        raise Unsure(f"it was trained on all but {len(rows)} of the holdout rows")
-    return rows
-
-
 def _weighed(
     mine: RawRowModel, champion: RawRowModel, rows: np.ndarray, seen: Decisions, table: Table, study: Study
 ) -> Gated:
@@ -111,25 +85,7 @@ def _weighed(
         return Gated("incomparable", "the champion knows other classes")
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
     metric = study.gate.metric or study.metric or usual_metric(len(table.classes))
-    told = [_told(model, frame, truth, metric in LOSSES) for model in (mine, champion)]
+    told = [told_by(model, frame, truth, metric in LOSSES) for model in (mine, champion)]
     look = 1 + sum(bool(line.figures.get("look")) for line in seen.lines)
     minority = int(np.argmin(np.bincount(truth))) if table.classes else 0
     return weigh(told[0], told[1], (len(table.classes), minority), metric, study.gate, study.guards, look)
-
-
-def _told(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_probability: bool) -> Told:
-    """What a model says of rows; calibrated where probabilities are judged."""
-    said = model.predict(frame)
-    if not model.classes:
-        return Told(truth, said, None)
-    codes = {label: code for code, label in enumerate(model.classes_.tolist())}
-    predictions = np.array([codes[label] for label in said.tolist()])
-    try:
-        probabilities = model.predict_proba(frame) if asks_probability else None
-    except AttributeError:
-        probabilities = None
-    scores, decisions = model.told(frame)
-    if probabilities is None:
-        return Told(truth, predictions, scores, False, decisions)
-    chances = probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
-    return Told(truth, predictions, chances, True, decisions)

@@ -3,6 +3,8 @@
 import json
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from makers import make_study, two_clouds, work, write_rows, write_two_clouds
@@ -11,13 +13,15 @@ from evenhand.cli import main
 from evenhand.contrasts import Gap, Rival
 from evenhand.decisions import Contender, Decision, decide
 from evenhand.errors import ConfError, EvenhandError, PlaceError
+from evenhand.flows.contrasting import contrasted
+from evenhand.pairs import corrected
 from evenhand.recorded import Recorded
 from evenhand.run_names import run_named
 from evenhand.statistics import corrected_resampled_t, delong_test
-from evenhand.tasks.contrasting import contrast, corrected
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.remembering import read_history
+from evenhand.tracking import artifact, open_store
 
 BOTH = {"gaussian_nb": {}, "dummy": {}}
 
@@ -47,9 +51,28 @@ def room(tmp_path_factory, empty_database):
         made = {"first": recorded(), "again": recorded(), "worse": recorded(candidates={"dummy": {}})}
         made["other_rows"] = recorded(seed=5, split={"folds": 3, "holdout": "random", "holdout_share": 0.4})
         made["other"] = recorded(name="other", source={"path": "other.csv"}) if _others() else None
+        columns, _ = two_clouds(n_common=150, n_rare=50)
+        write_rows("wide.csv", {**columns, "more": columns["noise"]}, _labels(150, 50))
+        made["wide"] = recorded(name="wide", source={"path": "wide.csv"})
+        made["numbers"] = (
+            recorded(name="numbers", source={"path": "numbers.csv"}, candidates={"ridge": {}}, metric="r2")
+            if _numbers()
+            else None
+        )
         made["errors"] = recorded(name="errors", metric="log_loss")
         made["lonely"] = recorded(name="lonely", candidates={"logistic": {}})
         yield folder, made
+
+
+def _labels(n_common, n_rare):
+    _, y = two_clouds(n_common=n_common, n_rare=n_rare)
+    return np.where(y == 1, "storm", "calm")
+
+
+def _numbers():
+    columns, _ = two_clouds(n_common=150, n_rare=50)
+    write_rows("numbers.csv", columns, columns["telling"] * 3 + 0.1 * columns["noise"])
+    return True
 
 
 def _others():
@@ -110,7 +133,7 @@ def test_what_names_no_run_is_told(runs, word, words):
 
 
 def test_folds_are_compared_by_the_corrected_t_test(runs):
-    found = contrast(["tiny@1", "tiny@3"])
+    found = contrasted(["tiny@1", "tiny@3"])
 
     mine, theirs = (runs[name].judgement.best.folds["roc_auc"] for name in ("first", "worse"))
     expected = corrected_resampled_t(theirs, mine, test_share=1 / 3)
@@ -124,7 +147,7 @@ def test_folds_are_compared_by_the_corrected_t_test(runs):
 def test_areas_on_the_holdout_are_compared_by_delong(runs):
     first, worse = (Recorded(run_named(word)).said.holdout for word in ("tiny@1", "tiny@3"))
 
-    found = contrast(["tiny@1", "tiny@3"])
+    found = contrasted(["tiny@1", "tiny@3"])
 
     expected = delong_test(first.truth, worse.scores, first.scores)
     (gap,) = [each for each in found.rivals[0].gaps if (each.metric, each.where) == ("roc_auc", "holdout")]
@@ -136,7 +159,7 @@ def test_areas_on_the_holdout_are_compared_by_delong(runs):
 
 
 def test_every_other_metric_has_its_paired_bootstrap_interval(runs):
-    found = contrast(["tiny@1", "tiny@3"])
+    found = contrasted(["tiny@1", "tiny@3"])
 
     gaps = {each.metric: each for each in found.rivals[0].gaps if each.where == "holdout"}
     assert {"average_precision", "f1", "log_loss", "brier_score_loss"} <= set(gaps)
@@ -145,7 +168,7 @@ def test_every_other_metric_has_its_paired_bootstrap_interval(runs):
 
 
 def test_an_unchanged_rerun_says_the_same_of_every_row(runs):
-    found = contrast(["tiny@1", "tiny@2"])
+    found = contrasted(["tiny@1", "tiny@2"])
 
     assert found.rivals[0].says_the_same
     assert {gap.p_value for gap in found.rivals[0].gaps} == {1.0}
@@ -153,26 +176,26 @@ def test_an_unchanged_rerun_says_the_same_of_every_row(runs):
 
 def test_runs_of_other_rows_are_refused_with_the_reason(runs):
     with pytest.raises(EvenhandError, match=r"judged other rows .*split is holdout 'hash' in one and 'random' in the"):
-        contrast(["tiny@1", "tiny"])
+        contrasted(["tiny@1", "tiny"])
     with pytest.raises(EvenhandError, match=r"seed is 0 in one and 5 in the other.*--rescore asks both models"):
-        contrast(["tiny"])
+        contrasted(["tiny"])
 
 
 def test_the_first_run_alone_has_nothing_to_be_set_against(runs):
     with pytest.raises(ConfError, match="'other@1' is the first run of 'other': name another run"):
-        contrast(["other"])
+        contrasted(["other"])
 
 
 def test_a_run_named_twice_is_refused(runs):
     with pytest.raises(ConfError, match="'tiny@4' is named twice"):
-        contrast(["tiny", "tiny@4"])
+        contrasted(["tiny", "tiny@4"])
 
 
 def test_a_metric_that_a_run_lacks_is_told(runs):
     with pytest.raises(ConfError, match="not every run has r2; all have 'accuracy'"):
-        contrast(["tiny@1", "tiny@2"], "r2")
+        contrasted(["tiny@1", "tiny@2"], "r2")
     with pytest.raises(ConfError, match="no metric 'sharpness'"):
-        contrast(["tiny@1", "tiny@2"], "sharpness")
+        contrasted(["tiny@1", "tiny@2"], "sharpness")
 
 
 def test_p_values_are_holms_over_the_runs():
@@ -186,7 +209,7 @@ def test_p_values_are_holms_over_the_runs():
 
 
 def test_candidates_are_ranked_over_studies(runs):
-    found = contrast(["tiny@1", "other"])
+    found = contrasted(["tiny@1", "other"])
 
     # two studies, two candidates, always the same order: mean ranks 1 and 2, chi squared 12*2/6 * (1 + 4 - 4.5) = 2
     assert found.candidates == ("gaussian_nb", "dummy")
@@ -198,7 +221,7 @@ def test_candidates_are_ranked_over_studies(runs):
 
 
 def test_smaller_losses_rank_first(runs):
-    found = contrast(["tiny@1", "other"], "log_loss")
+    found = contrasted(["tiny@1", "other"], "log_loss")
 
     assert found.figures[0][0] < found.figures[0][1]
 
@@ -213,7 +236,7 @@ def test_smaller_losses_rank_first(runs):
 )
 def test_studies_that_cannot_be_ranked_over_are_told(runs, words, said):
     with pytest.raises(ConfError, match=said):
-        contrast(words)
+        contrasted(words)
 
 
 def test_the_history_tells_winners_digests_and_verdicts(runs):
@@ -274,3 +297,66 @@ def test_the_history_is_shown_and_written(runs, tmp_path):
 def test_history_needs_a_study_and_json_the_history(runs):
     assert "--history needs a STUDY" in typed("show", "--history").output
     assert "--json goes with --history" in typed("show", "tiny", "--json", "found.json").output
+
+
+def test_models_of_other_rows_are_asked_about_rows_that_neither_was_trained_on(runs):
+    found = contrasted(["tiny@1", "tiny"], rescores=True)
+
+    held, trained = (pq.read_table(_ledger(runs[name])).to_pandas() for name in ("other_rows", "first"))
+    rows = held[held.side == 1]
+    expected = (~rows.content.isin(trained[trained.side == 0].content)).sum()
+    assert 0 < found.n_rows == expected < len(rows)
+    assert found.is_rescored
+    assert {gap.where for gap in found.rivals[0].gaps} == {"holdout"}
+    assert "models are asked as they are served" in found.notes[0]
+
+
+def _ledger(report):
+    return artifact(open_store(), report.run_id, "ledger.parquet")
+
+
+def test_asked_again_about_their_own_holdout_models_say_what_was_recorded(runs):
+    found = contrasted(["tiny@1", "tiny@3"], rescores=True)
+
+    judged = contrasted(["tiny@1", "tiny@3"])
+    again, before = (
+        {gap.metric: gap.better_by for gap in each.rivals[0].gaps if gap.where == "holdout"} for each in (found, judged)
+    )
+    assert again["roc_auc"] == pytest.approx(before["roc_auc"])
+    assert found.n_rows == judged.n_rows == runs["first"].n_holdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tiny@1", "wide"], "no rows that all .* of 'tiny@1' it cannot be guaranteed .*: it reads other columns"),
+        (["tiny@1", "other"], "none of its rows is among those of this run"),
+        (["tiny@1", "numbers"], "'tiny@1' cannot be asked about these rows: it knows other classes"),
+    ],
+)
+def test_where_there_are_no_common_rows_that_is_told(runs, words, said):
+    with pytest.raises(EvenhandError, match=said):
+        contrasted(words, rescores=True)
+
+
+def test_a_single_candidate_has_no_model_to_ask(runs):
+    with pytest.raises(ConfError, match="only the model that a run serves is kept, so a candidate of 'tiny@1'"):
+        contrasted([runs["first"].run_ids["dummy"], "tiny"], rescores=True)
+
+
+def test_data_that_changed_since_is_told(runs, monkeypatch, tmp_path):
+    before = pd.read_csv("rows.csv")
+    before.iloc[:-3].to_csv("rows.csv", index=False)
+
+    found = contrasted(["tiny@1", "tiny@3"], rescores=True)
+
+    before.to_csv("rows.csv", index=False)
+    assert "the data has changed since 'tiny@3'" in found.notes[1]
+    assert found.n_rows <= runs["first"].n_holdout
+
+
+def test_the_comparison_on_common_rows_is_shown(runs):
+    result = typed("compare", "tiny@1", "tiny", "--rescore")
+
+    assert "rows that none was trained on" in result.output
+    assert "B against A on rows that none was trained on" in result.output

@@ -5,6 +5,8 @@ from typing import Any
 
 from evenhand.decided import as_plain
 
+FOLDS, HOLDOUT = "folds", "holdout"
+
 
 @dataclass(frozen=True)
 class Value:

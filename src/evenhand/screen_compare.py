@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from string import ascii_lowercase, ascii_uppercase
 
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.contrasts import Episode, Gap, History, Rival, RunContrast, Side, StudyContrast, Value
+from evenhand.contrasts import Episode, Gap, History, Rival, RunContrast, StudyContrast, Value
 
 SHOWN_OF_DIGEST = 8
 TRACK = 25
@@ -16,9 +17,9 @@ PLACES = {"folds": "over the folds", "holdout": "on the holdout"}
 def show_runs(found: RunContrast) -> None:
     """The winners of several runs, and how much better each is than the first."""
     console = _console()
-    study = found.sides[0].label.partition("@")[0]
+    study = ", ".join(dict.fromkeys(side.label.partition("@")[0] for side in found.sides))
     console.print(_sides(study, found))
-    names = dict(zip([side.label for side in found.sides], "ABCDEFGHIJKLMNOPQRSTUVWXYZ", strict=False))
+    names = dict(zip([side.label for side in found.sides], ascii_uppercase, strict=False))
     first = found.sides[0].label
     for rival in found.rivals:
         if rival.says_the_same:
@@ -46,39 +47,36 @@ def verdict(rival: Rival, found: RunContrast, first: str, other: str) -> str:
     else:
         word = "is better than" if gap.better_by > 0 else "is worse than"
     return (
-        f"{other} {word} {first} {PLACES[gap.where]}: {found.metric} {gap.better_by:+.4f} "
+        f"{other} {word} {first} {_place(gap.where, found)}: {found.metric} {gap.better_by:+.4f} "
         f"({gap.low:+.4f} to {gap.high:+.4f}), p {_p(gap.p_value)}, {gap.method}"
     )
 
 
 def _sides(study: str, found: RunContrast) -> Table:
-    rows = f"{found.n_folds} folds" if found.n_folds else ""
-    held = f"{found.n_rows:,} rows that neither was trained on" if found.is_rescored else f"{found.n_rows:,} held out"
-    title = f"{study}: {found.metric}, {', '.join(each for each in (rows, held) if each)}"
-    table = _table(title)
+    held = f"{found.n_rows:,} rows that none was trained on" if found.is_rescored else f"{found.n_rows:,} held out"
+    folds = [f"{found.n_folds} folds"] if found.n_folds else []
+    table = _table(f"{study}: {', '.join([found.metric, *folds, held])}")
     for heading in ("", "run", "when", "data", "winner"):
         table.add_column(heading, no_wrap=heading in {"", "when", "data"}, overflow="fold")
-    for heading in ("folds", "±", "holdout", "95 %"):
+    for heading in () if found.is_rescored else ("folds", "±"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for letter, side in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", found.sides, strict=False):
+    for heading in ("these rows" if found.is_rescored else "holdout", "95 %"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for letter, side in zip(ascii_uppercase, found.sides, strict=False):
         value = side.values.get(found.metric, Value())
-        table.add_row(
-            letter, side.label, _when(side.when_ms), side.data[:SHOWN_OF_DIGEST], _winner(side), *_told(value)
-        )
+        folds = [] if found.is_rescored else [_number(value.cv), _number(value.cv_std)]
+        digest = side.data[:SHOWN_OF_DIGEST]
+        figures = [*folds, _number(value.holdout), _interval(value)]
+        table.add_row(letter, side.label, _when(side.when_ms), digest, side.candidate, *figures)
     return table
 
 
-def _winner(side: Side) -> str:
-    return side.candidate
-
-
-def _told(value: Value) -> tuple[str, ...]:
-    interval = "" if value.low is None or value.high is None else f"{value.low:.3f}-{value.high:.3f}"
-    return _number(value.cv), _number(value.cv_std), _number(value.holdout), interval
+def _interval(value: Value) -> str:
+    return "" if value.low is None or value.high is None else f"{value.low:.3f}-{value.high:.3f}"
 
 
 def _gaps(first: str, other: str, rival: Rival, where: str, found: RunContrast) -> Table:
-    table = _table(f"{other} against {first} {PLACES[where]}")
+    table = _table(f"{other} against {first} {_place(where, found)}")
     table.add_column("metric")
     for heading in (first, other, f"{other} better by", "95 %", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -86,6 +84,10 @@ def _gaps(first: str, other: str, rival: Rival, where: str, found: RunContrast) 
         if gap.where == where:
             table.add_row(*_gap(gap), style="bold" if gap.metric == found.metric else "")
     return table
+
+
+def _place(where: str, found: RunContrast) -> str:
+    return "on rows that none was trained on" if found.is_rescored else PLACES[where]
 
 
 def _gap(gap: Gap) -> tuple[str, ...]:
@@ -104,8 +106,7 @@ def show_studies_ranked(found: StudyContrast) -> None:
         table.add_column(study, justify="right", overflow="fold")
     for place, name in enumerate(found.candidates):
         groups = "".join(
-            letter if name in group else " "
-            for letter, group in zip("abcdefghijklmnopqrstuvwxyz", found.groups, strict=False)
+            letter if name in group else " " for letter, group in zip(ascii_lowercase, found.groups, strict=False)
         )
         figures = [f"{row[place]:.4f}" for row in found.figures]
         table.add_row(name, f"{found.mean_ranks[place]:.2f}", groups, *figures, style="bold" if not place else "")
@@ -158,7 +159,6 @@ def show_history(found: History) -> None:
 
 def _episode(each: Episode, before: Episode | None, scale: tuple[float, float] | None) -> list[str]:
     value = each.value
-    interval = "" if value.low is None or value.high is None else f"{value.low:.3f}-{value.high:.3f}"
     drawn = [] if scale is None else [track(value, scale)]
     winner = '"' if before is not None and before.winner == each.winner else each.winner
     leaks = f"leaks: {each.leaks}" if each.leaks not in {"", "none found"} else ""
@@ -166,10 +166,8 @@ def _episode(each: Episode, before: Episode | None, scale: tuple[float, float] |
     digests = [_digest(now, then) for now, then in (
         (each.data, before.data if before else None), (each.split_id, before.split_id if before else None)
     )]  # fmt: skip
-    return [
-        f"@{each.number}", _when(each.when_ms), winner, _number(value.cv), _number(value.holdout), interval, *drawn,
-        *digests, said,
-    ]  # fmt: skip
+    figures = [_number(value.cv), _number(value.holdout), _interval(value)]
+    return [f"@{each.number}", _when(each.when_ms), winner, *figures, *drawn, *digests, said]
 
 
 def _digest(now: str, before: str | None) -> str:
