@@ -1,5 +1,6 @@
 """Retrain and compare: from raw rows to a ranked comparison, a model and a record of both."""
 
+from datetime import datetime
 from itertools import product
 
 from prefect import flow
@@ -27,13 +28,20 @@ from evenhand.tasks.tracing import trace
 
 @flow(name="retrain", validate_parameters=False)
 def retrain(
-    study: Study, only: str | None = None, accepts_contract: bool = False, allows_leaks: bool = False
+    study: Study,
+    only: str | None = None,
+    accepts_contract: bool = False,
+    allows_leaks: bool = False,
+    as_of: datetime | None = None,
 ) -> Report:
-    """Fit every candidate of a study on every fold, judge them on rows they never saw, and keep the record."""
+    """Fit every candidate of a study on every fold, judge them on rows they never saw, and keep the record.
+
+    With `as_of`, rows later than that moment are not seen.
+    """
     plans = plan(study, only)
     with opened(study) as run:
         snapshot = ingest(study, accepts_contract)
-        table = clean(snapshot, study)
+        table = clean(snapshot, study, as_of)
         ledger = split(table, study)
         checks = check(table, ledger, plans, study, allows_leaks)
 

@@ -6,6 +6,7 @@ import threading
 import time
 import warnings
 from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from evenhand.flows.score import Scored
     from evenhand.flows.watch import Watched
     from evenhand.tables import Report
+    from evenhand.tasks.ticking import Tick
 
 QUIET = {
     "DO_NOT_TRACK": "1",
@@ -51,6 +53,17 @@ def run_study(
     with _no_heartbeat():
         state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
     settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
+    return state.result()
+
+
+def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick":
+    """What became of a tick that is run here and now; a Prefect server starts where none is configured."""
+    _start_server()
+    from evenhand.flows.tick import tick
+
+    leave_failures_to_the_caller()
+    with _no_heartbeat():
+        state: Any = tick(conf, as_of, because=because, promotes=promotes, return_state=True)
     return state.result()
 
 

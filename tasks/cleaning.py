@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from evenhand.bounding import is_seen, last_seen
 from evenhand.canonical import fingerprint
-from evenhand.coercion import as_kind, as_numbers, as_text, without
+from evenhand.coercion import as_numbers, as_said, as_text
 from evenhand.errors import DataError, listed, nearest
 from evenhand.frames import ROWS, TARGET, as_array
 from evenhand.log import logger
@@ -31,15 +33,20 @@ FEATURES = ("numeric", "categorical", "text")
 
 
 @step("clean")
-def clean(snapshot: Snapshot, study: Study) -> Table:
-    """The rows a study learns from, their target and the role of each column, by row rules only."""
+def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Table:
+    """The rows a study learns from, their target and the role of each column, by row rules only.
+
+    With `as_of` and a columns.time, rows that are later are not seen.
+    """
+    until = _until(snapshot, study, as_of)
     inputs = {
         "snapshot": snapshot.digest,
         "cleaning": study.cleaning,
         "columns": study.columns,
         "target": [study.target, study.positive, study.kind_of_task],
+        **({} if until is None else {"until": str(until)}),
     }
-    entry = Store().keep("table", inputs, __name__, partial(_build, snapshot, study))
+    entry = Store().keep("table", inputs, __name__, partial(_build, snapshot, study, until))
     table = _table(entry, snapshot, study.target)
     for rule, n_taken in table.taken.items():
         logger().info("%s taken out by %s", counted(n_taken, "row"), rule)
@@ -65,11 +72,19 @@ def _table(entry: Entry, snapshot: Snapshot, target: str) -> Table:
     )
 
 
-def _build(snapshot: Snapshot, study: Study, folder: Path) -> Mapping[str, Any]:
+def _until(snapshot: Snapshot, study: Study, as_of: datetime | None) -> pa.Scalar | None:
+    """The time of the last row that is seen, where some are later than the moment asked for."""
+    name = study.columns.time
+    if as_of is None or name is None or name not in {column.name for column in snapshot.columns}:
+        return None
+    return last_seen(as_array(pq.read_table(snapshot.path, columns=[name]), name), study, as_of)
+
+
+def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Path) -> Mapping[str, Any]:
     raw = pq.read_table(snapshot.path)
     given = given_roles(study.columns, study.target, raw.column_names)
     notes: list[str] = []
-    read = _read_as_said(raw, study.cleaning, given, notes)
+    read = _bounded(_read_as_said(raw, study.cleaning, given, notes), str(study.columns.time), until, notes)
     rows, taken = _by_rules(read, study, notes)
     roles = _roles(rows, given, notes)
     kept = _kept(rows, roles)
@@ -97,16 +112,18 @@ def _read_as_said(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], n
             raise DataError(f"cleaning.types names '{name}', which is no column.{nearest(name, raw.column_names)}")
     columns = {}
     for name in raw.column_names:
-        array = as_array(raw, name)
-        if cleaning.missing_values:
-            array = without(array, cleaning.missing_values)
-        is_time = given.get(name) == "time" and pa.types.is_string(array.type)
-        kind = cleaning.types.get(name) or ("date" if is_time else None)
-        if kind is not None:
-            array, n_lost = as_kind(name, array, kind, cleaning.unreadable == "refuse")
-            notes += [f"column '{name}': {counted(n_lost, 'value')} not {kind} made missing"] * bool(n_lost)
-        columns[name] = array
+        columns[name], lost = as_said(name, as_array(raw, name), cleaning, given.get(name) == "time")
+        notes += [lost] * bool(lost)
     return pa.table(columns)
+
+
+def _bounded(rows: pa.Table, time: str, until: pa.Scalar | None, notes: list[str]) -> pa.Table:
+    """The rows that are no later than the last that is seen."""
+    if until is None:
+        return rows
+    left = rows.filter(is_seen(as_array(rows, time), until))
+    notes.append(f"{counted(rows.num_rows - left.num_rows, 'row')} later than {until} not seen")
+    return _some_left(left, f"those later than {until} in '{time}' were left out")
 
 
 def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table, dict[str, int]]:

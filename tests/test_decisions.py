@@ -173,7 +173,7 @@ def test_a_line_that_does_not_reach_the_disk_leaves_no_trace(monkeypatch):
     file = written("run_1")
     before = file.read_bytes()
     write = os.write
-    monkeypatch.setattr("evenhand.decisions.os.write", lambda number, content: write(number, content[:30]))
+    monkeypatch.setattr("evenhand.chains.os.write", lambda number, content: write(number, content[:30]))
 
     with pytest.raises(Exception, match="the disk is full"):
         decide(decision("run_2"), decisions_of("tiny").head)

@@ -178,15 +178,24 @@ def test_importing_everything_leaves_no_trace(tmp_path):
 CLOCKS = {"now", "today", "utcnow", "time"}
 
 
-@pytest.mark.parametrize("name", [name for name in room("evenhand.tasks") if "record" not in name])
-def test_no_task_but_recording_asks_what_time_it_is(name):
-    asked = [
-        node.func.attr
-        for node in ast.walk(tree(name))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CLOCKS
+def clocks_asked(node):
+    return [
+        inner.func.attr
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in CLOCKS
     ]
 
-    assert asked == []
+
+@pytest.mark.parametrize("name", [name for name in room("evenhand.tasks") if "record" not in name])
+def test_no_task_but_recording_asks_what_time_it_is(name):
+    assert clocks_asked(tree(name)) == []
+
+
+def test_of_the_flows_only_a_tick_asks_what_time_it_is_and_only_at_its_door():
+    asking = {f"{name}.{node.name}" for name in room("evenhand.flows") for node in tree(name).body
+              if isinstance(node, ast.FunctionDef) and clocks_asked(node)}  # fmt: skip
+
+    assert asking == {"evenhand.flows.tick.clock"}
 
 
 def test_nothing_in_the_program_prints():

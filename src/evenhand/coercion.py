@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 
 from evenhand.errors import DataError
 from evenhand.plain_text import INTEGER, NUMBER, TIME, ZONED_TIME, read_as, tidy
+from evenhand.settings import Cleaning
 from evenhand.wording import counted
 
 NUMBER_FORMS = ((",", "."), (".", ","), (" ", "."), (" ", ","), ("'", "."))
@@ -40,6 +41,17 @@ def without(array: pa.Array, values: tuple[str | int | float, ...]) -> pa.Array:
         return array
     read = (read_as(array, kind) for kind in (INTEGER, NUMBER))
     return next((numbers for numbers in read if numbers is not None), array)
+
+
+def as_said(name: str, array: pa.Array, cleaning: Cleaning, is_time: bool) -> tuple[pa.Array, str]:
+    """A column after `missing_values` and `types`, text that orders rows in time as dates; what was lost, in words."""
+    if cleaning.missing_values:
+        array = without(array, cleaning.missing_values)
+    kind = cleaning.types.get(name) or ("date" if is_time and pa.types.is_string(array.type) else None)
+    if kind is None:
+        return array, ""
+    array, n_lost = as_kind(name, array, kind, cleaning.unreadable == "refuse")
+    return array, f"column '{name}': {counted(n_lost, 'value')} not {kind} made missing" if n_lost else ""
 
 
 def as_kind(name: str, array: pa.Array, kind: str, refuses: bool) -> tuple[pa.Array, int]:

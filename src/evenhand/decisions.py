@@ -5,26 +5,30 @@ holds the hash of the line before; it is appended under a lock, only if the ledg
 looked, and it counts once it is on the disk.
 """
 
-import json
-import logging
-import os
 from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.chains import BEGINNING, Broken, append_line, broken, read_chain, repair_chain
 from evenhand.errors import EvenhandError
 from evenhand.locks import now, waiting, who
-from evenhand.places import reading, writing
 from evenhand.store import home
+
+__all__ = [
+    "Broken",
+    "Contender",
+    "Decision",
+    "Decisions",
+    "Overtaken",
+    "Verdict",
+    "decide",
+    "decisions_of",
+    "ledger_path",
+    "repair",
+]
 
 Verdict = Literal["promote", "keep", "incomparable", "error", "rollback"]
 CROWNING = ("promote", "rollback")
-BEGINNING = ""
-
-
-class Broken(EvenhandError):
-    """The ledger is not what was written."""
 
 
 class Overtaken(EvenhandError):
@@ -88,16 +92,8 @@ def ledger_path(study: str) -> Path:
 
 def decisions_of(study: str) -> Decisions:
     """The ledger of a study, checked line by line."""
-    file = ledger_path(study)
-    if not file.exists():
-        return Decisions()
-    with reading(file):
-        content = file.read_bytes()
-    whole, _, cut_off = content.rpartition(b"\n")
-    lines: list[Decision] = []
-    for number, line in enumerate(whole.split(b"\n") if whole else [], 1):
-        lines.append(_checked(file, number, line, lines[-1].hash if lines else BEGINNING))
-    return Decisions(tuple(lines), cut_off)
+    chain = read_chain(ledger_path(study), "ledger")
+    return Decisions(tuple(_decision(study, line) for line in chain.lines), chain.cut_off)
 
 
 def decide(decision: Decision, head: str) -> Decision:
@@ -105,17 +101,16 @@ def decide(decision: Decision, head: str) -> Decision:
     file = ledger_path(decision.study)
     with waiting(file.with_suffix(".lock")):
         _repair(decision.study)
-        found = decisions_of(decision.study)
-        if found.head != head:
-            last = found.lines[-1]
+        chain = read_chain(file, "ledger")
+        if chain.head != head:
+            last = decisions_of(decision.study).lines[-1]
             raise Overtaken(
                 f"{last.who} decided on study '{decision.study}' meanwhile "
                 f"({last.verdict} at {last.when}: {last.why}). Nothing was changed: look at "
                 "`evenhand champion show` and decide again."
             )
-        line = _linked(decision, len(found.lines) + 1, head)
-        _append(file, _text(asdict(line)))
-    return line
+        signed = asdict(decision) | {"who": decision.who or who(), "when": decision.when or now()}
+        return _decision(decision.study, append_line(file, signed, chain))
 
 
 def repair(study: str) -> bytes:
@@ -127,82 +122,15 @@ def repair(study: str) -> bytes:
 
 
 def _repair(study: str) -> bytes:
-    file, found = ledger_path(study), decisions_of(study)
-    if found.cut_off:
-        with writing(file):
-            _append(file.with_suffix(".cut"), found.cut_off)
-            os.truncate(file, file.stat().st_size - len(found.cut_off))
-        logging.getLogger("evenhand").warning(
-            "the last line of '%s' was cut off in the middle (%d bytes): it never counted and was put into '%s'",
-            file, len(found.cut_off), file.with_suffix(".cut").name,
-        )  # fmt: skip
-    return found.cut_off
+    file = ledger_path(study)
+    return repair_chain(file, read_chain(file, "ledger"))
 
 
-def _linked(decision: Decision, number: int, head: str) -> Decision:
-    content = asdict(decision) | {"number": number, "before": head}
-    content |= {"who": decision.who or who(), "when": decision.when or now()}
-    return _decision(content | {"hash": _hash(content)})
-
-
-def _hash(content: dict[str, Any]) -> str:
-    plain = {name: value for name, value in content.items() if name != "hash"}
-    return blake2b(json.dumps(plain, sort_keys=True).encode(), digest_size=16).hexdigest()
-
-
-def _text(content: dict[str, Any]) -> bytes:
-    return json.dumps(content).encode() + b"\n"
-
-
-def _decision(content: dict[str, Any]) -> Decision:
-    champion = content["champion"]
-    parts = {"candidate": Contender(**content["candidate"]), "champion": champion and Contender(**champion)}
-    return Decision(**(content | parts))
-
-
-def _checked(file: Path, number: int, line: bytes, before: str) -> Decision:
-    """A line whose place, link and hash are as they were written."""
+def _decision(study: str, content: dict[str, Any]) -> Decision:
     try:
-        content = json.loads(line)
-        decision = _decision(content)
-    except (ValueError, KeyError, TypeError):
-        raise _broken(file, number, "cannot be read") from None
-    if decision.hash != _hash(content):
-        raise _broken(file, number, "was changed after it was written")
-    if (decision.number, decision.before) != (number, before):
-        raise _broken(file, number, "does not follow the line before it: lines were taken out, added or moved")
-    return decision
-
-
-def _broken(file: Path, number: int, what: str) -> Broken:
-    return Broken(
-        f"line {number} of the ledger '{file}' {what}. Nothing is decided on it: bring the file back from a backup, or "
-        "move it away to begin anew."
-    )
-
-
-def _append(file: Path, content: bytes) -> None:
-    """Put bytes at the end of a file and on the disk, all of them or none."""
-    with writing(file):
-        is_new = not file.exists()
-        number = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        size = os.fstat(number).st_size
-        try:
-            if os.write(number, content) < len(content):
-                raise OSError(28, "No space left on device")
-            os.fsync(number)
-        except OSError:
-            os.ftruncate(number, size)
-            raise
-        finally:
-            os.close(number)
-        if is_new:
-            _fsync_folder(file.parent)
-
-
-def _fsync_folder(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+        champion = content["champion"]
+        parts = {"candidate": Contender(**content["candidate"]), "champion": champion and Contender(**champion)}
+        return Decision(**(content | parts))
+    except (KeyError, TypeError):
+        where = f"line {content['number']} of the ledger '{ledger_path(study)}'"
+        raise broken(where, "cannot be read") from None

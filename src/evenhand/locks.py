@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from evenhand.errors import PlaceError
 from evenhand.places import writing
 from evenhand.store import home
 
+LOOKED_AT_SECONDS = (0.0, 0.05, 0.1)  # whoever asks whether a lock is held has it for a moment
 _open: set[int] = set()
 
 
@@ -35,12 +37,18 @@ def waiting(file: Path) -> Iterator[None]:
 def alone(file: Path, what: str) -> Iterator[None]:
     """Hold the lock of a file, or tell who has it and since when."""
     with _opened(file) as number:
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Held(f"{what} {_told(file)}: wait until it has ended, or end it.") from None
+        if not any(_taken(number, after) for after in LOOKED_AT_SECONDS):
+            raise Held(f"{what} {_told(file)}: wait until it has ended, or end it.")
         _write(number, {"pid": os.getpid(), "boot_id": boot_id(), "who": who(), "since": now()})
         yield
+
+
+def is_held(file: Path) -> bool:
+    """Whether a process holds the lock of a file at this moment."""
+    if not file.exists():
+        return False
+    with _opened(file) as number:
+        return not _taken(number)
 
 
 def one_run_of(study: str) -> AbstractContextManager[None]:
@@ -67,6 +75,16 @@ def boot_id() -> str:
     """What tells one start of this machine from another."""
     file = Path("/proc/sys/kernel/random/boot_id")
     return file.read_text().strip() if file.exists() else f"{psutil.boot_time():.0f}"
+
+
+def _taken(number: int, after: float = 0.0) -> bool:
+    """Take a lock, if nobody holds it after some seconds."""
+    time.sleep(after)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

@@ -1,0 +1,98 @@
+"""A tick of a schedule: decide whether to run the study as of a moment, run it, write down what became of it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from prefect import flow
+from prefect.context import FlowRunContext
+from prefect.states import Cancelled, Completed, State
+
+from evenhand.flows.retrain import retrain
+from evenhand.flows.side_by_side import runner
+from evenhand.settings import Study
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.ticking import (
+    Held,
+    Tick,
+    begin,
+    fail,
+    finish,
+    lateness,
+    one_tick_of,
+    read,
+    skip,
+    unchanged,
+)
+
+
+@flow(name="retrain-on-schedule")
+def tick(
+    conf: str,
+    as_of: datetime | None = None,
+    changes: list[str] | None = None,
+    because: str | None = None,
+    force: bool = False,
+    promotes: bool = True,
+) -> State[Tick]:
+    """Retrain a study as of a moment, unless it comes too late, another run goes on, or nothing changed.
+
+    conf: the study file.
+    as_of: rows later than this are not seen; left out: when the run was due.
+    changes: settings to change, such as split.folds=10.
+    because: the reason that is noted; left out: schedule or trigger.
+    force: run even if nothing changed.
+    promotes: false: the gate does not decide.
+    """
+    study = read(conf, changes or [], promotes)
+    at = clock()
+    this = _due(study, as_of, because, at)
+    try:
+        with one_tick_of(study):
+            return _ticked(this, study, at, force)
+    except Held as held:
+        return Cancelled(message=skip(this, str(held)).why)
+
+
+def clock() -> datetime:
+    """The one place where a tick asks what time it is: at its door."""
+    return datetime.now(UTC)
+
+
+def _due(study: Study, as_of: datetime | None, because: str | None, at: datetime) -> Tick:
+    """The tick that this run is for: of the times of the schedule that have come, the last."""
+    context = FlowRunContext.get()
+    run = context.flow_run if context else None
+    reason = because or ("schedule" if run is not None and run.auto_scheduled else "trigger")
+    moment = at
+    if as_of is not None:
+        moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=study.schedule.ticks.zone if study.schedule else UTC)
+    elif reason == "schedule" and run is not None and run.expected_start_time and study.schedule:
+        cron = study.schedule.ticks
+        times = (cron.meant(datetime.fromtimestamp(run.expected_start_time.timestamp(), UTC)), cron.latest(at))
+        moment = max(time for time in times if time is not None)
+    when = moment.astimezone(UTC).isoformat(timespec="seconds")
+    return Tick(study.name, when, "begun", because=reason, flow_run_id=str(run.id) if run else "")
+
+
+def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
+    """The tick to its end; one that breaks leaves a line too."""
+    if this.because in {"schedule", "catch-up"} and (why := lateness(study, this.moment, at)):
+        return _skipped(this, why)
+    begin(this, study)
+    try:
+        table = clean(ingest(study), study, this.moment)
+        this, why = unchanged(this, table, study)
+        if why and not force and (study.schedule is None or study.schedule.on_change):
+            return _skipped(this, why)
+        report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
+        return Completed(message=finish(this, report).why, data=replace(this, run_id=report.run_id))
+    except Held:
+        raise
+    except BaseException as error:
+        fail(this, error)
+        raise
+
+
+def _skipped(this: Tick, why: str) -> State[Tick]:
+    return Completed(name="Skipped", message=why, data=skip(this, why))

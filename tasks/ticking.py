@@ -1,0 +1,112 @@
+"""What a tick of a schedule asks and writes down, before and after the study is run."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from evenhand import tracking
+from evenhand.conf import load_study
+from evenhand.errors import ConfError, EvenhandError
+from evenhand.locks import Held, alone
+from evenhand.log import logger
+from evenhand.settings import Study
+from evenhand.steps import step
+from evenhand.tables import Report, Table
+from evenhand.ticks import (
+    Tick,
+    is_done,
+    last_finished,
+    missed,
+    note,
+    settings_digest,
+    shown,
+    tick_lock,
+    ticks_of,
+)
+from evenhand.wording import counted
+
+__all__ = ["Held", "Tick", "begin", "fail", "finish", "lateness", "one_tick_of", "read", "skip", "unchanged"]
+
+
+@step("read")
+def read(conf: str, changes: Sequence[str], promotes: bool) -> Study:
+    """The study of a file with its changes; a mistake ends the tick before any store is touched."""
+    study = load_study(conf, changes)
+    return study if promotes else study.model_copy(update={"gate": None})
+
+
+@contextmanager
+def one_tick_of(study: Study) -> Iterator[None]:
+    """Hold a study for one tick, or tell who works on it; the kernel lets go of it however the tick ends."""
+    with alone(tick_lock(study.name), f"a tick of study '{study.name}' is going on"):
+        yield
+
+
+def lateness(study: Study, moment: datetime, at: datetime) -> str:
+    """Why a tick of the schedule is not run at all, at the time when it came; empty where it is."""
+    if study.schedule is None:
+        raise ConfError(f"study '{study.name}' has no schedule: add schedule.cron, or run it with `evenhand run`")
+    if is_done(ticks_of(study.name), moment):
+        return f"the tick of {shown(moment)} has been seen to"
+    if at - moment > study.schedule.leeway:
+        return f"it came at {shown(at)}, later than schedule.grace ({study.schedule.grace}) allows"
+    return ""
+
+
+@step("begin")
+def begin(tick: Tick, study: Study) -> Tick:
+    """The line of a tick that goes to work; ticks before it that never came are noted with it."""
+    if study.schedule is not None and tick.because == "schedule":
+        lines = missed(ticks_of(study.name), study.schedule, tick.moment)
+        if lines:
+            why = f"{counted(len(lines), 'tick')} from {shown(lines[0])} on never came; this one is run for all"
+            note(replace(tick, as_of=lines[-1].isoformat(), outcome="missed", why=why))
+            logger().warning(why)
+    return note(replace(tick, outcome="begun"))
+
+
+@step("look for changes")
+def unchanged(tick: Tick, table: Table, study: Study) -> tuple[Tick, str]:
+    """The tick with the digests of its rows and settings, and why there is nothing to do; empty where there is."""
+    tick = replace(tick, data=table.digest, settings=settings_digest(study))
+    last = last_finished(ticks_of(study.name), tick.moment)
+    if last is None or (last.data, last.settings) != (tick.data, tick.settings):
+        return tick, ""
+    return tick, f"neither data nor settings changed since the tick of {shown(last.moment)}"
+
+
+@step("record skip")
+def skip(tick: Tick, why: str) -> Tick:
+    """The line of a tick that ran nothing, which MLflow shows as a run without fits."""
+    noted = note(replace(tick, outcome="skipped", why=why))
+    place = tracking.open_experiment(tick.study)
+    tags = {**_tags(tick), "evenhand.kind": "tick", "evenhand.skipped": why}
+    with tracking.running(place, f"skipped {tick.as_of[:16]}", tags) as run_id:
+        tracking.log_metrics(place, run_id, {"fits_executed": 0})
+    logger().info("skipped: %s", why)
+    return replace(noted, run_id=run_id)
+
+
+@step("record tick")
+def finish(tick: Tick, report: Report) -> Tick:
+    """The line of a tick that retrained, whose run in MLflow is told what it was for."""
+    tracking.log_tags(tracking.open_store(), report.run_id, _tags(tick))
+    why = report.notes[-1] if report.notes else f"{counted(report.n_executed, 'fit')} done, {report.n_reused:,} reused"
+    return note(replace(tick, outcome="retrained", why=why, run_id=report.run_id))
+
+
+def fail(tick: Tick, error: BaseException) -> Tick:
+    """The line of a tick that broke, in one line."""
+    words = " ".join(str(error).split()) or "it was ended in the middle"
+    name = "" if isinstance(error, EvenhandError) or not isinstance(error, Exception) else f"{type(error).__name__}: "
+    return note(replace(tick, outcome="failed", why=f"{name}{words}"[:500]))
+
+
+def _tags(tick: Tick) -> dict[str, str]:
+    return {
+        "evenhand.study": tick.study,
+        "evenhand.as_of": tick.as_of,
+        "evenhand.because": tick.because,
+        "evenhand.flow_run": tick.flow_run_id,
+    }
