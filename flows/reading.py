@@ -3,7 +3,7 @@
 from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Plan
 from evenhand.tasks.planning import plan
-from evenhand.tasks.reading import read_leaderboard, read_studies, read_study
+from evenhand.tasks.reading import read_latest_study, read_leaderboard, read_studies, read_study
 
 
 def planned(study: Study, only: str | None = None) -> list[Plan]:
@@ -24,3 +24,8 @@ def known_studies() -> list[str]:
 def study_of_run(run_id: str) -> Study:
     """The study that a run was made by."""
     return read_study(run_id)
+
+
+def latest_study(name: str) -> Study:
+    """A study as its latest finished run had it."""
+    return read_latest_study(name)

@@ -16,6 +16,7 @@ from evenhand.stopping import deaf_to_ctrl_c
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from evenhand.flows.feedback import Realised
     from evenhand.flows.score import Scored
     from evenhand.flows.watch import Watched
     from evenhand.tables import Report
@@ -82,6 +83,15 @@ def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "
     leave_failures_to_the_caller()
     with _no_heartbeat():
         return watch(name, source, study, as_of)
+
+
+def run_feedback(study: Study, as_of: str) -> "tuple[list[Realised], list[str]]":
+    """What labels that arrived say of each model that scored rows of a study, and notes on rows that do not fit."""
+    from evenhand.flows.feedback import feedback
+
+    leave_failures_to_the_caller()
+    with _no_heartbeat():
+        return feedback(study, as_of)
 
 
 def _no_heartbeat() -> AbstractContextManager[Any]:

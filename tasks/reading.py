@@ -46,6 +46,11 @@ def read_study(run_id: str) -> Study:
     return Study.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
+def read_latest_study(name: str) -> Study:
+    """A study as its latest finished run had it."""
+    return read_study(tracking.latest_run(name)[1].info.run_id)
+
+
 def _standing(child: tracking.Run, metric: str, *, is_own: bool) -> Standing:
     """A line of the leaderboard; which candidates are level with the best was told by the study's own metric alone."""
     found = child.data.metrics

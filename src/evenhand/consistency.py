@@ -30,7 +30,7 @@ class Inconsistent(ValueError):
 
 def inconsistencies(study: Any) -> list[Mistake]:
     """Every place where a study contradicts itself or names what it does not have."""
-    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide)
+    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback)
     return [mistake for check in checks for mistake in check(study)]
 
 
@@ -142,6 +142,19 @@ def _split(study: Any) -> Iterator[Mistake]:
         keys = [key for key in ("holdout", "folds_by") if getattr(study.split, key) == role]
         if keys and getattr(study.columns, role) is None:
             yield ("split", keys[0]), f"{keys[0]}: {role} needs columns.{role}: name the column"
+
+
+def _feedback(study: Any) -> Iterator[Mistake]:
+    if study.feedback is None:
+        return
+    if not (study.feedback.key or study.columns.key):
+        yield ("feedback",), "truths are found by the key of a row, and there is none: name it in columns.key"
+    for name in study.feedback.key:
+        if name not in study.columns.key:
+            yield (
+                ("feedback", "key"),
+                f"'{name}' is not listed in columns.key, so it does not stand beside the scores: list it there",
+            )
 
 
 def _decide(study: Any) -> Iterator[Mistake]:

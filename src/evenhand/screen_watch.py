@@ -1,9 +1,12 @@
-"""What a person sees of a look for drift."""
+"""What a person sees of a look for drift, and of how models really did."""
+
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from evenhand.drifting import Shift, Watched
+from evenhand.realised import Realised
 
 MOST_SHOWN = 12
 FORMS = {"psi": "{:.3f}", "jensen_shannon": "{:.3f}", "missing": "{:+.1%}", "unseen": "{:+.1%}", "prior": "x {:.2f}"}
@@ -21,6 +24,33 @@ def show_watched(found: Watched) -> None:
         console.print(note, soft_wrap=True)
     console.print(found.words, soft_wrap=True)
     console.print(f"mlflow  run {found.run_id} of experiment {found.study}; `evenhand ui` opens it", soft_wrap=True)
+
+
+def show_realised(found: Sequence[Realised], notes: Sequence[str]) -> None:
+    """The realised metrics of each model beside those it was judged by."""
+    console = Console(highlight=False)
+    for each in found:
+        n_open = each.n_scored - each.n_labelled
+        words = (
+            f"{each.name}: {each.n_labelled:,} of {each.n_scored:,} scored rows have a label, {n_open:,} wait for one"
+        )
+        console.print(words, soft_wrap=True)
+        if each.metrics:
+            console.print(_figures(each))
+    for note in notes:
+        console.print(note, soft_wrap=True)
+    for each in found:
+        console.print(f"mlflow  run {each.mlflow_run} (feedback {each.name}); `evenhand ui` opens it", soft_wrap=True)
+
+
+def _figures(each: Realised) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("metric")
+    for name in ("realised", "holdout"):
+        table.add_column(name, justify="right")
+    for name, value in each.metrics.items():
+        table.add_row(name, f"{value:.4f}", f"{each.judged[name]:.4f}" if name in each.judged else "")
+    return table
 
 
 def _table(shown: list[Shift]) -> Table:

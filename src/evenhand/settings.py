@@ -17,7 +17,7 @@ from evenhand._settings_models import (
     TextEncoding,
 )
 from evenhand._settings_use import Capacity, Decide, Gate, Schedule
-from evenhand._settings_watch import Watch
+from evenhand._settings_watch import Feedback, Watch
 from evenhand.consistency import Inconsistent, inconsistencies
 from evenhand.vocabulary import REGRESSORS, UNSAMPLED, BalanceKind, Task
 
@@ -32,6 +32,7 @@ __all__ = [
     "Decide",
     "Encoding",
     "EnsembleSettings",
+    "Feedback",
     "Gate",
     "NumericEncoding",
     "Schedule",
@@ -84,6 +85,7 @@ class Study(Settings):
     )
     schedule: Schedule | None = Field(None, description="left out: the study runs only when it is told to")
     watch: Watch = Watch()
+    feedback: Feedback | None = Field(None, description="left out: nothing is known of how the champion really does")
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
     )

@@ -177,6 +177,19 @@ def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     place.client().log_batch(run_id, metrics=[Metric(key, float(value), now, 0) for key, value in values.items()])
 
 
+def log_point(place: Place, run_id: str, values: Mapping[str, float], when_ms: int, step: int) -> None:
+    """One point of several metrics over time; the same point again changes nothing."""
+    points = [Metric(key, float(value), when_ms, step) for key, value in values.items()]
+    place.client().log_batch(run_id, metrics=points)
+
+
+def run_tagged(place: Place, tags: Mapping[str, str]) -> str | None:
+    """The newest run of an experiment that has these tags."""
+    words = " and ".join(f"tags.`{name}` = '{value}'" for name, value in tags.items())
+    found = place.client().search_runs([place.experiment_id], words, max_results=1)
+    return found[0].info.run_id if found else None
+
+
 def log_tags(place: Place, run_id: str, tags: Mapping[str, Any]) -> None:
     """Tags in one batch."""
     place.client().log_batch(run_id, tags=[RunTag(key, str(value)[:5000]) for key, value in tags.items()])

@@ -1,4 +1,4 @@
-"""Commands that look after a model that serves: whether new rows have drifted."""
+"""Commands that look after a model that serves: whether new rows have drifted, and how it really did."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,6 +42,24 @@ def watch(
         ctx.exit(1)
 
 
+@click.command()
+@click.argument("study", metavar="CONF|STUDY")
+@set_option
+@click.option("--as-of", default="", metavar="TIME", help="The time that the figures stand for; left out: now.")
+def feedback(study: str, changes: tuple[str, ...], as_of: str) -> None:
+    """Hold the labels that arrived since against the scores of STUDY, and keep the realised metrics over time."""
+    given = _conf(study, changes)
+    from evenhand.flows.running import be_quiet, run_feedback
+
+    be_quiet()
+    from evenhand.flows.reading import latest_study
+    from evenhand.locks import now
+    from evenhand.screen_watch import show_realised
+
+    found, notes = run_feedback(given or latest_study(study), as_of or now())
+    show_realised(found, notes)
+
+
 def _conf(study: str, changes: tuple[str, ...]) -> "Study | None":
     """The study in a file; none where only its name was given."""
     if study.endswith((".yaml", ".yml")) or Path(study).is_file():
@@ -51,4 +69,4 @@ def _conf(study: str, changes: tuple[str, ...]) -> "Study | None":
     return None
 
 
-COMMANDS = (watch,)
+COMMANDS = (watch, feedback)

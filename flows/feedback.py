@@ -1,0 +1,15 @@
+"""Feedback: what became of the rows that were scored, once their true labels arrived."""
+
+from prefect import flow
+
+from evenhand.settings import Study
+from evenhand.tasks.hearing import Realised, join_truths, record_feedback
+
+__all__ = ["Realised", "feedback"]
+
+
+@flow(name="feedback", validate_parameters=False)
+def feedback(study: Study, as_of: str) -> tuple[list[Realised], list[str]]:
+    """Join labels with scores by key, and keep each model's realised metrics as they stand at `as_of`; with notes."""
+    found, notes = join_truths(study)
+    return record_feedback(study.name, found, as_of), notes

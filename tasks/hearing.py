@@ -1,0 +1,130 @@
+"""What became of the rows that were scored: true labels joined with scores, as metrics over time."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from evenhand import tracking
+from evenhand.coercion import as_text
+from evenhand.errors import ConfError, DataError, listed, nearest
+from evenhand.locks import waiting
+from evenhand.log import logger
+from evenhand.profiles import PROFILE_FILE, Profile
+from evenhand.realised import KEY, Realised, figures_of, joined, keys_of, truths_of
+from evenhand.settings import Source, Study
+from evenhand.sources import find_files, opened
+from evenhand.steps import step
+from evenhand.store import home
+
+ONE_DAY_MS = 86_400_000
+SAID = ("prediction", "decision", "score", "probability")
+
+
+@step("join_truths")
+def join_truths(study: Study) -> tuple[list[Realised], list[str]]:
+    """For each model that scored rows of a study, what its labelled rows say of it; notes on rows that do not fit."""
+    if study.feedback is None:
+        raise ConfError(
+            f"study '{study.name}' says nothing of labels that arrive later. Add to its file: feedback: {{source: "
+            "{path: labels.csv}, scored: scored/*.parquet}, with columns.key naming a row in both."
+        )
+    key, truth = study.feedback.key or study.columns.key, study.feedback.truth or study.target
+    truths, notes = truths_of(_table(study, study.feedback.source, (*key, truth), "feedback.source"), key, truth)
+    rows, more = joined(_scored(study, key), truths)
+    return [_realised(study, str(run), part) for run, part in rows.groupby("run", sort=False)], [*notes, *more]
+
+
+@step("record_feedback")
+def record_feedback(study: str, found: Sequence[Realised], as_of: str) -> list[Realised]:
+    """The same with the MLflow run of each model that has its metrics over time; a point for each `as_of`."""
+    place, moment = tracking.open_experiment(study), _moment(as_of)
+    kept = []
+    with waiting(home() / "locks" / f"{study}.feedback.lock"):
+        for each in found:
+            run_id = _run_of(place, study, each)
+            values = {f"realised_{name}": value for name, value in each.metrics.items()}
+            counts = {"scored_rows": each.n_scored, "labelled_rows": each.n_labelled}
+            tracking.log_point(place, run_id, {**values, **counts}, moment, moment // ONE_DAY_MS)
+            kept.append(Realised(**{**vars(each), "mlflow_run": run_id}))
+            logger().info("%s: %d of %d scored rows have a label", each.name, each.n_labelled, each.n_scored)
+    return kept
+
+
+def _run_of(place: tracking.Place, study: str, each: Realised) -> str:
+    """The run that has a model's realised metrics, made for its first labels."""
+    tags = {"evenhand.kind": "feedback", "evenhand.study": study, "evenhand.of": each.run_id}
+    if (known := tracking.run_tagged(place, tags)) is not None:
+        return known
+    with tracking.running(place, f"feedback {each.name}", tags) as run_id:
+        judged = {f"judged_{name}": value for name, value in each.judged.items()}
+        tracking.log_metrics(place, run_id, judged)
+    return run_id
+
+
+def _moment(as_of: str) -> int:
+    try:
+        when = datetime.fromisoformat(as_of)
+    except ValueError:
+        raise ConfError(f"--as-of {as_of} is no time: write it as 2026-05-01 or 2026-05-01T12:00") from None
+    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def _realised(study: Study, run_id: str, rows: pd.DataFrame) -> Realised:
+    place = tracking.open_store()
+    run = tracking.run_of(place, run_id)
+    if run.data.tags.get("evenhand.study") != study.name:
+        raise DataError(
+            f"feedback.scored has rows that run '{run_id}' of study '{run.data.tags.get('evenhand.study')}' scored: "
+            f"name files of study '{study.name}' only."
+        )
+    profile = Profile.from_json(tracking.artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
+    classes = profile.target.values if profile.target.is_named else ()
+    labelled = rows[rows["truth"].notna()]
+    version = rows["version"].dropna()
+    found = figures_of(labelled, classes)
+    judged = {name: run.data.metrics[f"holdout_{name}"] for name in found if f"holdout_{name}" in run.data.metrics}
+    return Realised(run_id, int(version.iloc[-1]) if len(version) else 0, len(rows), len(labelled), found, judged)
+
+
+def _scored(study: Study, key: Sequence[str]) -> pd.DataFrame:
+    """The rows of all scored files, in the order of the files' names."""
+    assert study.feedback is not None
+    files = [file for file in find_files(study.feedback.scored, study._file) if _is_scored(file)]
+    if not files:
+        raise DataError(f"feedback.scored names no file of scores: {listed(study.feedback.scored)}.")
+    parts = [_part(study, file, key) for file in files]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _part(study: Study, file: Path, key: Sequence[str]) -> pd.DataFrame:
+    table = _table(
+        study, Source(path=(str(file),)), (*key, "run", "version"), f"the scored file '{file}'", with_said=True
+    )
+    said = {name: _column(table, name) for name in table.column_names if name not in key}
+    return pd.DataFrame({**said, KEY: keys_of(table, key)})
+
+
+def _column(table: pa.Table, name: str) -> Any:
+    column = table[name].combine_chunks()
+    return (as_text(column) if name == "decision" else column).to_pandas()
+
+
+def _is_scored(file: Path) -> bool:
+    """Neither the manifest nor the rows put aside, which lie beside."""
+    return not file.name.endswith((".manifest.json", ".quarantine.parquet"))
+
+
+def _table(study: Study, source: Source, needed: Sequence[str], where: str, with_said: bool = False) -> pa.Table:
+    """Some columns of a source in one piece."""
+    with opened(study.model_copy(update={"source": source})) as found:
+        rows = found.read()
+        names = rows.schema.names
+        lacking = [name for name in needed if name not in names]
+        if lacking:
+            raise DataError(f"{where} lacks {listed(lacking)}.{nearest(lacking[0], names)} It has {listed(names)}.")
+        kept = [*needed, *(name for name in names if with_said and name.partition(":")[0] in SAID)]
+        return pa.Table.from_batches([batch.select(kept) for batch in rows.batches()])
