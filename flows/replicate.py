@@ -11,6 +11,7 @@ from prefect import flow
 from evenhand.flows import running
 from evenhand.flows.side_by_side import side_by_side
 from evenhand.replication.lines import Line
+from evenhand.replication.modern import MEASURES
 from evenhand.replication.outcome import Outcome, Replication
 from evenhand.settings import Study
 from evenhand.steps import Step
@@ -116,7 +117,8 @@ def _beyond(name: str, lines: Sequence[Line], study: Study, modern: Study) -> tu
         modern = keep_drawn(modern, clean(_rows(study), study), n_per_class)
     table = clean(_rows(modern), modern)
     judgement, _ = _judged(modern, table, split(table, modern))
-    return say_beyond(lines, name, select(judgement, table, modern), modern.split.folds)
+    steered = {metric: select(judgement, table, _steered(modern, metric)) for metric in MEASURES[name]}
+    return say_beyond(lines, name, steered, table, modern.split.folds)
 
 
 def _judged(study: Study, table: Table, ledger: Ledger) -> tuple[Judgement, dict[tuple[str, str], Prepared]]:

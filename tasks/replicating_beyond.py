@@ -1,18 +1,24 @@
 """The rows of a published study for the pipeline of today, and what it reaches on them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from evenhand.frames import read_rows, read_target
+from evenhand.probabilities import fold_places, row_codes
+from evenhand.purposes import Purpose, cross_thresholds
 from evenhand.replication.draws import equal_draw
 from evenhand.replication.lines import Line
-from evenhand.replication.modern import with_beyond
+from evenhand.replication.modern import ensemble_of, with_beyond
+from evenhand.said import Predictions, Said
 from evenhand.settings import Study
 from evenhand.steps import step
 from evenhand.store import Store
-from evenhand.tables import Judgement, Table
+from evenhand.tables import ENSEMBLE, Figures, Judgement, Table
 
 ROWS = "drawn.parquet"
 
@@ -27,9 +33,24 @@ def keep_drawn(study: Study, table: Table, n_per_class: int) -> Study:
 
 
 @step("say beyond")
-def say_beyond(lines: Sequence[Line], name: str, judgement: Judgement, n_folds: int) -> tuple[Line, ...]:
-    """The lines with what the best candidate, an ensemble among them, reaches on the same rows."""
-    return with_beyond(lines, name, judgement.best, 1 / n_folds)
+def say_beyond(
+    lines: Sequence[Line], name: str, judgements: Mapping[str, Judgement], table: Table, n_folds: int
+) -> tuple[Line, ...]:
+    """The lines with what an ensemble steered by each measure reaches on folds that it was not chosen on."""
+    ensembles = {metric: ensemble_of(judgement) for metric, judgement in judgements.items()}
+    if (judgement := judgements.get("accuracy")) is not None:
+        said = Predictions(judgement.predictions, table).of(ENSEMBLE, "probability").out_of_fold
+        ensembles["accuracy"] = _with_threshold(ensembles["accuracy"], said)
+    return with_beyond(lines, name, ensembles, 1 / n_folds)
+
+
+def _with_threshold(best: Figures, said: Said) -> Figures:
+    """The accuracy in each fold at the threshold that served the other folds best; both classes are equally many."""
+    purpose, places = Purpose("metric", "balanced_accuracy", "best balanced accuracy"), fold_places(said)
+    assert said.scores is not None
+    is_right = (said.scores >= cross_thresholds(purpose, said.truth, said.scores, row_codes(said))) == said.truth
+    accuracies = np.bincount(places, weights=is_right) / np.bincount(places)
+    return replace(best, folds={**best.folds, "accuracy": tuple(accuracies.tolist())})
 
 
 def _written(table: Table, n_per_class: int, folder: Path) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from evenhand.frames import read_rows, read_target
 from evenhand.matrices import read_matrix
 from evenhand.replication.facts import published
 from evenhand.replication.lines import Line
+from evenhand.replication.modern import ensemble_of
 from evenhand.replication.upselling import Upselling, compare
 from evenhand.settings import Study
 from evenhand.steps import step
 from evenhand.store import Store
-from evenhand.tables import ENSEMBLE, Figures, Judgement, Prepared, Table
+from evenhand.tables import Judgement, Prepared, Table
 
 REFERENCES = ("random_forest", "lin_freed")
 
@@ -49,7 +50,7 @@ def compare_upselling(
     """The paper's tables and claims beside what was measured."""
     found = Upselling(
         figures={each.plan.name: each for each in judgement.figures},
-        ensembles={name: _ensemble(one) for name, one in ensembles.items()},
+        ensembles={name: ensemble_of(one) for name, one in ensembles.items()},
         counts=[_counts(one) for one in prepared],
         rankings=rankings,
         with_test_rows=with_test_rows,
@@ -60,10 +61,6 @@ def compare_upselling(
 def library(judgement: Judgement) -> Judgement:
     """The judgement with the paper's own kinds of machine only, from which its ensembles were selected."""
     return replace(judgement, figures=tuple(e for e in judgement.figures if e.plan.candidate not in REFERENCES))
-
-
-def _ensemble(judgement: Judgement) -> Figures:
-    return next(each for each in judgement.figures if each.plan.name == ENSEMBLE)
 
 
 def _ranked(table: Table, study: Study, encoding: str, _: Path) -> dict[str, Any]:

@@ -257,7 +257,7 @@ def test_beyond_stands_beside_figures_of_the_same_measure():
     best = Figures(Plan("ensemble", "ensemble", "ensemble", {}, "several", "several"), {"r2": (0.84, 0.86)}, {}, {},
                    {}, 0.0, 0.0, 0.0, "evenhand", "value")  # fmt: skip
 
-    found = {line.figure: line.beyond for line in with_beyond(lines, "california_housing", best, 0.2)}
+    found = {line.figure: line.beyond for line in with_beyond(lines, "california_housing", {"r2": best}, 0.2)}
 
     assert found["svr rbf: test R2"].startswith("ensemble r2 0.8500")
     assert "record r2 0.8825" in found["svr rbf: test R2"]

@@ -8,7 +8,7 @@ from scipy.stats import t
 
 from evenhand.replication.facts import published
 from evenhand.replication.lines import LEVEL, Line
-from evenhand.tables import Figures
+from evenhand.tables import ENSEMBLE, Figures, Judgement
 
 MEASURES = {
     "credit_card_fraud": {
@@ -25,9 +25,14 @@ RECORDS = {
 }
 
 
-def with_beyond(lines: Iterable[Line], name: str, best: Figures, test_share: float) -> tuple[Line, ...]:
-    """The lines with what the best candidate reaches beside every figure of the same measure."""
-    said = {metric: _reached(best, metric, test_share) for metric in MEASURES[name] if metric in best.folds}
+def ensemble_of(judgement: Judgement) -> Figures:
+    """The ensemble among the candidates."""
+    return next(each for each in judgement.figures if each.plan.name == ENSEMBLE)
+
+
+def with_beyond(lines: Iterable[Line], name: str, best: Mapping[str, Figures], test_share: float) -> tuple[Line, ...]:
+    """The lines with what the best by each measure reaches beside every figure of that measure."""
+    said = {metric: _reached(each, metric, test_share) for metric, each in best.items()}
     return tuple(replace(line, beyond=_of_line(line, MEASURES[name], said, name)) for line in lines)
 
 
