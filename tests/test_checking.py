@@ -171,3 +171,100 @@ def test_a_hundred_clean_runs_raise_at_most_one_false_alarm():
         alarms += any(each.verdict == "failed" for each in looked(study, allows_leaks=True).values())
 
     assert alarms <= 1
+
+
+EVERYTHING = {
+    "balance": ["smotenc"],
+    "ensemble": {},
+    "columns": {"group": "owner"},
+    "split": {"holdout": "group", "folds_by": "group", "folds": 3, "holdout_share": 0.25},
+    "candidates": {"gaussian_nb": {}, "logistic": {}},
+}
+
+
+def owned_rows(n=400, **more):
+    """Rows of several owners with a category, so that groups and smotenc have something to do."""
+    columns, y = rows_of(n)
+    sky = np.random.default_rng(1).choice(["blue", "grey"], len(y))
+    return {**columns, "sky": sky, "owner": np.arange(len(y)) // 4, **more}, y
+
+
+def test_clean_rows_pass_every_look_with_groups_smotenc_and_the_ensemble():
+    write_rows("rows.csv", *owned_rows())
+
+    found = looked(make_study(**EVERYTHING))
+
+    assert {each.verdict for each in found.values()} == {"passed", "skipped"}
+
+
+def test_copies_across_sides_are_caught_with_groups_smotenc_and_the_ensemble():
+    columns, y = owned_rows()
+    columns = {name: np.r_[values, values[:5]] for name, values in columns.items()}
+    write_rows("rows.csv", columns, np.r_[y, y[:5]])
+
+    def tamper(rows):
+        rows.loc[:4, "side"], rows.loc[len(rows) - 5 :, "side"] = 0, 1
+        return rows
+
+    with pytest.raises(DataError, match="5 judged rows have an exact copy"):
+        looked(make_study(**EVERYTHING), tamper)
+
+
+def test_leaking_labels_are_caught_with_groups_smotenc_and_the_ensemble(monkeypatch):
+    from evenhand.tasks import checking
+
+    write_rows("rows.csv", *owned_rows())
+    honest = checking._replayed
+
+    def leaking(plan, frame, y, trained, judged, table, study):
+        return honest(plan, pd.DataFrame({**frame, "noise": y + 0.0}), y, trained, judged, table, study)
+
+    monkeypatch.setattr(checking, "_replayed", leaking)
+
+    with pytest.raises(DataError, match="permuted labels"):
+        looked(make_study(**EVERYTHING))
+
+
+def test_a_sampler_that_reads_the_judged_labels_is_caught_by_permuting(monkeypatch):
+    from evenhand.tasks import checking
+
+    write_rows("rows.csv", *owned_rows())
+    held = {}
+    honest = checking.Resampler.resample
+
+    def reaching(self, X, y, classes):
+        made = honest(self, X, y, classes)
+        return made._replace(X=np.vstack([made.X, *[held["X"]] * 20]), y=np.r_[made.y, np.tile(held["y"], 20)])
+
+    def remembering(plan, frame, y, trained, judged, table, study):
+        encoder = checking.new_encoder(table, study.encodings[plan.encoding], study.seed)
+        encoder.fit(frame.iloc[trained], y[trained])
+        held.update(X=encoder.transform(frame.iloc[judged]), y=y[judged])
+        return replayed(plan, frame, y, trained, judged, table, study)
+
+    replayed = checking._replayed
+    monkeypatch.setattr(checking, "_replayed", remembering)
+    monkeypatch.setattr(checking.Resampler, "resample", reaching)
+    candidates = {"knn": {"params": {"n_neighbors": 1}}, "decision_tree": {}}
+
+    with pytest.raises(DataError, match="decision_tree on permuted labels"):
+        looked(make_study(**{**EVERYTHING, "candidates": candidates}))
+
+
+def test_a_telling_column_is_named_with_groups_smotenc_and_the_ensemble():
+    columns, y = owned_rows()
+    write_rows("rows.csv", {**columns, "disguise": np.where(y, "yes", "no")}, y)
+
+    found = looked(make_study(**EVERYTHING))["columns that give the target away"]
+
+    assert found.verdict == "warned"
+    assert found.words.startswith("'disguise'")
+
+
+def test_later_training_rows_are_named_with_groups_smotenc_and_the_ensemble():
+    columns, y = owned_rows()
+    write_rows("rows.csv", {**columns, "day": np.arange(len(y))}, y)
+
+    found = looked(make_study(**{**EVERYTHING, "columns": {"group": "owner", "time": "day"}}))
+
+    assert found["training rows later than judged ones"].verdict == "warned"
