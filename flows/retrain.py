@@ -24,6 +24,7 @@ from evenhand.tasks.refitting import refit
 from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
 from evenhand.tasks.tracing import trace
+from evenhand.tasks.tuning import settle, tune
 
 
 @flow(name="retrain", validate_parameters=False)
@@ -56,17 +57,23 @@ def retrain(
             {(e, b, f): (prepared[e, f].training, table, study, b) for (e, b), f in product(balances, folds)},
         )
         traced = trace(prepared, balanced, ledger, allows_leaks)
+        tuned = side_by_side(
+            tune,
+            {(p.name, f): (p, f, table, ledger, study) for p, f in product(costly_first, folds) if p.tuning},
+        )
+        settled = settle(plans, tuned, ledger.folds)
         scores = side_by_side(
             fit,
             {
                 (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, study.seed)
-                for p, f in product(costly_first, folds)
+                for p, f in ((settled[made.name, f], f) for made, f in product(costly_first, folds))
             },
         )
 
-        judged = judge(plans, scores, prepared, table, study)
+        judged = judge([settled[p.name, FINAL] for p in plans], scores, prepared, table, study)
         compared = compare(select(judged, table, study), table, study)
         judgement = decide(compared, scores, table, study)
         model = refit(judgement, prepared, balanced, table, study)
-        results = Results(study, snapshot, table, ledger, judgement, model, tuple(scores.values()), (*checks, traced))
+        found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()))
+        results = Results(study, snapshot, table, ledger, judgement, model, *found)
         return gate(run, record(run, results), table, ledger, study)

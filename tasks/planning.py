@@ -10,9 +10,11 @@ from evenhand.catalogue import listing, parameter_mistake, predicts_numbers, rea
 from evenhand.conf import refuse
 from evenhand.consistency import Mistake
 from evenhand.errors import ConfError, listed
-from evenhand.settings import Candidate, Study
+from evenhand.ranges import usual_ranges, usual_values
+from evenhand.settings import Candidate, Range, Study
 from evenhand.steps import step
 from evenhand.tables import Plan
+from evenhand.tuned import Tuning
 from evenhand.vocabulary import UNSAMPLED
 
 
@@ -49,12 +51,43 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
         for key in getattr(candidate, place):
             if message := parameter_mistake(model, key):
                 yield ("candidates", name, place, key), message
+    yield from _tuning_mistakes(name, model, candidate)
     for balance in candidate.balance or ():
         if study.balance_kind(balance) == "class_weight" and not reads_weights(model, candidate.multiclass):
             yield (
                 ("candidates", name, "balance"),
                 f"{_described(model, candidate)} cannot weigh classes: take '{balance}' out",
             )
+
+
+def _tuning_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    if candidate.tune is None:
+        return
+    place = ("candidates", name, "tune")
+    if candidate.tune.over is None:
+        if not usual_ranges(model, {**candidate.params, **candidate.grid}):
+            yield place, f"there are no usual ranges for {model}: name parameters and their values in tune.over"
+        return
+    if not candidate.tune.over:
+        yield (*place, "over"), "names no parameter: name one, or leave over out for the usual ones"
+    for key, values in candidate.tune.over.items():
+        if message := parameter_mistake(model, key):
+            yield (*place, "over", key), message
+        elif values is None and usual_values(model, key) is None:
+            yield (*place, "over", key), f"has no usual values for {model}: list values, or give low and high"
+
+
+def _tuning(model: str, candidate: Candidate) -> Tuning | None:
+    """What is searched, with the usual values where the study names none."""
+    tune = candidate.tune
+    if tune is None:
+        return None
+    if tune.over is None:
+        over: dict[str, Any] = usual_ranges(model, {**candidate.params, **candidate.grid})
+    else:
+        given = {key: usual_values(model, key) if each is None else each for key, each in tune.over.items()}
+        over = {key: each.model_dump() if isinstance(each, Range) else each for key, each in given.items()}
+    return Tuning(over, tune.trials, tune.seconds, tune.folds)
 
 
 def _repeated(plans: list[Plan]) -> Iterator[Mistake]:
@@ -80,6 +113,7 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
             code_length=candidate.code_length,
             target_transform=candidate.target_transform or _usual_transform(study, model),
             weight=listing(model).cost,
+            tuning=_tuning(model, candidate),
         )
 
 

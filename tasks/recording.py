@@ -30,6 +30,7 @@ from evenhand.steps import step
 from evenhand.store import Store, file_digest, home, versions
 from evenhand.summary import page_content
 from evenhand.tables import ENSEMBLE, Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
+from evenhand.tuned import Tuned, Tuning
 
 EXAMPLE_ROWS = 5
 PICTURED = 3
@@ -56,6 +57,7 @@ class Results:
     model: Model
     scores: tuple[Scores, ...]
     checks: tuple[Check, ...] = ()
+    tuned: tuple[Tuned, ...] = ()
 
 
 @contextmanager
@@ -90,6 +92,7 @@ def record(run: OpenRun, results: Results) -> Report:
         judgement=judgement,
         run_ids=run_ids,
         checks=results.checks,
+        tuned=results.tuned,
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
     )
@@ -109,6 +112,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, predicti
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.digest,
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
+        **({"evenhand.tuned": _tuned_words(plan.tuning)} if plan.tuning else {}),
     }
     with tracking.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
@@ -120,6 +124,8 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, predicti
             for name, picture in pictures_of(said, results.table):
                 tracking.log_picture(run.place, run_id, picture, name)
         _record_coefficients(run, run_id, results, figures)
+        if searches := [each for each in results.tuned if each.plan == plan.name]:
+            tracking.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
 
 
@@ -189,6 +195,28 @@ def _decided_tags(judgement: Judgement) -> dict[str, str]:
         **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
         **({"evenhand.resampling_helped": helped or "none"} if judgement.trials else {}),
     }
+
+
+def _tuned_words(tuning: Tuning) -> str:
+    """How parameters were chosen; what a clock bounds may be chosen otherwise on another day."""
+    over = ", ".join(tuning.over)
+    if tuning.trials is not None:
+        return f"{over} by {tuning.trials} trials for each fold"
+    return f"{over} within {tuning.seconds:g} s in all; bound by time, so another machine may choose otherwise"
+
+
+def _trial_table(searches: list[Tuned]) -> dict[str, object]:
+    """Every trial of every fold as one table, which MLflow's pages show as such."""
+    names = list(dict.fromkeys(name for each in searches for trial in each.trials for name in trial.params))
+    rows = [
+        [each.fold, trial is each.chosen, trial.bracket, trial.round, trial.share]
+        + [trial.params.get(name) for name in names]
+        + [trial.score if trial.score == trial.score else None, trial.seconds, trial.refused]
+        for each in searches
+        for trial in each.trials
+    ]
+    heads = ["fold", "chosen", "bracket", "round", "share", *names, searches[0].metric, "seconds", "refused"]
+    return {"columns": heads, "data": rows}
 
 
 def _fold_table(judgement: Judgement) -> dict[str, object]:

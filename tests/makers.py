@@ -113,6 +113,7 @@ class Worked:
     balanced: dict[Any, Any]
     scores: dict[Any, Any]
     judgement: Any
+    tuned: tuple[Any, ...] = ()
 
 
 def work(study: Study) -> Worked:
@@ -126,6 +127,7 @@ def work(study: Study) -> Worked:
     from evenhand.tasks.planning import plan
     from evenhand.tasks.selection import select
     from evenhand.tasks.splitting import split
+    from evenhand.tasks.tuning import settle, tune
 
     plans = plan.fn(study)
     snapshot = ingest.fn(study)
@@ -140,10 +142,15 @@ def work(study: Study) -> Worked:
         for e, b in dict.fromkeys((p.encoding, p.balance) for p in plans)
         for f in folds
     }
+    tuned = {(p.name, f): tune.fn(p, f, table, ledger, study) for p in plans if p.tuning for f in folds}
+    settled = settle(plans, tuned, ledger.folds)
+    plans = [settled[p.name, FINAL] for p in plans]
     scores = {
-        (p.name, f): fit.fn(p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, study.seed)
+        (p.name, f): fit.fn(
+            settled[p.name, f], prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, study.seed
+        )
         for p in plans
         for f in folds
     }
     judgement = select.fn(judge.fn(plans, scores, prepared, table, study), table, study)
-    return Worked(study, snapshot, table, ledger, plans, prepared, balanced, scores, judgement)
+    return Worked(study, snapshot, table, ledger, plans, prepared, balanced, scores, judgement, tuple(tuned.values()))

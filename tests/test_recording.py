@@ -26,8 +26,9 @@ def recorded(study):
     with opened(study) as run:
         found = work(study)
         model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
+        scores = tuple(found.scores.values())
         results = Results(
-            study, found.snapshot, found.table, found.ledger, found.judgement, model, tuple(found.scores.values())
+            study, found.snapshot, found.table, found.ledger, found.judgement, model, scores, tuned=found.tuned
         )
         report = record.fn(run, results)
     return report, found, MlflowClient(tracking.tracking_uri())
@@ -162,6 +163,31 @@ def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
 
     names = artifacts(client, report.run_ids["linear_regression"])
     assert {"coefficients.json", "predicted_against_actual.png", "residuals.png"} <= names
+
+
+def test_what_was_tuned_is_recorded_with_every_trial(mlruns):
+    write_two_clouds()
+    candidates = {"knn": {"tune": {"trials": 3, "over": {"n_neighbors": [1, 3, 9]}}}}
+
+    report, found, client = recorded(make_study(candidates=candidates))
+
+    child = client.get_run(report.run_ids["knn"])
+    table = json.loads(Path(client.download_artifacts(child.info.run_id, "tuning.json")).read_text())
+    assert child.data.params["params.n_neighbors"] == str(found.tuned[-1].params["n_neighbors"])
+    assert child.data.tags["evenhand.tuned"] == "n_neighbors by 3 trials for each fold"
+    assert table["columns"][-4:] == ["n_neighbors", "average_precision", "seconds", "refused"]
+    chosen = [dict(zip(table["columns"], row, strict=True)) for row in table["data"] if row[1]]
+    assert [each["fold"] for each in chosen] == [*found.ledger.folds, "final"]
+    assert [each["n_neighbors"] for each in chosen] == [each.params["n_neighbors"] for each in found.tuned]
+
+
+def test_a_search_bound_by_time_says_so(mlruns):
+    write_two_clouds()
+
+    report, _, client = recorded(make_study(candidates={"gaussian_nb": {"tune": {"seconds": 4}}}))
+
+    child = client.get_run(report.run_ids["gaussian_nb"])
+    assert "bound by time" in child.data.tags["evenhand.tuned"]
 
 
 def test_several_classes_are_recorded_too(mlruns):

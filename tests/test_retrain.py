@@ -156,6 +156,7 @@ def test_a_study_of_everything_runs_to_its_end(after):
             candidates={
                 "logistic": {"encodings": "scaled"},
                 "categorical_nb": {"encodings": "codes", "balance": "none"},
+                "knn": {"encodings": "scaled", "balance": "smotenc", "tune": {"trials": 3}},
             },
             ensemble={"bags": 2, "max_size": 4},
         )
@@ -166,9 +167,14 @@ def test_a_study_of_everything_runs_to_its_end(after):
         "logistic/scaled/class_weight",
         "logistic/scaled/smotenc",
         "categorical_nb/codes/none",
+        "knn/scaled/smotenc",
     }
     assert {each.plan.name for each in report.judgement.figures} == names | {"ensemble"}
-    assert report.page.exists()
+    assert "Tuned parameters" in report.page.read_text(encoding="utf-8")
+    assert {each.verdict for each in report.checks if each.name == "parents of training rows"} == {"passed"}
+    tuned = next(each for each in report.as_json()["candidates"] if each["name"] == "knn/scaled/smotenc")
+    assert [each["fold"] for each in tuned["tuned"]][-1] == "final"
+    assert tuned["params"] == tuned["tuned"][-1]["params"]
 
 
 def test_only_some_candidates_can_be_run(after):

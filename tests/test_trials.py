@@ -237,3 +237,13 @@ def test_the_page_says_plainly_when_resampling_did_not_help():
     assert "Resampling helped 0 of 1 resampled candidate beyond chance." in text
     assert words in text
     assert "class weights" in text
+
+
+def test_what_was_tuned_may_differ_between_counterparts():
+    study = make_study(balance=["none", "smote"], candidates={"svm": {"params": {"tol": 0.01}, "tune": {"trials": 3}}})
+    plans = [replace(made, params={**made.params, "C": float(nth)}) for nth, made in enumerate(plan.fn(study))]
+
+    ((resampled, rivals),) = counterparts(plans, study).values()
+
+    assert resampled.balance == "smote"
+    assert rivals["none"].params == {"tol": 0.01, "C": 0.0}

@@ -96,12 +96,51 @@ class Balance(Settings):
         return self
 
 
+class Range(Settings):
+    """The values from low to high; whole bounds give whole numbers, so write 1.0 where 1.5 would do as well."""
+
+    low: int | float
+    high: int | float
+    log: bool = Field(False, description="spread evenly over powers, as suits C and gamma")
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"low {self.low:g} is not below high {self.high:g}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"log needs a low above 0, found {self.low:g}")
+        return self
+
+
+class Tune(Settings):
+    """Parameters chosen by successive halving on inner folds of each fold's training rows, so that the judged score
+    never saw the choice."""
+
+    trials: Annotated[int, Field(ge=2)] | None = Field(None, description="points to try; the same seed chooses alike")
+    seconds: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="time for all searches of one candidate, encoding and balance, instead of trials"
+    )
+    over: dict[str, list[Any] | Range | None] | None = Field(
+        None, description="values, or low and high, of each parameter; left out: the usual ones of the model"
+    )
+    folds: Annotated[int, Field(ge=2)] = Field(3, description="inner folds")
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if (self.trials is None) == (self.seconds is None):
+            raise ValueError("give trials or seconds, one of them")
+        if empty := [name for name, values in (self.over or {}).items() if values == []]:
+            raise ValueError(f"over.{empty[0]} is empty: list at least one value, or leave the list out")
+        return self
+
+
 class Candidate(Settings):
     """A model to try, once for each point of its grid, encoding and balance."""
 
     model: str | None = Field(None, description="a catalogue name or package.module.Class; left out: its own name")
     params: dict[str, Any] = {}
     grid: dict[str, list[Any]] = {}
+    tune: Tune | None = None
     encodings: Names | None = Field(None, description="names from encodings; left out: all of them")
     balance: Names | None = Field(None, description="names from balance; left out: all that the model can use")
     multiclass: Literal["one_vs_one", "one_vs_rest", "error_correcting"] | None = None
@@ -117,6 +156,10 @@ class Candidate(Settings):
                 raise ValueError(f"grid.{name} is empty: list at least one value or leave it out")
             if name in self.params:
                 raise ValueError(f"'{name}' stands in params and in grid: leave it in one of them")
+        for name in (self.tune.over or {}) if self.tune else ():
+            if name in self.params or name in self.grid:
+                place = "params" if name in self.params else "grid"
+                raise ValueError(f"'{name}' stands in {place} and in tune.over: leave it in one of them")
         if (self.multiclass == "error_correcting") != (self.code_length is not None):
             raise ValueError("multiclass: error_correcting and code_length go together")
         return self

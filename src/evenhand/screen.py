@@ -25,6 +25,8 @@ WORDS = {
     "check": "checking",
     "prepare": "encoding",
     "balance": "balancing",
+    "trace": "tracing",
+    "tune": "tuning",
     "fit": "fitting",
     "judge": "judging",
     "select": "ensemble",
@@ -200,8 +202,8 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     for heading in ("candidate", "model", "encoding", "balance", "params"):
         table.add_column(heading)
     for plan in plans:
-        params = ", ".join(f"{key}={value}" for key, value in plan.params.items())
-        table.add_row(plan.name, plan.model, plan.encoding, plan.balance, params)
+        params = [f"{key}={value}" for key, value in plan.params.items()] + _tuned(plan)
+        table.add_row(plan.name, plan.model, plan.encoding, plan.balance, ", ".join(params))
     console = _console()
     console.print(table)
     n_folds = study.split.folds * study.split.repeats
@@ -209,6 +211,14 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     n_encodings = len({plan.encoding for plan in plans})
     words = f"{len(plans)} candidates x ({n_folds} folds + 1 for {last}) = {len(plans) * (n_folds + 1)} fits"
     console.print(f"{words}; {n_encodings} encodings fitted {n_encodings * (n_folds + 1)} times", highlight=False)
+
+
+def _tuned(plan: Plan) -> list[str]:
+    """How the parameters that are not given will be chosen."""
+    if plan.tuning is None:
+        return []
+    limit = f"{plan.tuning.trials} trials a fold" if plan.tuning.trials else f"{plan.tuning.seconds:g} s in all"
+    return [f"{' and '.join(plan.tuning.over)} tuned by {limit}"]
 
 
 def _leaderboard(study: str, metric: str, standings: Sequence[Standing], width: int) -> Table:

@@ -13,8 +13,10 @@ from evenhand._settings_models import (
     Encoding,
     EnsembleSettings,
     NumericEncoding,
+    Range,
     Selection,
     TextEncoding,
+    Tune,
 )
 from evenhand._settings_use import Capacity, Decide, Gate, Schedule
 from evenhand._settings_watch import Feedback, Watch
@@ -35,6 +37,7 @@ __all__ = [
     "Feedback",
     "Gate",
     "NumericEncoding",
+    "Range",
     "Schedule",
     "Selection",
     "Settings",
@@ -43,6 +46,7 @@ __all__ = [
     "SqlSource",
     "Study",
     "TextEncoding",
+    "Tune",
     "Watch",
     "as_named",
 ]

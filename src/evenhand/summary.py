@@ -5,6 +5,7 @@ from evenhand import page as pages
 from evenhand.said import Predictions, Said
 from evenhand.score_map import ScoreMap, calibrated
 from evenhand.settings import Study
+from evenhand.summary_tuned import tuned_curves
 from evenhand.tables import Figures, Judgement, Ledger, Report, Snapshot, Table, Versus
 from evenhand.vocabulary import LOWER_IS_BETTER
 
@@ -40,7 +41,7 @@ def page_content(
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
         leak_checks=tuple(pages.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
-        validation=_validation(judgement),
+        validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
         card=pages.ModelCard(
             what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to tell {study.target}",
@@ -117,7 +118,7 @@ def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) ->
         predict_seconds=each.predict_seconds,
         memory_mb=each.peak_mb,
         reused=each.n_reused > 0,
-        marks=each.warnings,
+        marks=("tuned", *each.warnings) if plan.tuning else each.warnings,
         params=", ".join(f"{key}={value}" for key, value in plan.params.items()),
         others=tuple((name, each.mean(name)) for name in each.folds if name != metric),
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.decided import Calibrated, Decided, ResamplingTrial, as_plain
+from evenhand.tuned import Tuned, Tuning
 
 Kind = Literal["numeric", "categorical", "text", "date"]
 TRAINING, HOLDOUT, WITHHELD = 0, 1, 2
@@ -154,6 +155,7 @@ class Plan:
     code_length: int | None = None
     target_transform: str = "none"
     weight: float = 1.0
+    tuning: Tuning | None = None
 
 
 @dataclass(frozen=True)
@@ -300,6 +302,7 @@ class Report:
     page: Path | None = None
     notes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
+    tuned: tuple[Tuned, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
@@ -329,6 +332,7 @@ class Report:
             "encoding": plan.encoding,
             "balance": plan.balance,
             "params": plan.params,
+            "tuned": [each.as_json() for each in self.tuned if each.plan == plan.name],
             "cv": {
                 metric: {"mean": figures.mean(metric), "std": figures.std(metric), "folds": list(values)}
                 for metric, values in figures.folds.items()

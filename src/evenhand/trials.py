@@ -59,7 +59,10 @@ def counterparts(plans: Iterable[Plan], study: Study) -> dict[str, tuple[Plan, d
 
 
 def _but_balance(made: Plan) -> str:
-    return repr(replace(made, name="", balance=""))
+    """What two plans share that differ in nothing but the balance; what was tuned may differ with it."""
+    tuned = made.tuning.over if made.tuning else {}
+    params = {name: value for name, value in made.params.items() if name not in tuned}
+    return repr(replace(made, name="", balance="", params=params))
 
 
 def trials_of(

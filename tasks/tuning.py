@@ -1,0 +1,159 @@
+"""Parameters chosen inside: for each fold from its training rows alone; the judged score never saw the choice."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.acceleration import available
+from evenhand.catalogue import home_module
+from evenhand.encoder import new_encoder
+from evenhand.errors import DataError, EvenhandError
+from evenhand.frames import read_rows, read_target
+from evenhand.halving import Search, shares_of
+from evenhand.inner_folds import inner_folds, share_of
+from evenhand.log import logger
+from evenhand.metrics import Told, metrics_of, usual_metric
+from evenhand.modelling import ask, decisions_of, fitted_model
+from evenhand.ranges import points
+from evenhand.samplers import Resampler
+from evenhand.settings import Study
+from evenhand.steps import step
+from evenhand.store import Store, code_digest
+from evenhand.tables import FINAL, Balanced, Ledger, Output, Plan, Table, Training
+from evenhand.tuned import Tuned, trials_as_facts, trials_from
+from evenhand.vocabulary import LOWER_IS_BETTER, UNSAMPLED
+
+
+@step("tune")
+def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> Tuned:
+    """The parameters of one candidate for one fold, found on inner folds of that fold's training rows."""
+    assert plan.tuning is not None
+    budget = None if plan.tuning.seconds is None else plan.tuning.seconds / (len(ledger.folds) + 1)
+    metric = study.metric or usual_metric(len(table.classes))
+    inputs = {
+        "model": [plan.model, plan.params, plan.multiclass, plan.code_length, plan.target_transform],
+        "code": code_digest(home_module(plan.model)),
+        "tuning": plan.tuning,
+        "budget": budget,
+        "rows": [ledger.digest, fold, table.features, study.columns.time, study.columns.group],
+        "encoding": study.encodings[plan.encoding],
+        "balance": [study.balance_kind(plan.balance), study.balance[plan.balance]],
+        "metric": metric,
+        "seed": study.seed,
+        "is_accelerated": available(),
+    }
+
+    def build(_: Path) -> dict[str, Any]:
+        return _searched(_Inside(plan, fold, table, ledger, study, metric), budget)
+
+    entry = Store().keep("tuned", inputs, __name__, build)
+    facts = entry.facts
+    found = Tuned(
+        plan.name, fold, facts["params"], metric, trials_from(facts["trials"]), facts["seconds"], budget, entry.reused
+    )
+    logger().info(
+        "%d trials in %.1f s for %s on %s; chosen %s", len(found.trials), found.seconds, plan.name, fold, found.params
+    )
+    return found
+
+
+def settle(plans: Iterable[Plan], tuned: Mapping[tuple[str, str], Tuned], folds: Sequence[str]) -> dict[Any, Plan]:
+    """The plan of each candidate on each fold, with what was chosen there; all are alike where nothing was tuned."""
+    return {
+        (made.name, fold): replace(made, params={**made.params, **tuned[made.name, fold].params})
+        if (made.name, fold) in tuned
+        else made
+        for made in plans
+        for fold in (*folds, FINAL)
+    }
+
+
+def _searched(inside: "_Inside", budget: float | None) -> dict[str, Any]:
+    tuning, study = inside.plan.tuning, inside.study
+    assert tuning is not None
+    began = time.perf_counter()
+    search = Search(
+        points=points(tuning.over, study.seed),
+        shares=shares_of(min(len(trained) for trained, _ in inside.parts)),
+        evaluate=inside.evaluate,
+        sign=-1.0 if inside.metric in LOWER_IS_BETTER else 1.0,
+        clock=time.perf_counter,
+    )
+    if tuning.trials is not None:
+        search.by_trials(tuning.trials)
+    else:
+        assert budget is not None
+        search.by_seconds(budget - (time.perf_counter() - began))
+    best = search.best()
+    if best is None:
+        raise DataError(_nothing_found(inside, search, budget))
+    return {
+        "params": best.params,
+        "trials": trials_as_facts(search.tried),
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def _nothing_found(inside: "_Inside", search: Search, budget: float | None) -> str:
+    place = f"candidates.{inside.plan.candidate}.tune"
+    if not search.tried:
+        return f"{place}: not one trial on {inside.fold} was done within {budget:.3g} s: raise seconds, or give trials"
+    if refused := [trial.refused for trial in search.tried if trial.refused]:
+        return f"{place}: none of {len(search.tried)} trials on {inside.fold} can be fitted; the first: {refused[0]}"
+    return (
+        f"{place}: {inside.plan.model} has no {inside.metric} on the inner folds of {inside.fold}: "
+        "set another metric, or get more rows of the rare class"
+    )
+
+
+class _Inside:
+    """The inner folds of one fold, encoded and balanced once for each share of their rows."""
+
+    def __init__(self, plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study, metric: str) -> None:
+        assert plan.tuning is not None
+        self.plan, self.fold, self.table, self.study, self.metric = plan, fold, table, study, metric
+        self.parts = inner_folds(table, ledger, study, fold, plan.tuning.folds)
+        self.frame, self.y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
+        self.encoded = cache(self._encoded)
+
+    def evaluate(self, params: dict[str, Any], share: float, stop_at: float) -> list[float] | str | None:
+        """The metric on each inner fold; why it cannot be had, or None where time is up."""
+        plan, found, longest = replace(self.plan, params={**self.plan.params, **params}), [], 0.0
+        for place in range(len(self.parts)):
+            began = time.perf_counter()
+            if began + longest > stop_at:
+                return None
+            training, held = self.encoded(place, share)
+            try:
+                found.append(self._score(plan, training, held))
+            except (EvenhandError, ValueError) as error:
+                return " ".join(str(error).split())
+            longest = max(longest, time.perf_counter() - began)
+        return found
+
+    def _score(self, plan: Plan, training: tuple[Any, ...], held: tuple[Any, ...]) -> float:
+        (X, y, balanced), (others, truth) = training, held
+        n_classes = len(self.table.classes)
+        estimator = fitted_model(plan, balanced, X, y, n_classes, self.study.seed)
+        scale, scores, predictions = ask(estimator, others)
+        told = Told(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
+        minority = int(np.argmin(np.bincount(truth, minlength=n_classes))) if n_classes else 0
+        return metrics_of(told, n_classes, minority).get(self.metric, float("nan"))
+
+    def _encoded(self, place: int, share: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Matrices of an inner fold, all of them learned on its own training rows."""
+        seed, name = self.study.seed, self.plan.balance
+        trained, judged = (share_of(rows, self.y, share, seed, bool(self.table.classes)) for rows in self.parts[place])
+        encoder = new_encoder(self.table, self.study.encodings[self.plan.encoding], seed)
+        X, y = encoder.fit_transform(self.frame.iloc[trained], self.y[trained]), self.y[trained]
+        outputs = tuple(Output(**output) for output in encoder.outputs_)
+        kind = self.study.balance_kind(name)
+        if kind not in UNSAMPLED:
+            X, y, _ = Resampler(name, self.study.balance[name], outputs, seed).resample(X, y, self.table.classes)
+        balanced = Balanced(name, Training("", Path(), len(y), outputs), is_weighted=kind == "class_weight")
+        return (X, y, balanced), (encoder.transform(self.frame.iloc[judged]), self.y[judged])

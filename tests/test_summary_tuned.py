@@ -1,0 +1,62 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
+from makers import make_plan
+
+from evenhand.summary_tuned import tuned_curves
+from evenhand.tuned import Trial, Tuned, Tuning
+
+PLAN = make_plan("svm", tuning=Tuning({"C": [1.0, 10.0], "kernel": ["rbf", "poly"]}, trials=4))
+
+
+def trial(c, kernel, score, number=0):
+    return Trial({"C": c, "kernel": kernel}, 1.0, score, 0.0, 0.1, number)
+
+
+def curves(*searches, metric="roc_auc"):
+    tuned = tuple(
+        Tuned("svm", f"fold_{nth}", trials[0].params, metric, tuple(trials)) for nth, trials in enumerate(searches)
+    )
+    judgement = SimpleNamespace(figures=[SimpleNamespace(plan=PLAN)])
+    return {curve.parameter: curve for curve in tuned_curves(SimpleNamespace(judgement=judgement, tuned=tuned))}
+
+
+FIRST = [trial(1.0, "rbf", 0.6), trial(10.0, "rbf", 0.8), trial(1.0, "poly", 0.7), trial(10.0, "rbf", 0.99, number=1)]
+SECOND = [trial(1.0, "rbf", 0.5), trial(10.0, "rbf", 0.9)]
+
+
+def test_a_value_stands_for_the_best_that_it_came_to_averaged_over_folds():
+    found = curves(FIRST, SECOND)["C"]
+
+    assert found.values == ("1", "10")
+    assert found.cv_mean == ((0.7 + 0.5) / 2, (0.8 + 0.9) / 2)
+    assert [round(each, 6) for each in found.cv_std] == [0.1, 0.05]
+
+
+def test_the_least_is_best_where_a_lower_score_is_better():
+    assert curves(FIRST, metric="log_loss")["C"].cv_mean == (0.6, 0.8)
+
+
+def test_words_are_values_too_and_the_choice_is_named():
+    found = curves(FIRST, SECOND)["kernel"]
+
+    assert found.values == ("poly", "rbf")
+    assert found.candidate == "svm, inner folds (chosen: rbf)"
+
+
+def test_a_parameter_with_one_value_has_no_curve():
+    assert list(curves([trial(1.0, "rbf", 0.6), trial(10.0, "rbf", 0.8)])) == ["C"]
+
+
+def test_many_values_are_drawn_in_groups():
+    found = curves([trial(float(c), "rbf", c / 100) for c in range(1, 51)])["C"]
+
+    assert len(found.values) == 10
+    assert found.values[0] == "1 to 5"
+    assert found.cv_mean[-1] == 0.5
+
+
+def test_points_that_could_not_be_fitted_are_left_out():
+    found = curves([*SECOND, replace(trial(100.0, "rbf", float("nan")), refused="too dear")])["C"]
+
+    assert found.values == ("1", "10")
