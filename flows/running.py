@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.processes import end_left_servers, own_children
 from evenhand.settings import Study
 from evenhand.stopping import deaf_to_ctrl_c
 
@@ -36,6 +37,7 @@ def be_quiet(console_level: str = "WARNING") -> None:
     for name, value in {**QUIET, "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": console_level}.items():
         os.environ.setdefault(name, value)
     warnings.filterwarnings("ignore", message="'Threading' parallel backend is not supported")  # it uses all cores then
+    warnings.filterwarnings("ignore", message="n_quantiles")  # fewer rows than quantiles: one for each row is meant
 
 
 def run_study(
@@ -109,6 +111,8 @@ def _start_server() -> None:
         return
     from prefect.server.api.server import SubprocessASGIServer
 
+    end_left_servers()
+    own_children()
     with deaf_to_ctrl_c():
         SubprocessASGIServer().start()
 

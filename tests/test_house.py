@@ -122,7 +122,7 @@ def test_a_task_imports_neither_flows_nor_the_command_nor_another_task(name):
 @pytest.mark.parametrize("name", room("evenhand.flows"))
 def test_flows_import_tasks_and_settings_but_no_numbers(name):
     assert not tops(name) & {"sklearn", "pandas", "mlflow", "matplotlib"}
-    known = r"evenhand\.(flows|tasks|settings|tables|progress|steps|stopping|replication)\b"
+    known = r"evenhand\.(flows|tasks|settings|tables|processes|progress|steps|stopping|replication)\b"
     assert [found for found in ours(name) if not re.match(known, found)] == []
 
 

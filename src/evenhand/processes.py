@@ -1,10 +1,21 @@
 """Which process works on something, told so that it can be known later whether it still runs."""
 
+import json
+import os
 from collections.abc import Mapping
 
 import psutil
 
 from evenhand.locks import boot_id
+
+OWNER = "EVENHAND_OWNER"
+TEMPORARY_SERVER = "prefect.server.api.server:create_app"
+END_SECONDS = 5.0
+
+
+def owner() -> dict[str, str]:
+    """This process, as tags that tell it from every other one."""
+    return {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": started()}
 
 
 def started() -> str:
@@ -18,6 +29,33 @@ def is_alive(tags: Mapping[str, str]) -> bool:
         return False
     try:
         process = psutil.Process(int(tags["evenhand.pid"]))
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
     except (psutil.NoSuchProcess, ValueError):
         return False
     return f"{process.create_time():.2f}" == tags.get("evenhand.started")
+
+
+def own_children() -> None:
+    """Have every process that is started from here on carry the name of this one."""
+    os.environ[OWNER] = json.dumps(owner())
+
+
+def end_left_servers() -> list[int]:
+    """End the temporary servers of processes that were killed and could not do it themselves; their ids."""
+    left = [process for process in psutil.process_iter(["cmdline"]) if _is_left(process)]
+    for process in left:
+        process.terminate()
+    for process in psutil.wait_procs(left, timeout=END_SECONDS)[1]:
+        process.kill()
+    return [process.pid for process in left]
+
+
+def _is_left(process: psutil.Process) -> bool:
+    if TEMPORARY_SERVER not in (process.info["cmdline"] or ()):
+        return False
+    try:
+        mark = process.environ().get(OWNER)
+    except psutil.Error:  # another user's, or gone by now
+        return False
+    return mark is not None and not is_alive(json.loads(mark))

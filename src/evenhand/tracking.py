@@ -18,8 +18,8 @@ from mlflow.exceptions import MlflowException
 
 from evenhand.databases import check_server, one_line, prepare_sqlite
 from evenhand.errors import PlaceError
-from evenhand.locks import boot_id, waiting
-from evenhand.processes import is_alive, started
+from evenhand.locks import waiting
+from evenhand.processes import is_alive, owner
 from evenhand.tables import Figures, Snapshot
 from evenhand.vocabulary import LOWER_IS_BETTER
 
@@ -105,9 +105,8 @@ def close_orphans(place: Place) -> list[str]:
 
 def start_run(place: Place, name: str, tags: Mapping[str, str], parent: str = "") -> str:
     """A run that says which process works on it."""
-    owner = {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": started()}
     lineage = {"mlflow.parentRunId": parent} if parent else {}
-    every = {**tags, **owner, **lineage, "mlflow.source.type": "PROJECT", "mlflow.source.name": "evenhand"}
+    every = {**tags, **owner(), **lineage, "mlflow.source.type": "PROJECT", "mlflow.source.name": "evenhand"}
     return place.client().create_run(place.experiment_id, tags=every, run_name=name).info.run_id
 
 
