@@ -14,6 +14,7 @@ from evenhand.tasks.cleaning import clean
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
 from evenhand.tasks.encoding import prepare
+from evenhand.tasks.explaining import explain
 from evenhand.tasks.fitting import fit
 from evenhand.tasks.gating import gate
 from evenhand.tasks.ingestion import ingest
@@ -74,6 +75,7 @@ def retrain(
         compared = compare(select(judged, table, study), table, study)
         judgement = decide(compared, scores, table, study)
         model = refit(judgement, prepared, balanced, table, study)
-        found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()))
+        explained = explain(model, judgement, tuple(scores.values()), table, ledger, study)
+        found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
         results = Results(study, snapshot, table, ledger, judgement, model, *found)
         return gate(run, record(run, results), table, ledger, study)

@@ -10,6 +10,7 @@ from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTa
 
 from evenhand.progress import tell
 from evenhand.settings import Study
+from evenhand.steps import stage
 from evenhand.stopping import deaf_to_ctrl_c
 
 Key = TypeVar("Key", bound=Hashable)
@@ -50,8 +51,10 @@ def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> 
         keys = {task.submit(*arguments): key for key, arguments in calls.items()}
     results: dict[Key, Any] = {}
     tell(task.name, 0, len(keys))
-    for future in as_completed(list(keys)):
-        result = future.result()
-        results[keys[future]] = result
-        tell(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
+    with stage(task.name) as done:
+        for future in as_completed(list(keys)):
+            result = future.result()
+            results[keys[future]] = result
+            done.append(result)
+            tell(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
     return {key: results[key] for key in calls}

@@ -5,7 +5,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ import yaml
 
 from evenhand import tracking
 from evenhand.catalogue import trusted_types
-from evenhand.decided import metrics_of_decided
+from evenhand.decided import Explained, Stage, metrics_of_decided
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
 from evenhand.log import logger
@@ -26,7 +26,7 @@ from evenhand.profiles import PROFILE_FILE, profile_of
 from evenhand.report import page
 from evenhand.said import Predictions
 from evenhand.settings import Study
-from evenhand.steps import step
+from evenhand.steps import keeping_stages, step
 from evenhand.store import Store, file_digest, home, versions
 from evenhand.summary import page_content
 from evenhand.tables import ENSEMBLE, Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
@@ -43,6 +43,7 @@ class OpenRun:
     place: tracking.Place
     run_id: str
     started: float
+    stages: list[Stage] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Results:
     scores: tuple[Scores, ...]
     checks: tuple[Check, ...] = ()
     tuned: tuple[Tuned, ...] = ()
+    explained: Explained | None = None
 
 
 @contextmanager
@@ -67,8 +69,8 @@ def opened(study: Study) -> Iterator[OpenRun]:
     Store().sweep()
     place = tracking.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
-    with one_run_of(study.name), tracking.running(place, study.name, tags) as run_id:
-        yield OpenRun(place, run_id, started)
+    with one_run_of(study.name), tracking.running(place, study.name, tags) as run_id, keeping_stages() as stages:
+        yield OpenRun(place, run_id, started, stages)
 
 
 @step("record")
@@ -93,6 +95,8 @@ def record(run: OpenRun, results: Results) -> Report:
         run_ids=run_ids,
         checks=results.checks,
         tuned=results.tuned,
+        explained=results.explained,
+        stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
     )

@@ -18,10 +18,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from evenhand import curves
+from evenhand.decided import Effect, Explained, Stage
 from evenhand.page import (
     Candidate,
     CandidateCurves,
-    ColumnEffect,
     ColumnFacts,
     Comparison,
     ConfusionTable,
@@ -30,7 +30,6 @@ from evenhand.page import (
     ModelCard,
     PageContent,
     Regression,
-    Stage,
     StudyFacts,
     Thresholds,
     Trial,
@@ -91,7 +90,7 @@ def binary():
         ),
         curves=tuple(curves_of(name, scored[name], name == "knn") for name in order),
         calibration=tuple((name, curves.calibration(*joined(scored[name]))) for name in order[:2]),
-        effects=effects(trained, y_trained, held, y_held),
+        explained=effects(trained, y_trained, held, y_held),
         validation=(validation_curve(trained, y_trained),),
         columns=tuple(
             ColumnFacts(name, "numeric", len(y), 23 * (place % 3 == 0)) for place, name in enumerate(names())
@@ -124,7 +123,7 @@ def told(order):
         "refused": (("one_class_svm", "It needs a class to learn from; none was named."),),
         "trials": trials(),
         "leak_checks": leak_checks(),
-        "stages": (Stage("prepare", 6.2, 5, 5), Stage("fit", 61.0, 28, 1), Stage("judge", 9.1, 1)),
+        "stages": (Stage("prepare", 6.2, 5, 5, 310.0), Stage("fit", 61.0, 28, 1, 1210.0), Stage("judge", 9.1)),
         "card": ModelCard("A logistic regression on standardised columns.", "9b1d44e07c3a52f8", " ".join(PROTOCOL)),
         "notes": ("3 rows with the same values as others were left out.",),
     }
@@ -318,9 +317,12 @@ def leak_checks():
 def effects(trained, y_trained, held, y_held):
     fitted = make_pipeline(StandardScaler(), MODELS["logistic"]).fit(trained, y_trained)
     found = permutation_importance(fitted, held, y_held, scoring="average_precision", n_repeats=10, random_state=0)
-    return tuple(
-        ColumnEffect(name, tuple(map(float, row))) for name, row in zip(names(), found.importances, strict=True)
-    )
+    each = [
+        Effect(name, tuple(map(float, row)), float(row.mean() - 2 * row.std()), float(row.mean() + 2 * row.std()))
+        for name, row in zip(names(), found.importances, strict=True)
+    ]
+    ranked = tuple(sorted(each, key=lambda one: -one.mean))
+    return Explained("average_precision", 0.99, len(held) - 7, len(held), ranked, left_out=("a column of dates",))
 
 
 def validation_curve(X, y):

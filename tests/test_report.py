@@ -9,7 +9,8 @@ from pathlib import Path
 import page_makers as makers
 import pytest
 
-from evenhand.page import Candidate, ColumnEffect, ColumnFacts, Gate, LeakCheck, ModelCard, PageContent, Thresholds
+from evenhand.decided import Effect, Explained
+from evenhand.page import Candidate, ColumnFacts, Gate, LeakCheck, ModelCard, PageContent, Thresholds
 from evenhand.report import page
 from evenhand.report_charts_classes import chosen_place
 from evenhand.report_figures import figures_at
@@ -128,7 +129,8 @@ def test_a_page_of_one_candidate_and_no_sections_is_whole():
     "section, field",
     [
         ("curves", "curves"), ("threshold", "thresholds"), ("calibration", "calibration"), ("confusion", "confusion"),
-        ("comparisons", "comparisons"), ("resampling", "trials"), ("effects", "effects"), ("validation", "validation"),
+        ("comparisons", "comparisons"), ("resampling", "trials"), ("effects", "explained"),
+        ("validation", "validation"),
         ("leaks", "leak_checks"), ("columns", "columns"), ("card", "card"),
     ],
 )  # fmt: skip
@@ -213,7 +215,7 @@ def test_names_that_are_markup_stay_words_everywhere():
         calibration=((ATTACK, base.calibration[0][1]),),
         thresholds=replace(base.thresholds, name=ATTACK, why=ATTACK),
         confusion=replace(base.confusion, name=ATTACK, confusion=makers.named(base.confusion.confusion, ATTACK, "b")),
-        effects=(ColumnEffect(ATTACK, (0.1, 0.2)),),
+        explained=Explained(ATTACK, 0.9, 3, 4, (Effect(ATTACK, (0.1, 0.2), 0.0, 0.3),), (ATTACK,)),
         validation=tuple(
             replace(one, candidate=ATTACK, parameter=ATTACK, values=(ATTACK,) * 7) for one in base.validation
         ),

@@ -60,6 +60,25 @@ def test_a_first_run_does_every_fit_and_ranks_the_candidates(first_run):
     assert report.as_json()["fits"] == {"executed": 2 * FITS, "reused": 0}
 
 
+def test_every_stage_before_the_record_has_its_time_and_memory(first_run):
+    _, report = first_run
+
+    names = [each.name for each in report.stages]
+    assert names[:3] == ["ingest", "clean", "split"]
+    assert {"check", "prepare", "balance", "fit", "judge", "compare", "decide", "refit", "explain"} <= set(names)
+    fit = next(each for each in report.stages if each.name == "fit")
+    assert (fit.n_executed, fit.n_reused) == (2 * FITS, 0)
+    assert sum(each.seconds for each in report.stages) <= report.seconds
+    assert all(each.peak_mb > 1 for each in report.stages)
+
+
+def test_what_each_column_is_worth_is_told_with_the_run(first_run):
+    _, report = first_run
+
+    assert [each.column for each in report.explained.effects] == ["telling", "noise"]
+    assert "Effect of each column" in report.page.read_text(encoding="utf-8")
+
+
 def test_the_same_run_again_fits_nothing_and_says_the_same(after):
     report = retrained(study())
 

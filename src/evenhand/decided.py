@@ -1,4 +1,4 @@
-"""What was decided on top of the scores: probabilities, a threshold, and whether resampling was worth it."""
+"""What was found on top of the scores: probabilities, a threshold, trials of resampling, effects of columns, costs."""
 
 import math
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -83,6 +83,48 @@ class ResamplingTrial:
     helped: bool | None
     words: str
     pairings: tuple[Pairing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How much worse the metric gets when a column is shuffled, once per repeat, with a 95 % interval."""
+
+    column: str
+    values: tuple[float, ...]
+    low: float
+    high: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over the repeats."""
+        return sum(self.values) / len(self.values)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What each raw column is worth to the model that is served, on holdout rows; the greatest effect first.
+
+    `figure` is the metric before anything was shuffled, `n_rows` how many of the holdout rows were asked about.
+    """
+
+    metric: str
+    figure: float
+    n_rows: int
+    n_holdout: int
+    effects: tuple[Effect, ...] = ()
+    left_out: tuple[str, ...] = ()
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the run: how long it took, how much of it was done or found, and the highest memory meanwhile."""
+
+    name: str
+    seconds: float
+    n_executed: int | None = None
+    n_reused: int | None = None
+    peak_mb: float | None = None
 
 
 def metrics_of_decided(decided: Decided | None, calibrated: Calibrated | None) -> dict[str, float]:

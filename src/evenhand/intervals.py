@@ -208,12 +208,12 @@ def drawn_pair(
     draw, block = np.random.default_rng(seed), max(1, CELLS // n_rows)
     parts = []
     for start in range(0, n_draws, block):
-        times = _times_drawn(strata, min(block, n_draws - start), draw)
-        parts.append([_weighted(told, metric, n_classes, minority, times) for told in (first, second)])
+        times = times_drawn(strata, min(block, n_draws - start), draw)
+        parts.append([weighted(told, metric, n_classes, minority, times) for told in (first, second)])
     return np.concatenate([np.column_stack(part) for part in parts])
 
 
-def _times_drawn(strata: np.ndarray, n_draws: int, draw: np.random.Generator) -> np.ndarray:
+def times_drawn(strata: np.ndarray, n_draws: int, draw: np.random.Generator) -> np.ndarray:
     """How often each row is drawn, for every draw, with replacement within its stratum."""
     times = np.zeros((n_draws, len(strata)))
     for k in np.unique(strata):
@@ -223,7 +223,8 @@ def _times_drawn(strata: np.ndarray, n_draws: int, draw: np.random.Generator) ->
     return times
 
 
-def _weighted(told: Told, metric: str, n_classes: int, minority: int, times: np.ndarray) -> np.ndarray:
+def weighted(told: Told, metric: str, n_classes: int, minority: int, times: np.ndarray) -> np.ndarray:
+    """A metric of rows that count as often as each line of `times` says; NaN where the model cannot have it."""
     if n_classes == 0:
         return _weighted_regression(told, metric, times)
     if metric in {"roc_auc", "average_precision"}:
@@ -269,7 +270,7 @@ def _weighted_ranking(told: Told, metric: str, times: np.ndarray) -> np.ndarray:
 def _weighted_regression(told: Told, metric: str, times: np.ndarray) -> np.ndarray:
     errors, n = told.truth - told.predictions, times.sum(axis=1)
     if metric == "median_absolute_error":
-        return np.array([np.median(np.repeat(np.abs(errors), row.astype(int))) for row in times])
+        return np.array([np.median(np.repeat(np.abs(errors), np.rint(row).astype(int))) for row in times])
     if metric == "mean_absolute_error":
         return times @ np.abs(errors) / n
     squared = times @ errors**2

@@ -10,13 +10,13 @@ STEP_SECONDS = 0.02
 
 
 class PeakMemory:
-    """Watches the process while the block runs; `rise_mb` is the highest point above the start.
+    """Watches the process while the block runs; `rise_mb` is how far `highest_mb` lies above the start.
 
     Threads share their process, so what ran beside the block counts too: an upper bound, exact with one worker.
     """
 
     def __init__(self) -> None:
-        self.rise_mb = 0.0
+        self.rise_mb = self.highest_mb = 0.0
         self._process = psutil.Process()
         self._ended = threading.Event()
 
@@ -32,7 +32,7 @@ class PeakMemory:
         self._ended.set()
         self._watcher.join()
         self._look()
-        self.rise_mb = (self._highest - self._start) / 2**20
+        self.rise_mb, self.highest_mb = (self._highest - self._start) / 2**20, self._highest / 2**20
 
     def _watch(self) -> None:
         while not self._ended.wait(STEP_SECONDS):

@@ -15,7 +15,7 @@ from evenhand.curves import (
     Roc,
     Sweep,
 )
-from evenhand.decided import Pairing
+from evenhand.decided import Explained, Pairing, Stage
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -152,16 +152,6 @@ class LeakCheck:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One stage of the run: how long it took and how much of it was done or taken from the store."""
-
-    name: str
-    seconds: float
-    n_executed: int = 0
-    n_reused: int = 0
-
-
-@dataclass(frozen=True)
 class ColumnFacts:
     """One column of the table: its kind and role, and what is missing in it."""
 
@@ -171,19 +161,6 @@ class ColumnFacts:
     n_missing: int = 0
     role: str = "feature"
     words: str = ""
-
-
-@dataclass(frozen=True)
-class ColumnEffect:
-    """How much the metric gets worse when a column is shuffled, once per repeat."""
-
-    column: str
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """The mean over the repeats."""
-        return sum(self.values) / len(self.values)
 
 
 @dataclass(frozen=True)
@@ -248,7 +225,7 @@ class PageContent:
     refused: Pairs = ()
     trials: tuple[Trial, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
-    effects: tuple[ColumnEffect, ...] = ()
+    explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
     stages: tuple[Stage, ...] = ()

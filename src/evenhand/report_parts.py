@@ -120,7 +120,8 @@ def framed(heads: Sequence[Heading], bodies: Sequence[Html], caption: str, **att
 
 def table_row(cells: Sequence[Any], heads: Sequence[Heading], class_: str | None = None, **attributes: Any) -> Html:
     """One row of a table."""
-    first = tag("th", cells[0], scope="row", role="rowheader", class_=_class(heads[0]))
+    name = breakable(cells[0]) if type(cells[0]) is str else cells[0]
+    first = tag("th", name, scope="row", role="rowheader", class_=_class(heads[0]))
     pairs = zip(cells[1:], heads[1:], strict=True)
     others = [tag("td", cell, role="cell", class_=_class(head)) for cell, head in pairs]
     return tag("tr", first, others, role="row", class_=class_, **attributes)

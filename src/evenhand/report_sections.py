@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from evenhand.page import Candidate, ColumnEffect, Comparison, PageContent, Stage
+from evenhand.decided import Effect, Explained, Stage
+from evenhand.page import Candidate, Comparison, PageContent
 from evenhand.report_parts import (
     Heading,
     Html,
@@ -24,7 +25,7 @@ from evenhand.report_parts import (
 )
 from evenhand.report_svg import Strip
 
-MOST_EFFECTS, MOST_COLUMNS = 20, 15
+MOST_EFFECTS, MOST_COLUMNS, MOST_NAMED = 20, 15, 8
 
 
 def comparisons(content: PageContent) -> Html | None:
@@ -52,29 +53,47 @@ def comparisons(content: PageContent) -> Html | None:
 
 
 def effects(content: PageContent) -> Html | None:
-    """How much worse the metric gets when a column is shuffled."""
-    found = sorted(content.effects, key=lambda one: -one.mean)
-    if not found:
+    """How much worse the metric gets when a column is shuffled, or why that was not asked."""
+    told = content.explained
+    if told is None or not (told.effects or told.words):
         return None
-    strip = _strip_over([value for one in found for value in one.values])
+    if not told.effects:
+        return section("effects", "Effect of each column", tag("p", told.words))
+    strip = _strip_over([end for one in told.effects for end in (*one.values, one.low, one.high)])
 
-    def drawn(one: ColumnEffect) -> Html:
-        return strip.draw(f"mean {number(one.mean)}", strip.guide(0.0), strip.dots(one.values), strip.mean(one.mean))
+    def drawn(one: Effect) -> Html:
+        words = f"mean {number(one.mean)}, interval {number(one.low)} to {number(one.high)}"
+        return strip.draw(words, strip.guide(0.0), strip.dots(one.values), strip.held(one.mean, one.low, one.high))
 
     columns = [
         (Heading("Column", "text"), lambda one: one.column),
         (Heading("Loss when shuffled", "wide"), drawn),
         (Heading("Mean"), lambda one: number(one.mean)),
-        (Heading("Range", minor=True), lambda one: f"{number(min(one.values))} to {number(max(one.values))}"),
+        (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
     ]
-    shown, others = found[:MOST_EFFECTS], found[MOST_EFFECTS:]
+    shown, others = told.effects[:MOST_EFFECTS], told.effects[MOST_EFFECTS:]
     rest = listing(others, columns, "The other columns") if others else None
-    lead = (
-        f"How much {spoken(content.study.metric)} gets worse when the values of a column are shuffled, "
-        f"{counted(len(found[0].values), 'time', 'times')} each. Columns that say the same share their effect."
-    )
     folded = details(counted(len(others), "more column", "more columns"), rest) if rest else None
-    return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=lead)
+    return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=_asked(told))
+
+
+def _asked(told: Explained) -> str:
+    """How effects were told: with which rows and how often, and what was left out for want of time."""
+    n_times = [len(one.values) for one in told.effects]
+    often = counted(max(n_times), "time", "times")
+    often = often if min(n_times) == max(n_times) else f"{min(n_times)} or {often}"
+    rows = count(told.n_rows) if told.n_rows < told.n_holdout else "all"
+    words = (
+        f"How much {spoken(told.metric)} ({number(told.figure)}) gets worse when the values of a column are shuffled, "
+        f"{often} each, on {rows} of {count(told.n_holdout)} held-out rows. A dot is one shuffling; the line is the "
+        "95 % interval over shufflings and rows. Columns that say the same share their effect."
+    )
+    if told.n_rows < told.n_holdout:
+        words += " Rows of the larger classes stand for the others of theirs."
+    if told.left_out:
+        named = ", ".join(told.left_out[:MOST_NAMED]) + (" and others" if len(told.left_out) > MOST_NAMED else "")
+        words += f" Not asked, for want of time: {counted(len(told.left_out), 'column', 'columns')} ({named})."
+    return words
 
 
 def leak_checks(content: PageContent) -> Html | None:
@@ -99,7 +118,18 @@ def timing(content: PageContent) -> Html | None:
     stages = _stages(content.stages) if content.stages else None
     each = _costs(candidates) if candidates else None
     folded = details("Each candidate", each) if len(candidates) > MOST_COLUMNS else each
-    return section("timing", "Time and memory", stages, folded)
+    lead = _whole(content) if content.stages else ""
+    return section("timing", "Time and memory", stages, folded, lead=lead)
+
+
+def _whole(content: PageContent) -> str:
+    """What the stages leave of the time of the run."""
+    told = "Memory is the highest of the whole process while a stage ran."
+    if content.study.seconds is None:
+        return told
+    rest = content.study.seconds - sum(one.seconds for one in content.stages)
+    whole = f"{seconds(content.study.seconds)} until this page was made"
+    return f"{whole}, {seconds(max(rest, 0.0))} of it between stages and for the record of candidates. {told}"
 
 
 def columns(content: PageContent) -> Html | None:
@@ -170,10 +200,11 @@ def _stages(stages: Sequence[Stage]) -> Html:
         (Heading("Stage", "text"), lambda one: one.name),
         (Heading("Time", "wide"), lambda one: strip.draw("", strip.bar(one.seconds))),
         (Heading("Took"), lambda one: seconds(one.seconds)),
-        (Heading("Done"), lambda one: count(one.n_executed)),
-        (Heading("From the store"), lambda one: count(one.n_reused)),
+        (Heading("Highest memory"), lambda one: megabytes(one.peak_mb)),
+        (Heading("Done", minor=True), lambda one: count(one.n_executed)),
+        (Heading("From the store", minor=True), lambda one: count(one.n_reused)),
     ]
-    return listing(stages, shown, "Time of each stage")
+    return listing(stages, shown, "Time and memory of each stage")
 
 
 def _costs(candidates: Sequence[Candidate]) -> Html:

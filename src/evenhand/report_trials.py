@@ -21,7 +21,7 @@ from evenhand.report_parts import (
     titled,
 )
 
-MOST_PAIRINGS = 12
+MOST_OPEN = 4
 
 
 def trials(content: PageContent) -> Html | None:
@@ -63,7 +63,7 @@ def _verdicts(trials: Sequence[Trial]) -> list[Html]:
     each = facts([(f"{one.balance}, {one.model}, {one.encoding}", one.words) for one in judged], "long")
     pairs = [(one, pairing) for one in judged for pairing in one.pairings]
     gains = _gains(pairs)
-    if len(judged) <= MOST_PAIRINGS:
+    if len(judged) <= MOST_OPEN:
         return [joined(told, each, gains)]
     return [joined(told, details("Each resampled candidate", each, gains))]
 

@@ -41,6 +41,8 @@ def page_content(
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
         leak_checks=tuple(pages.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
+        explained=report.explained,
+        stages=report.stages,
         validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
         card=pages.ModelCard(

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from evenhand.decided import Calibrated, Decided, ResamplingTrial, as_plain
+from evenhand.decided import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
 from evenhand.tuned import Tuned, Tuning
 
 Kind = Literal["numeric", "categorical", "text", "date"]
@@ -303,6 +303,8 @@ class Report:
     notes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     tuned: tuple[Tuned, ...] = ()
+    explained: Explained | None = None
+    stages: tuple[Stage, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
@@ -320,6 +322,8 @@ class Report:
             **as_plain({name: getattr(self.judgement, name) for name in ("decided", "calibrated", "trials")}),
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
             "checks": [asdict(check) for check in self.checks],
+            "explained": as_plain(self.explained),
+            "stages": as_plain(self.stages),
             "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
             "report": str(self.page) if self.page else None,
         }

@@ -1,0 +1,69 @@
+"""What each raw column is worth to the model that is served, told on rows that it was not trained on."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import skops.io
+
+from evenhand.catalogue import trusted_types
+from evenhand.decided import Effect, Explained, as_plain
+from evenhand.folding import fold_rows
+from evenhand.frames import read_rows, read_target
+from evenhand.importance import explain_columns
+from evenhand.log import logger
+from evenhand.model_files import models_named
+from evenhand.settings import Study
+from evenhand.steps import step
+from evenhand.store import Store
+from evenhand.tables import FINAL, Judgement, Ledger, Model, Scores, Table
+from evenhand.wording import counted
+
+SHARE_OF_FITS, FEWEST_SECONDS, MOST_SECONDS = 0.03, 0.5, 20.0
+FEWEST_OF_A_CLASS = 2
+
+
+@step("explain")
+def explain(
+    model: Model, judgement: Judgement, scores: Iterable[Scores], table: Table, ledger: Ledger, study: Study
+) -> Explained:
+    """The effect of each column on the metric of the study, by shuffling it on the holdout."""
+    rows = fold_rows(ledger, FINAL)[1]
+    if why := _why_not(rows, judgement, table):
+        return Explained(judgement.metric, float("nan"), 0, len(rows), words=why)
+    fitted = sum(each.fit_seconds + each.predict_seconds for each in scores)
+    seconds = float(np.clip(SHARE_OF_FITS * fitted, FEWEST_SECONDS, MOST_SECONDS))
+    inputs = {
+        "model": model.digest, "table": table.digest, "ledger": ledger.digest, "metric": judgement.metric,
+        "seed": study.seed,
+    }  # fmt: skip
+
+    def build(_: Any) -> dict[str, Any]:
+        return as_plain(_explained(model, judgement.metric, rows, table, study, seconds))
+
+    facts = Store().keep("explained", inputs, __name__, build).facts
+    found = Explained(**{**facts, "effects": tuple(_effect(each) for each in facts["effects"]),
+                         "left_out": tuple(facts["left_out"])})  # fmt: skip
+    logger().info("%s shuffled on %s", counted(len(found.effects), "column"), counted(found.n_rows, "holdout row"))
+    return found
+
+
+def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
+    """Why there is nothing to tell, in words; empty where there is."""
+    if not len(rows):
+        return "No rows are held out, so no column was shuffled: a model is not asked about rows that it was fitted on."
+    if table.classes and np.bincount(read_target(table)[rows].astype(int), minlength=2).min() < FEWEST_OF_A_CLASS:
+        return f"The holdout has fewer than {FEWEST_OF_A_CLASS} rows of a class, so no column was shuffled."
+    if judgement.metric not in judgement.winner.holdout:
+        return f"The model that is served gives no {judgement.metric} on the holdout, so no column was shuffled."
+    return ""
+
+
+def _explained(model: Model, metric: str, rows: np.ndarray, table: Table, study: Study, seconds: float) -> Explained:
+    served: Any = skops.io.load(model.path, trusted=trusted_types(model.path, models_named(study)))
+    frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows]
+    return explain_columns(served, frame, read_target(table)[rows], metric, seconds=seconds, seed=study.seed)
+
+
+def _effect(facts: dict[str, Any]) -> Effect:
+    return Effect(**{**facts, "values": tuple(facts["values"])})
