@@ -21,7 +21,7 @@ def paired(
     """For each metric that both give, by how much the first is better: DeLong for areas, else the paired bootstrap."""
     minority = minority_of(first, n_classes)
     known = [metrics_of(told, n_classes, minority) for told in (first, second)]
-    found = {}
+    found: dict[str, Comparison] = {}
     for metric in metrics:
         if all(metric in figures for figures in known):
             compared = _paired(first, second, metric, (n_classes, minority), n_draws)

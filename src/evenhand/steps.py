@@ -65,5 +65,5 @@ def stage(name: str) -> Iterator[list[Any]]:
     with PeakMemory() as memory:
         yield results
     told = [each.reused for each in results if hasattr(each, "reused")]
-    counts = (len(told) - sum(told), sum(told)) if told else (None, None)
-    stages.append(Stage(name, time.perf_counter() - began, *counts, memory.highest_mb))
+    done, found = (len(told) - sum(told), sum(told)) if told else (None, None)
+    stages.append(Stage(name, time.perf_counter() - began, done, found, memory.highest_mb))
