@@ -4,10 +4,11 @@ import datetime
 
 import hypothesis.strategies as st
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 
-from evenhand.coercion import as_kind, as_text, without
+from evenhand.coercion import as_kind, as_numbers, as_text, without
 from evenhand.errors import DataError
 
 
@@ -145,3 +146,10 @@ def test_whole_numbers_give_the_same_text_as_integers_and_as_floats(values):
 )
 def test_values_that_mean_missing_are_made_missing(values, missing, left):
     assert without(pa.array(values), missing).to_pylist() == left
+
+
+def test_an_exponent_without_a_number_before_it_is_a_word():
+    read, wrong = as_numbers(pa.array(["e208", "E5", "-e1", ".e2", "1e5", ".5e1", "2.e1"]))
+
+    assert wrong.to_pylist() == ["e208", "E5", "-e1", ".e2"]
+    assert pc.drop_null(read).to_pylist() == [1e5, 5.0, 20.0]

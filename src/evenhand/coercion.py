@@ -129,7 +129,7 @@ def in_form(text: pa.StringArray, thousands: str, decimal: str) -> pa.Array:
     """The numbers of a text written with these separators; null where it is no such number."""
     group, point = (f"\\{sign}" if sign in ".'" else sign for sign in (thousands, decimal))
     pattern = rf"^-?(\d+|\d{{1,3}}({group}\d{{3}})+)?({point}\d*)?([eE][+-]?\d+)?$"
-    fits = pc.and_(pc.match_substring_regex(text, pattern), pc.match_substring_regex(text, r"\d"))
+    fits = pc.and_(pc.match_substring_regex(text, pattern), pc.match_substring_regex(text, r"^[^eE]*\d"))
     plain = pc.replace_substring(pc.replace_substring(text, thousands, ""), decimal, ".")
     infinite = pc.is_in(pc.utf8_lower(text), pa.array(["inf", "-inf", "infinity", "-infinity"]))
     usable = pc.if_else(pc.or_(fits, infinite), pc.if_else(fits, plain, text), pa.scalar(None, pa.string()))
