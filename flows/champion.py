@@ -3,6 +3,7 @@
 from evenhand.tasks.championing import Standing, promote, propose, register, roll_back, stand
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.telling import tell_crowned
 
 __all__ = ["Standing", "go_back", "promote_run", "standing"]
 
@@ -17,11 +18,13 @@ def promote_run(study: str, why: str, version: int | None = None) -> Standing:
     seen = stand(study).decisions
     proposed = propose(study, version)
     table = clean.fn(ingest.fn(proposed.study), proposed.study)
-    promote(proposed, register(proposed, table.digest, table.path / "rows.parquet"), why, seen)
+    line = promote(proposed, register(proposed, table.digest, table.path / "rows.parquet"), why, seen)
+    tell_crowned(proposed.study, line)
     return stand(study)
 
 
 def go_back(study: str, why: str, version: int | None = None) -> Standing:
     """Make the champion before champion again, or an earlier one by its version."""
-    roll_back(study, why, version)
+    line = roll_back(study, why, version)
+    tell_crowned(propose(study, line.candidate.version).study, line)
     return stand(study)

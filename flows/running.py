@@ -56,7 +56,17 @@ def run_study(
     with _no_heartbeat():
         state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
     settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
-    return state.result()
+    try:
+        return state.result()
+    except Exception as error:
+        _tell_failure(study, error, str(state.state_details.flow_run_id))
+        raise
+
+
+def _tell_failure(study: Study, error: Exception, key: str) -> None:
+    from evenhand.tasks.telling import failure, tell
+
+    tell(study, failure(error, key))
 
 
 def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick":

@@ -11,13 +11,14 @@ __all__ = ["Watched", "on_drift", "watch"]
 
 
 @flow(name="watch", validate_parameters=False)
-def watch(study: str, source: str, settings: Study | None = None, as_of: str = "") -> Watched:
+def watch(name: str, source: str, settings: Study | None = None, as_of: str = "") -> Watched:
     """Hold the rows of a file against the champion's training rows, and keep what was found in MLflow.
 
-    `settings` is the study whose thresholds count; left out, those that the champion was trained with.
+    `settings` is the study whose `watch` and `notify` count; left out, as the champion was trained.
     """
-    reference = choose_reference(study)
-    return record_watch(look_at_file(reference, source, (settings or reference.study).watch, as_of))
+    reference = choose_reference(name)
+    study = settings or reference.study
+    return record_watch(look_at_file(reference, source, study.watch, as_of), study)
 
 
 def on_drift(study: Study, as_of: str = "") -> Watched:
@@ -29,4 +30,4 @@ def on_drift(study: Study, as_of: str = "") -> Watched:
     """
     reference = choose_reference(study.name)
     table = clean(ingest(study), study)
-    return record_watch(look_at_new_rows(reference, table, study.watch, as_of))
+    return record_watch(look_at_new_rows(reference, table, study.watch, as_of), study)

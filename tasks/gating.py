@@ -15,6 +15,7 @@ from evenhand.gate import Gated, card, weigh
 from evenhand.log import logger
 from evenhand.metrics import usual_metric
 from evenhand.model_files import Distrusted, folder_digest, load_model, models_named
+from evenhand.notices import promotion, tell
 from evenhand.rescoring import LOSSES, Unsure, told_by, unseen
 from evenhand.serving import RawRowModel
 from evenhand.settings import Study
@@ -38,7 +39,8 @@ def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, 
     try:
         if found.verdict == "promote":
             candidate = register(proposed, table.digest, table.path / "rows.parquet")
-            promote(replace(proposed, figures=asdict(found)), candidate, found.words, seen)
+            line = promote(replace(proposed, figures=asdict(found)), candidate, found.words, seen)
+            tell(study, promotion(candidate.version, found.words, line.hash, run=run_id))
     except EvenhandError as error:
         found = replace(found, verdict="error", words=f"{found.words}; but it was not promoted: {error}")
     if found.verdict != "promote":

@@ -20,10 +20,12 @@ from evenhand.folding import content_hashes
 from evenhand.frames import read_rows, read_target
 from evenhand.incoming import Incoming
 from evenhand.log import logger
+from evenhand.notices import drifted, tell
 from evenhand.profiles import PROFILE_FILE, Profile, Tallies, class_names
 from evenhand.settings import Cleaning, Source, Study, Watch
 from evenhand.sources import opened
 from evenhand.steps import step
+from evenhand.store import digest
 from evenhand.tables import Feature, Table
 from evenhand.wording import counted
 
@@ -65,7 +67,8 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
             new.add(batch.columns, _truth(batch.beside.get(study.target), reference.profile))
     if not new.n_rows:
         raise DataError(f"there are no rows in '{source}', so nothing can be told of drift: check the file.")
-    return _watched(reference, new, settings, as_of, tuple(_notes(incoming, new, study.target)))
+    notes = tuple(_notes(incoming, new, study.target))
+    return replace(_watched(reference, new, settings, as_of), data=digest(found.inputs), notes=notes)
 
 
 @step("look_at_new_rows")
@@ -79,12 +82,12 @@ def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of:
     new, truth = Tallies(reference.profile), _as_told(read_target(table)[is_new], table)
     columns = {shape.name: pa.Array.from_pandas(frame.loc[is_new, shape.name]) for shape in reference.profile.columns}
     new.add(columns, truth)
-    return _watched(reference, new, settings, as_of, ())
+    return replace(_watched(reference, new, settings, as_of), data=table.digest)
 
 
 @step("record_watch")
-def record_watch(found: Watched) -> Watched:
-    """The same with the MLflow run that has its table, figure and metrics."""
+def record_watch(found: Watched, study: Study) -> Watched:
+    """The same with the MLflow run that has its table, figure and metrics; drift is told to whom the study names."""
     place = tracking.open_experiment(found.study)
     tags = {
         "evenhand.kind": "watch",
@@ -100,6 +103,8 @@ def record_watch(found: Watched) -> Watched:
         if found.shifts:
             tracking.log_text(place, run_id, json.dumps(_table(found)), "drift_table.json")
             tracking.log_picture(place, run_id, drift_picture(found), "drift.png")
+    if found.state == "drift":
+        tell(study, drifted(found.words, f"{found.against} {found.data}", run=run_id, rows=found.n_rows))
     logger().info(found.words)
     return replace(found, run_id=run_id)
 
@@ -112,12 +117,10 @@ def _came_since(reference: Reference, frame: pd.DataFrame) -> np.ndarray:
     return (content.groupby(content).cumcount() >= content.map(had).fillna(0)).to_numpy()
 
 
-def _watched(reference: Reference, new: Tallies, settings: Watch, as_of: str, notes: tuple[str, ...]) -> Watched:
+def _watched(reference: Reference, new: Tallies, settings: Watch, as_of: str) -> Watched:
     shifts = shifts_of(reference.profile, new, settings)
-    return Watched(
-        reference.study.name, reference.run_id, reference.version, new.n_rows, state_of(shifts), shifts, as_of,
-        notes=notes,
-    )  # fmt: skip
+    against = reference.study.name, reference.run_id, reference.version
+    return Watched(*against, new.n_rows, state_of(shifts), shifts, as_of)
 
 
 def _check_columns(names: list[str], reference: Reference, where: str) -> None:

@@ -147,7 +147,7 @@ def test_figure_table_and_metrics_are_in_the_experiment_of_the_study(room):
     new_rows(shift=1.5)
     found = looked(as_of="2026-05-01")
 
-    run_id = record_watch.fn(found).run_id
+    run_id = record_watch.fn(found, make_study()).run_id
 
     client = tracking.open_store().client()
     run, table = (

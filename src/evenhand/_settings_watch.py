@@ -1,10 +1,10 @@
-"""Settings of looking after a model that serves: what counts as drift, and where true labels arrive."""
+"""Settings of looking after a model that serves: what counts as drift, where labels arrive, who is told."""
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from evenhand._settings_base import Names, Settings, Share
+from evenhand._settings_base import Names, Settings, Share, as_list
 from evenhand._settings_data import Source
 
 
@@ -27,3 +27,42 @@ class Feedback(Settings):
     )
     key: Names = Field((), description="columns that name a row in both; left out: columns.key")
     truth: str | None = Field(None, description="the column of the true label; left out: target")
+
+
+class Email(Settings):
+    """A mailbox that is written to through an SMTP server; name secrets as `${NAME}`."""
+
+    to: Annotated[Names, Field(min_length=1)]
+    host: str
+    port: Annotated[int, Field(ge=1, le=65535)] = 587
+    sender: str = Field("evenhand@localhost", alias="from")
+    user: str | None = None
+    password: str | None = None
+    security: Literal["starttls", "tls", "none"] = "starttls"
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> Self:
+        if (self.user is None) != (self.password is None):
+            raise ValueError("user and password go together: give both, or leave both out")
+        if self.password is not None and "${" not in self.password:
+            raise ValueError("a password must not stand in the file: write ${NAME} and export that variable")
+        return self
+
+
+Occasion = Literal["failure", "promotion", "drift", "skips", "silence"]
+OCCASIONS: tuple[Occasion, ...] = ("failure", "promotion", "drift", "skips", "silence")
+
+
+class Notify(Settings):
+    """Who is told of what: a webhook that takes JSON (Slack's too), an e-mail, or both."""
+
+    webhook: str | None = Field(None, description="an address that JSON is posted to, such as ${SLACK_WEBHOOK}")
+    email: Email | None = None
+    events: Annotated[tuple[Occasion, ...], Field(min_length=1), BeforeValidator(as_list)] = OCCASIONS
+    skips: Annotated[int, Field(ge=1)] = Field(3, description="ticks skipped in a row that are worth a message")
+
+    @model_validator(mode="after")
+    def _some_way(self) -> Self:
+        if self.webhook is None and self.email is None:
+            raise ValueError("say how: webhook: ${NAME}, or email: {to: ..., host: ...}")
+        return self

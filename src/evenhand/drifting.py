@@ -56,6 +56,7 @@ class Watched:
     shifts: tuple[Shift, ...] = ()
     as_of: str = ""
     run_id: str = ""
+    data: str = ""
     notes: tuple[str, ...] = ()
 
     @property

@@ -19,7 +19,7 @@ from evenhand._settings_models import (
     Tune,
 )
 from evenhand._settings_use import Capacity, Decide, Gate, Schedule
-from evenhand._settings_watch import Feedback, Watch
+from evenhand._settings_watch import Email, Feedback, Notify, Watch
 from evenhand.consistency import Inconsistent, inconsistencies
 from evenhand.vocabulary import REGRESSORS, UNSAMPLED, BalanceKind, Task
 
@@ -32,10 +32,12 @@ __all__ = [
     "Cleaning",
     "Columns",
     "Decide",
+    "Email",
     "Encoding",
     "EnsembleSettings",
     "Feedback",
     "Gate",
+    "Notify",
     "NumericEncoding",
     "Range",
     "Schedule",
@@ -90,6 +92,7 @@ class Study(Settings):
     schedule: Schedule | None = Field(None, description="left out: the study runs only when it is told to")
     watch: Watch = Watch()
     feedback: Feedback | None = Field(None, description="left out: nothing is known of how the champion really does")
+    notify: Notify | None = Field(None, description="left out: nobody is told")
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
     )

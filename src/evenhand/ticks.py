@@ -20,7 +20,7 @@ from evenhand.units import time_text
 Outcome = Literal["scheduled", "begun", "retrained", "skipped", "failed", "missed"]
 OVER = ("retrained", "skipped", "failed", "missed")
 ON_TIME = ("schedule", "catch-up")
-WITHOUT_EFFECT = {"description", "schedule", "workers", "engine"}
+WITHOUT_EFFECT = {"description", "schedule", "workers", "engine", "watch", "feedback", "notify"}
 
 
 @dataclass(frozen=True)
