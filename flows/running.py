@@ -53,7 +53,7 @@ def run_study(
     server.join()
     leave_failures_to_the_caller()
     flow, n_before = retrain.with_options(task_runner=runner(study)), Step.n_called
-    with _no_heartbeat():
+    with _no_heartbeat(), _owned():
         state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
     settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
     try:
@@ -104,6 +104,16 @@ def run_feedback(study: Study, as_of: str) -> "tuple[list[Realised], list[str]]"
     leave_failures_to_the_caller()
     with _no_heartbeat():
         return feedback(study, as_of)
+
+
+def _owned() -> AbstractContextManager[Any]:
+    """On a server that stays, a run says which process works on it, so that it can be closed when that is gone."""
+    from prefect import tags
+    from prefect.settings import PREFECT_API_URL
+
+    from evenhand.processes import owner_tag
+
+    return tags(owner_tag()) if PREFECT_API_URL.value() else nullcontext()
 
 
 def _no_heartbeat() -> AbstractContextManager[Any]:

@@ -9,6 +9,7 @@ from prefect.states import Cancelled, Completed, State
 
 from evenhand.flows.retrain import retrain
 from evenhand.flows.side_by_side import runner
+from evenhand.flows.watch import on_drift
 from evenhand.settings import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
@@ -18,6 +19,7 @@ from evenhand.tasks.ticking import (
     begin,
     fail,
     finish,
+    has_finished,
     lateness,
     one_tick_of,
     read,
@@ -76,22 +78,33 @@ def _due(study: Study, as_of: datetime | None, because: str | None, at: datetime
 
 
 def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
-    """The tick to its end; one that breaks leaves a line too."""
+    """The tick to its end; one that breaks leaves a line too, one that is killed only that it began."""
     if this.because in {"schedule", "catch-up"} and (why := lateness(study, this.moment, at)):
         return _skipped(this, why)
     begin(this, study)
     try:
         table = clean(ingest(study), study, this.moment)
         this, why = unchanged(this, table, study)
-        if why and not force and (study.schedule is None or study.schedule.on_change):
+        if not force and (why := _against(this, study, why)):
             return _skipped(this, why)
         report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
         return Completed(message=finish(this, report).why, data=replace(this, run_id=report.run_id))
     except Held:
         raise
-    except BaseException as error:
+    except Exception as error:
         fail(this, error)
         raise
+
+
+def _against(this: Tick, study: Study, unchanged_because: str) -> str:
+    """Why there is nothing to run by `on_change` and `on_drift`; without either, every tick runs."""
+    schedule = study.schedule
+    if schedule is None or schedule.on_change:
+        return unchanged_because
+    if schedule.on_drift and has_finished(this):
+        found = on_drift(study, this.as_of)
+        return "" if found.state == "drift" else found.words
+    return ""
 
 
 def _skipped(this: Tick, why: str) -> State[Tick]:

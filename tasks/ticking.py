@@ -14,8 +14,11 @@ from evenhand.settings import Study
 from evenhand.steps import step
 from evenhand.tables import Report, Table
 from evenhand.ticks import (
+    ON_TIME,
     Tick,
+    died_in_the_middle,
     is_done,
+    is_paused,
     last_finished,
     missed,
     note,
@@ -26,7 +29,25 @@ from evenhand.ticks import (
 )
 from evenhand.wording import counted
 
-__all__ = ["Held", "Tick", "begin", "fail", "finish", "lateness", "one_tick_of", "read", "skip", "unchanged"]
+__all__ = [
+    "Held",
+    "Tick",
+    "begin",
+    "close_recorded",
+    "fail",
+    "finish",
+    "has_finished",
+    "is_paused",
+    "lateness",
+    "one_tick_of",
+    "pause",
+    "read",
+    "reckon",
+    "scheduled",
+    "skip",
+    "ticks_of",
+    "unchanged",
+]
 
 
 @step("read")
@@ -34,6 +55,57 @@ def read(conf: str, changes: Sequence[str], promotes: bool) -> Study:
     """The study of a file with its changes; a mistake ends the tick before any store is touched."""
     study = load_study(conf, changes)
     return study if promotes else study.model_copy(update={"gate": None})
+
+
+def scheduled(confs: Sequence[str]) -> dict[str, Study]:
+    """The studies with a schedule among study files, by their file; two of one name are refused."""
+    found: dict[str, Study] = {}
+    for conf in confs:
+        study = load_study(conf)
+        if study.schedule is None:
+            continue
+        if twin := next((file for file, other in found.items() if other.name == study.name), None):
+            raise ConfError(f"'{twin}' and '{conf}' are both named '{study.name}': name them apart")
+        found[conf] = study
+    if not found:
+        raise ConfError("no study file given has a schedule: add schedule.cron to one, such as '0 3 * * *'")
+    return found
+
+
+def reckon(study: Study, at: datetime) -> datetime | None:
+    """Note when a schedule began or what came of it while nothing was up; the tick that can still be caught up with."""
+    assert study.schedule is not None
+    this = Tick(study.name, at.isoformat(timespec="seconds"), "scheduled")
+    lines, words = ticks_of(study.name), f"{study.schedule.cron} {study.schedule.timezone}"
+    if next((line.why for line in reversed(lines) if line.outcome == "scheduled"), "") != words:
+        note(replace(this, why=words))
+        return None
+    owed = [] if is_paused(lines) else missed(lines, study.schedule, at)
+    if died := died_in_the_middle(study.name, lines):
+        owed = [died.moment, *owed]
+    if owed and at - owed[-1] <= study.schedule.leeway:
+        return owed[-1]
+    if died is not None:
+        note(replace(died, outcome="failed", why="it was killed in the middle"))
+    if gone := owed[died is not None :]:
+        why = (
+            f"{counted(len(gone), 'tick')} from {shown(gone[0])} on never came, the last longer ago than schedule.grace"
+        )
+        skip.fn(replace(this, as_of=gone[-1].isoformat(), outcome="missed"), why)
+    return None
+
+
+def close_recorded(studies: Sequence[str]) -> list[str]:
+    """Close the MLflow runs of studies whose process is gone; their ids."""
+    store = tracking.open_store()
+    known = [store.client().get_experiment_by_name(name) for name in studies]
+    places = [tracking.Place(store.uri, found.experiment_id) for found in known if found is not None]
+    return [run_id for place in places for run_id in tracking.close_orphans(place)]
+
+
+def pause(study: str, is_resumed: bool, at: datetime) -> Tick:
+    """The line of a schedule that a person paused or resumed."""
+    return note(Tick(study, at.isoformat(timespec="seconds"), "resumed" if is_resumed else "paused"))
 
 
 @contextmanager
@@ -57,7 +129,7 @@ def lateness(study: Study, moment: datetime, at: datetime) -> str:
 @step("begin")
 def begin(tick: Tick, study: Study) -> Tick:
     """The line of a tick that goes to work; ticks before it that never came are noted with it."""
-    if study.schedule is not None and tick.because == "schedule":
+    if study.schedule is not None and tick.because in ON_TIME:
         lines = missed(ticks_of(study.name), study.schedule, tick.moment)
         if lines:
             why = f"{counted(len(lines), 'tick')} from {shown(lines[0])} on never came; this one is run for all"
@@ -76,10 +148,15 @@ def unchanged(tick: Tick, table: Table, study: Study) -> tuple[Tick, str]:
     return tick, f"neither data nor settings changed since the tick of {shown(last.moment)}"
 
 
+def has_finished(tick: Tick) -> bool:
+    """Whether an earlier tick of the study retrained."""
+    return last_finished(ticks_of(tick.study), tick.moment) is not None
+
+
 @step("record skip")
 def skip(tick: Tick, why: str) -> Tick:
     """The line of a tick that ran nothing, which MLflow shows as a run without fits."""
-    noted = note(replace(tick, outcome="skipped", why=why))
+    noted = note(replace(tick, outcome="missed" if tick.outcome == "missed" else "skipped", why=why))
     place = tracking.open_experiment(tick.study)
     tags = {**_tags(tick), "evenhand.kind": "tick", "evenhand.skipped": why}
     with tracking.running(place, f"skipped {tick.as_of[:16]}", tags) as run_id:
@@ -96,10 +173,10 @@ def finish(tick: Tick, report: Report) -> Tick:
     return note(replace(tick, outcome="retrained", why=why, run_id=report.run_id))
 
 
-def fail(tick: Tick, error: BaseException) -> Tick:
+def fail(tick: Tick, error: Exception) -> Tick:
     """The line of a tick that broke, in one line."""
-    words = " ".join(str(error).split()) or "it was ended in the middle"
-    name = "" if isinstance(error, EvenhandError) or not isinstance(error, Exception) else f"{type(error).__name__}: "
+    words = " ".join(str(error).split())
+    name = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
     return note(replace(tick, outcome="failed", why=f"{name}{words}"[:500]))
 
 

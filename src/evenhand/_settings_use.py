@@ -82,8 +82,10 @@ class Schedule(Settings):
     grace: Annotated[str, _checked(parsed_duration)] = Field(
         "1h", description="how late a run may begin, such as 30m or 2h; one that would be later is skipped"
     )
-    on_change: bool = Field(True, description="skip a run when neither data nor settings changed since the last one")
-    on_drift: bool = Field(False, description="also run when `watch` finds that the data drifted")
+    on_change: bool = Field(True, description="run when data or settings changed since the last run, and only then")
+    on_drift: bool = Field(
+        False, description="with on_change: false, run when the new rows drifted; with neither, every tick runs"
+    )
 
     @property
     def ticks(self) -> Cron:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from evenhand.commands import comparing, looking, replicating, serving, studies, watching
+from evenhand.commands import comparing, looking, replicating, serving, studies, upkeep, watching
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -48,6 +48,7 @@ for command in (
     *comparing.COMMANDS,
     *serving.COMMANDS,
     *watching.COMMANDS,
+    *upkeep.COMMANDS,
     *replicating.COMMANDS,
 ):
     main.add_command(command)

@@ -1,12 +1,15 @@
 """Whether the place of the runs can be used, asked before MLflow is: it would try for minutes, or fail late."""
 
+import os
 import sqlite3
 import urllib.error
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.errors import PlaceError
 
+POSTGRES = "postgresql+asyncpg"
 LOCKED_SECONDS = 10
 
 
@@ -38,6 +41,58 @@ def prepare_sqlite(file: Path) -> None:
         ) from error
     except OSError as error:
         raise PlaceError(f"the folder '{file.parent}' cannot be used: {error}. Set MLFLOW_TRACKING_URI.") from error
+
+
+def database_url() -> str:
+    """$EVENHAND_DATABASE_URL, which puts Prefect and MLflow into one PostgreSQL database; empty for SQLite."""
+    url = os.environ.get("EVENHAND_DATABASE_URL", "")
+    if url and urlsplit(url).scheme != POSTGRES:
+        raise PlaceError(
+            f"EVENHAND_DATABASE_URL begins with '{urlsplit(url).scheme}': write it as "
+            f"{POSTGRES}://user:password@host:port/database, or unset it for SQLite"
+        )
+    return url
+
+
+def runs_uri() -> str:
+    """The address of MLflow's schema in that database; empty for SQLite."""
+    if not (url := database_url()):
+        return ""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(scheme="postgresql+psycopg", query="options=-csearch_path%3Dmlflow"))
+
+
+def shown(uri: str) -> str:
+    """An address without a password."""
+    return uri.replace(f":{password}@", ":***@") if (password := urlsplit(uri).password) else uri
+
+
+def prefect_surroundings() -> dict[str, str]:
+    """What tells Prefect's server to keep its tables in a schema of that database; nothing for SQLite."""
+    if not (url := database_url()):
+        return {}
+    return {
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": url,
+        "PREFECT_SERVER_DATABASE_SQLALCHEMY_CONNECT_ARGS_SEARCH_PATH": "prefect, public",
+    }
+
+
+def prepare_postgres() -> None:
+    """Make the two schemas if they are not there."""
+    try:
+        import psycopg
+    except ImportError:
+        raise PlaceError("EVENHAND_DATABASE_URL needs a driver: pip install 'evenhand[postgres]'") from None
+    parts = urlsplit(database_url())
+    try:
+        with psycopg.connect(urlunsplit(parts._replace(scheme="postgresql")), connect_timeout=10) as connection:
+            for schema in ("prefect", "mlflow"):
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    except psycopg.Error as error:
+        told = one_line(error).replace(parts.password or "\0", "***")
+        raise PlaceError(
+            f"the database at {parts.hostname}:{parts.port or 5432} (EVENHAND_DATABASE_URL) cannot be used: {told}"
+        ) from None
 
 
 def check_server(uri: str) -> None:

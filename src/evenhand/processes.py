@@ -2,13 +2,14 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import psutil
 
 from evenhand.locks import boot_id
 
 OWNER = "EVENHAND_OWNER"
+OWNED_BY = "process:"
 TEMPORARY_SERVER = "prefect.server.api.server:create_app"
 END_SECONDS = 5.0
 
@@ -59,3 +60,15 @@ def _is_left(process: psutil.Process) -> bool:
     except psutil.Error:  # another user's, or gone by now
         return False
     return mark is not None and not is_alive(json.loads(mark))
+
+
+def owner_tag() -> str:
+    """Which process works on a flow run, as a tag of it."""
+    return f"{OWNED_BY}{os.getpid()}:{started()}:{boot_id()}"
+
+
+def has_lost_its_owner(tags: Iterable[str]) -> bool:
+    """Whether the tags of a flow run name a process that is gone."""
+    owners = [tag.removeprefix(OWNED_BY).split(":") for tag in tags if tag.startswith(OWNED_BY)]
+    names = ("evenhand.pid", "evenhand.started", "evenhand.boot_id")
+    return any(not is_alive(dict(zip(names, owner, strict=True))) for owner in owners if len(owner) == len(names))

@@ -23,6 +23,7 @@ from evenhand.errors import PlaceError
 HOST = "127.0.0.1"
 ANSWER_SECONDS = 90.0
 END_SECONDS = 10.0
+STORE = "MLFLOW_BACKEND_STORE_URI"
 QUIET = {
     "DO_NOT_TRACK": "1",
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -33,13 +34,10 @@ QUIET = {
 def serve_runs(uri: str, port: int, ready: Callable[[str], None], ends: threading.Event | None = None) -> None:
     """Serve MLflow's pages of a store until Ctrl-C, SIGTERM or `ends`; `ready` is told the address once it answers."""
     check_free(port)
-    command = [sys.executable, "-m", "mlflow", "server", "--backend-store-uri", uri, "--host", HOST]
-    command += ["--port", str(port), "--workers", "1"]
-    if uri.startswith("sqlite:"):
-        command += ["--default-artifact-root", (Path("mlruns").absolute() / "artifacts").as_uri()]
+    command = runs_command(port)
     with ended_by_signals(ends or threading.Event()) as ended, tempfile.TemporaryFile() as said:
         server = subprocess.Popen(
-            command, env={**os.environ, **QUIET}, stdout=said, stderr=said, start_new_session=True
+            command, env={**os.environ, **QUIET, STORE: uri}, stdout=said, stderr=said, start_new_session=True
         )
         try:
             address = f"http://{HOST}:{port}"
@@ -52,18 +50,25 @@ def serve_runs(uri: str, port: int, ready: Callable[[str], None], ends: threadin
             end(server.pid)
 
 
-def check_free(port: int) -> None:
+def runs_command(port: int) -> list[str]:
+    """The command that serves MLflow's pages; the store is named in its environment, which other users cannot read."""
+    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
+    artifacts = (Path("mlruns").absolute() / "artifacts").as_uri()
+    return [*command, "--cors-allowed-origins", f"http://{HOST}:{port}", "--default-artifact-root", artifacts]
+
+
+def check_free(port: int, option: str = "--port") -> None:
     """Refuse a port that something listens on, or that this user may not open."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except PermissionError:
-            raise PlaceError(f"port {port} is not open to this user: say --port with a number above 1023") from None
+            raise PlaceError(f"port {port} is not open to this user: say {option} with a number above 1023") from None
         except OSError:
             raise PlaceError(
-                f"port {port} is taken by another program, perhaps an `evenhand ui` that still runs: "
-                f"open http://{HOST}:{port} or say --port {free_port()}"
+                f"port {port} is taken by another program, perhaps an `evenhand ui` or `evenhand up` that still runs: "
+                f"open http://{HOST}:{port} or say {option} {free_port()}"
             ) from None
 
 
@@ -74,7 +79,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def answers(address: str, server: subprocess.Popen[bytes], ended: threading.Event) -> bool:
+def answers(address: str, server: subprocess.Popen[bytes], ended: threading.Event, name: str = "MLflow") -> bool:
     """Wait until an address answers; false if the server, the waiting or the time ended before."""
     deadline = time.monotonic() + ANSWER_SECONDS
     while time.monotonic() < deadline and server.poll() is None and not ended.wait(0.1):
@@ -84,7 +89,7 @@ def answers(address: str, server: subprocess.Popen[bytes], ended: threading.Even
         except (OSError, urllib.error.URLError):
             continue
     if time.monotonic() >= deadline:
-        raise PlaceError(f"MLflow's server did not answer within {ANSWER_SECONDS:.0f} seconds: try again")
+        raise PlaceError(f"{name}'s server did not answer within {ANSWER_SECONDS:.0f} seconds: try again")
     return False
 
 
@@ -124,6 +129,24 @@ def end(pid: int) -> None:
     for process in alive:
         _sent(process.kill)
     psutil.wait_procs(alive, timeout=END_SECONDS)
+
+
+def end_session(leader: int) -> None:
+    """End what is left of the session that a process began, also when that process is gone."""
+    kin = [process for process in psutil.process_iter() if _session(process.pid) == leader]
+    for process in kin:
+        _sent(process.terminate)
+    _, alive = psutil.wait_procs(kin, timeout=END_SECONDS)
+    for process in alive:
+        _sent(process.kill)
+    psutil.wait_procs(alive, timeout=END_SECONDS)
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
 
 
 def _sent(signal_to: Callable[[], None]) -> None:

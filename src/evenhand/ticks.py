@@ -17,7 +17,7 @@ from evenhand.settings import Schedule, Study
 from evenhand.store import digest, home
 from evenhand.units import time_text
 
-Outcome = Literal["scheduled", "begun", "retrained", "skipped", "failed", "missed"]
+Outcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed"]
 OVER = ("retrained", "skipped", "failed", "missed")
 ON_TIME = ("schedule", "catch-up")
 WITHOUT_EFFECT = {"description", "schedule", "workers", "engine", "watch", "feedback", "notify"}
@@ -87,6 +87,12 @@ def is_done(lines: Sequence[Tick], moment: datetime) -> bool:
     return any(line.outcome in OVER and line.because in ON_TIME and line.moment >= moment for line in lines)
 
 
+def is_paused(lines: Sequence[Tick]) -> bool:
+    """Whether a person paused the schedule and nobody resumed it since."""
+    said = [line.outcome for line in lines if line.outcome in {"paused", "resumed"}]
+    return said[-1:] == ["paused"]
+
+
 def missed(lines: Sequence[Tick], schedule: Schedule, moment: datetime) -> list[datetime]:
     """The ticks before a moment that nobody saw to, since the schedule began or a tick was last seen to."""
     known = [line.moment for line in lines if line.because in ON_TIME and line.moment < moment]
@@ -98,6 +104,8 @@ def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
     assert study.schedule is not None
     due = study.schedule.ticks.latest(moment - study.schedule.leeway)
     seen = [line for line in lines if line.because in ON_TIME]
+    if is_paused(lines):
+        return ""
     if not seen:
         return "no tick was ever recorded: start `evenhand up`"
     if due is not None and due > max(line.moment for line in seen):

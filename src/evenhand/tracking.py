@@ -16,10 +16,11 @@ from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 
-from evenhand.databases import check_server, one_line, prepare_sqlite
+from evenhand.databases import check_server, one_line, prepare_postgres, prepare_sqlite, runs_uri, shown
 from evenhand.errors import PlaceError
 from evenhand.locks import waiting
 from evenhand.processes import is_alive, owner
+from evenhand.store import home
 from evenhand.tables import Figures, Snapshot
 from evenhand.vocabulary import LOWER_IS_BETTER
 
@@ -54,8 +55,8 @@ class Place:
 
 
 def tracking_uri() -> str:
-    """$MLFLOW_TRACKING_URI, or the SQLite file under mlruns/."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{_folder() / 'mlflow.db'}"
+    """$MLFLOW_TRACKING_URI, or a schema of $EVENHAND_DATABASE_URL, or the SQLite file under mlruns/."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or runs_uri() or f"sqlite:///{_folder() / 'mlflow.db'}"
 
 
 def open_store() -> Place:
@@ -71,11 +72,14 @@ def open_store() -> Place:
         uri += "" if "?" in uri else f"?timeout={BUSY_SECONDS}"
     elif uri.startswith("http"):
         check_server(uri)
+    elif uri == runs_uri():
+        prepare_postgres()
+        alone = waiting(home() / "locks" / "mlflow.lock")
     try:
         with alone:
             MlflowClient(uri).search_experiments(max_results=1)
     except Exception as error:
-        raise PlaceError(f"the MLflow store '{tracking_uri()}' cannot be used: {one_line(error)}") from error
+        raise PlaceError(f"the MLflow store '{shown(uri)}' cannot be used: {one_line(error)}") from error
     return Place(uri)
 
 

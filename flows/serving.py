@@ -1,0 +1,107 @@
+"""Serving schedules: puts them on Prefect's server and runs what is due, in a child of `evenhand up`."""
+
+import asyncio
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NoReturn
+from uuid import UUID
+
+from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.deployments.runner import EntrypointType, RunnerDeployment
+from prefect.runner import Runner
+
+from evenhand.flows.keeping import TAG, close_all, crash_zombies, drop_missed, start
+from evenhand.flows.tick import clock, tick
+from evenhand.settings import Study
+from evenhand.tasks.ticking import is_paused, reckon, scheduled, ticks_of
+
+POLL_SECONDS = 3.0
+FOLLOW_SECONDS = 1.0
+
+
+def serve(confs: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Serve the schedules of study files until SIGTERM; what nobody works on any more is closed first."""
+    studies = scheduled(confs)
+    for name in close_all(confs, asks_prefect=True):
+        tell(f"closed run {name}, which nobody worked on any more")
+    crash_zombies()
+    runner = Served(name="evenhand", pause_on_shutdown=False, query_seconds=POLL_SECONDS, limit=None)
+    for conf, study in studies.items():
+        deployment_id = runner.add_deployment(_deployment(conf, study))
+        assert isinstance(deployment_id, UUID)
+        tell(_line(study))
+        _catch_up(study, deployment_id, clock(), tell)
+    _follow([study.name for study in studies.values()], tell)
+    asyncio.run(runner.start())
+
+
+class Served(Runner):
+    """A runner that ends at once on SIGTERM; `evenhand up` ends its runs and closes them in both tools."""
+
+    def handle_sigterm(self, *arguments: object) -> NoReturn:
+        """End without a word."""
+        shutil.rmtree(self._tmp_dir, ignore_errors=True)
+        os._exit(0)
+
+
+def _deployment(conf: str, study: Study) -> RunnerDeployment:
+    assert study.schedule is not None
+    cron = CronSchedule(cron=study.schedule.cron, timezone=study.schedule.timezone)
+    made = tick.to_deployment(
+        name=study.name,
+        schedules=[DeploymentScheduleCreate(schedule=cron, active=not is_paused(ticks_of(study.name)))],
+        parameters={"conf": str(Path(conf).absolute())},
+        description=study.description or None,
+        tags=[TAG],
+        entrypoint_type=EntrypointType.MODULE_PATH,
+    )
+    assert isinstance(made, RunnerDeployment)
+    return made
+
+
+def _catch_up(study: Study, deployment_id: UUID, at: datetime, tell: Callable[[str], None]) -> None:
+    """One run for all ticks that came while nothing was up, if the last of them is within its grace."""
+    drop_missed(deployment_id, at)
+    owed = reckon(study, at)
+    if owed is not None:
+        start(study.name, {"as_of": owed.isoformat(), "because": "catch-up"})
+        tell(f"{study.name}: catching up with the tick of {owed:%Y-%m-%d %H:%M} UTC")
+
+
+def _line(study: Study) -> str:
+    assert study.schedule is not None
+    if is_paused(ticks_of(study.name)):
+        return f"schedule  {study.name}: paused; evenhand schedule resume {study.name}"
+    coming = next(study.schedule.ticks.after(clock())).astimezone(study.schedule.ticks.zone)
+    return f"schedule  {study.name}: {study.schedule.cron} {study.schedule.timezone}, next {coming:%Y-%m-%d %H:%M}"
+
+
+def _follow(names: Iterable[str], tell: Callable[[str], None]) -> None:
+    """Tell each line that is added to the record of ticks."""
+    known = {name: len(ticks_of(name)) for name in names}
+
+    def look() -> None:
+        waits = threading.Event()
+        while not waits.wait(FOLLOW_SECONDS):
+            for name in known:
+                lines = ticks_of(name)
+                for line in lines[known[name] :]:
+                    tell(f"{line.when}  {name}: {line.outcome}{': ' if line.why else ''}{line.why}")
+                known[name] = len(lines)
+
+    threading.Thread(target=look, daemon=True).start()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1:], _say)

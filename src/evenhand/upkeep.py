@@ -1,0 +1,231 @@
+"""Keeping a machine up: its servers as children of one process, none left behind, whatever ended the last one."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from evenhand.databases import prefect_surroundings
+from evenhand.errors import PlaceError
+from evenhand.locks import alone, boot_id, now
+from evenhand.places import writing
+from evenhand.servers import HOST, QUIET, STORE, answers, check_free, end, end_session, ended_by_signals, runs_command
+from evenhand.store import home
+
+HEARTBEAT_SECONDS = 30
+SERVED = "evenhand.flows.serving"
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the two servers listen."""
+
+    prefect: int = 4200
+    mlflow: int = 5000
+
+    @property
+    def prefect_api(self) -> str:
+        """The address of Prefect's API."""
+        return f"http://{HOST}:{self.prefect}/api"
+
+
+@dataclass
+class Child:
+    """A server that was started, and where it writes what it says."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+@dataclass
+class Household:
+    """All that is kept up, with what it is kept up for."""
+
+    ports: Ports
+    confs: list[str]
+    children: list[Child] = field(default_factory=list)
+
+    def start(self, name: str, command: Sequence[str], surroundings: Mapping[str, str]) -> Child:
+        """Start a child in a session of its own, so that all of its kin can be found again, and write that down."""
+        log = place() / f"{name}.log"
+        with writing(log), log.open("wb") as said:
+            process = subprocess.Popen(
+                command, env={**os.environ, **surroundings}, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+                start_new_session=True,
+            )  # fmt: skip
+        self.children.append(Child(name, process, log))
+        self.write_down()
+        return self.children[-1]
+
+    def write_down(self) -> None:
+        """Keep who runs, so that a later start finds what this one may leave behind."""
+        content = {
+            "pid": os.getpid(), "boot_id": boot_id(), "since": now(), "confs": self.confs,
+            "prefect": self.ports.prefect, "mlflow": self.ports.mlflow,
+            "sessions": [[child.process.pid, _began(child.process.pid)] for child in self.children],
+        }  # fmt: skip
+        file = place() / "state.json"
+        unfinished = file.with_suffix(".unfinished")
+        with writing(file):
+            unfinished.write_text(json.dumps(content), encoding="utf-8")
+            unfinished.replace(file)
+
+    def check(self) -> None:
+        """Tell of a child that ended by itself."""
+        for child in self.children:
+            if child.process.poll() is not None:
+                raise PlaceError(
+                    f"{child.name} ended by itself (code {child.process.returncode}): {_last_words(child.log)} "
+                    f"Everything was stopped; more in '{child.log}'."
+                )
+
+    def end(self, all_but: int = 0) -> None:
+        """End every child with all of its kin, the one started last first; all but the first few."""
+        while len(self.children) > all_but:
+            child = self.children.pop()
+            end(child.process.pid)
+            end_session(child.process.pid)
+
+
+def place() -> Path:
+    """Where the key, the logs and the state of what is kept up lie."""
+    return home() / "up"
+
+
+def state() -> dict[str, Any]:
+    """What the last `evenhand up` wrote down; empty if there was none."""
+    try:
+        return json.loads((place() / "state.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def key() -> str:
+    """What Prefect's API asks for, made on first use and readable by its owner only."""
+    file = place() / "key"
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            file.chmod(0o600)
+        else:
+            os.write(number, f"evenhand:{secrets.token_urlsafe(24)}".encode())
+            os.close(number)
+    return file.read_text(encoding="utf-8").strip()
+
+
+def client_surroundings(api: str) -> dict[str, str]:
+    """What lets Prefect's client and commands reach the server that is kept up."""
+    return {"PREFECT_API_URL": api, "PREFECT_API_AUTH_STRING": key()}
+
+
+def surroundings(ports: Ports) -> dict[str, str]:
+    """The environment of every child: one server, one key, nothing sent out, nothing asked from elsewhere."""
+    return {
+        **QUIET,
+        **client_surroundings(ports.prefect_api),
+        **prefect_surroundings(),
+        "PREFECT_HOME": str(place() / "prefect"),
+        "PREFECT_SERVER_API_AUTH_STRING": key(),
+        "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": f"http://{HOST}:{ports.prefect}",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS),
+        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
+    }
+
+
+@contextmanager
+def household(ports: Ports, confs: Sequence[str]) -> Iterator[Household]:
+    """Hold the place for one `evenhand up`, with what an earlier one left behind ended before."""
+    with alone(place() / "lock", "`evenhand up` is at work"):
+        end_leftovers()
+        for port, option in ((ports.prefect, "--prefect-port"), (ports.mlflow, "--port")):
+            check_free(port, option)
+        kept = Household(ports, [str(Path(conf).absolute()) for conf in confs])
+        try:
+            yield kept
+        finally:
+            kept.end()
+
+
+def end_leftovers() -> None:
+    """End the children of an earlier `evenhand up` that was killed."""
+    found = state()
+    if found.get("boot_id") != boot_id():
+        return
+    for pid, began in found.get("sessions", []):
+        if _began(pid) in {began, None}:
+            end_session(pid)
+
+
+def keep_up(
+    kept: Household, runs_uri: str, tell: Callable[[str], None], close: Callable[[bool], object], ends: threading.Event
+) -> None:
+    """Start everything, tell a line of each, and stay until Ctrl-C, SIGTERM or the end of a child.
+
+    `close` is called when what runs studies has ended, with whether Prefect's server can still be asked.
+    """
+    around = surroundings(kept.ports)
+    with ended_by_signals(ends) as ended:
+        prefect = kept.start("prefect", _prefect_command(kept.ports.prefect), around)
+        try:
+            mlflow = kept.start("mlflow", runs_command(kept.ports.mlflow), {**around, STORE: runs_uri})
+            _wait_for(prefect, f"{kept.ports.prefect_api}/health", ended, tell)
+            _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, tell)
+            kept.check()
+            if not ended.is_set():
+                schedules = kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around)
+                _follow(schedules.log, schedules.process, tell)
+            while not ended.wait(0.2):
+                kept.check()
+            tell("stopping ...")
+        finally:
+            kept.end(all_but=2)
+            close(prefect.process.poll() is None)
+
+
+def _prefect_command(port: int) -> list[str]:
+    return [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+
+
+def _wait_for(child: Child, address: str, ended: threading.Event, tell: Callable[[str], None]) -> None:
+    if answers(address, child.process, ended, child.name):
+        tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}")
+
+
+def _follow(log: Path, process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> None:
+    """Tell what a child says, line by line, for as long as it runs."""
+
+    def read() -> None:
+        with log.open(encoding="utf-8", errors="replace") as said:
+            waits = threading.Event()
+            while process.poll() is None:
+                for line in iter(said.readline, ""):
+                    tell(line.rstrip())
+                waits.wait(0.2)
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+def _began(pid: int) -> float | None:
+    try:
+        return round(psutil.Process(pid).create_time(), 2)
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _last_words(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing."
