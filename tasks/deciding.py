@@ -1,18 +1,16 @@
 """From scores to probabilities, to the threshold that serves a purpose, and whether resampling was worth it."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from evenhand.asking import ScoresAt, asked_of_winner
 from evenhand.calibration import decide_by_cost
 from evenhand.decided import Calibrated, Decided, Gain, Outcome, Pairing, ResamplingTrial, as_plain
-from evenhand.errors import DataError
 from evenhand.frames import read_rows
 from evenhand.log import logger
 from evenhand.probabilities import (
-    Asked,
     Calibrator,
     calibrator_of,
     first_of_each,
@@ -35,10 +33,8 @@ from evenhand.said import Predictions, Said
 from evenhand.settings import Study
 from evenhand.steps import step
 from evenhand.store import Store
-from evenhand.tables import FINAL, Figures, Judgement, Scores, Table
+from evenhand.tables import ENSEMBLE, Figures, Judgement, Table
 from evenhand.trials import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
-
-ScoresAt = Mapping[tuple[str, str], Scores]
 
 
 @step("decide")
@@ -61,7 +57,7 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
     entry = Store().keep("decided", inputs, __name__, lambda _: _build(judgement, scores, table, study, share))
     decided = _with_facts(judgement, entry.facts)
     if decided.decided is not None:
-        logger().info("%s", decided.decided.words)
+        (logger().info if decided.decided.is_reached else logger().warning)("%s", decided.decided.words)
     n_helped = sum(trial.helped is True for trial in decided.trials)
     logger().info("resampling helped %d of %d candidates", n_helped, len(decided.trials))
     return decided
@@ -89,37 +85,37 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
         part = said.out_of_fold
         if not len(codes):
             codes, places = row_codes(part), fold_places(part)
-        calibrator = calibrator_of(part, codes, study.calibrate, is_rebalanced=_is_rebalanced(each, study))
+        calibrator = calibrator_of(
+            part, codes, study.calibrate, is_rebalanced=_is_rebalanced(each.plan.name, judgement, study)
+        )
         losses = {} if calibrator is None else losses_by_fold(part.truth, calibrator.cross_fitted, places)
         facts["figures"][each.plan.name] = {name: float(values.mean()) for name, values in losses.items()}
         if each.plan.name in on_trial:
             arms[each.plan.name] = _arm(each, part, losses, measured_by, codes, places, n_classes)
         if each.plan.name == winner:
-            calibrator = _served(each, calibrator, scores, study)
+            calibrator = _served(judgement, calibrator, scores, table, study)
             facts["calibrated"] = _calibrated(said, calibrator)
             facts["decided"] = None if purpose is None else _decided(purpose, said, calibrator, codes, table)
     return as_plain({**facts, "trials": trials_of(pairs, arms, measured_by, study)})
 
 
-def _is_rebalanced(each: Figures, study: Study) -> bool:
-    """Whether the odds of a candidate are those of other shares of classes than the rows have."""
-    return each.plan.balance not in study.balance or study.balance_kind(each.plan.balance) != "none"
+def _is_rebalanced(name: str, judgement: Judgement, study: Study) -> bool:
+    """Whether the odds of a candidate, or of a member of the ensemble, are of other shares than the rows have."""
+    if name == ENSEMBLE and judgement.ensemble is not None:
+        return any(_is_rebalanced(member, judgement, study) for member in judgement.ensemble.weights)
+    balance = next(each.plan.balance for each in judgement.figures if each.plan.name == name)
+    return study.balance_kind(balance) != "none"
 
 
-def _served(each: Figures, calibrator: Calibrator | None, scores: ScoresAt, study: Study) -> Calibrator | None:
-    """The calibrator brought to the model that is served, where it was resampled; folds by time drift too much."""
-    asked = {fold: made for (name, fold), made in scores.items() if name == each.plan.name}
-    is_by_time = "time" in {study.split.folds_by or study.split.holdout}
-    if calibrator is None or len(calibrator.maps) > 1 or FINAL not in asked or is_by_time:
+def _served(
+    judgement: Judgement, calibrator: Calibrator | None, scores: ScoresAt, table: Table, study: Study
+) -> Calibrator | None:
+    """The calibrator brought to the model that is served, where it or what it is made of was resampled or weighted."""
+    if calibrator is None or not _is_rebalanced(judgement.winner.plan.name, judgement, study):
         return calibrator
-    if not _is_rebalanced(each, study):
-        return calibrator
-    kept = {fold: np.load(made.path) for fold, made in asked.items()}
-    final, *folds = (
-        Asked(kept[fold]["training_scores"], kept[fold]["scores"])
-        for fold in (FINAL, *(name for name in kept if name != FINAL))
-    )
-    return fitted_to(final, folds, calibrator, float(kept[FINAL]["training_truth"].mean()))
+    final, folds = asked_of_winner(judgement, scores, table, study)
+    drifts = "time" in {study.split.folds_by or study.split.holdout}
+    return calibrator if final is None else fitted_to(final, folds, calibrator, drifts=drifts)
 
 
 def _arm(
@@ -152,21 +148,30 @@ def _calibrated(said: Said, calibrator: Calibrator | None) -> Calibrated | None:
 
 
 def _decided(purpose: Purpose, said: Said, calibrator: Calibrator | None, codes: np.ndarray, table: Table) -> Decided:
-    n_classes, part, held = len(table.classes), said.out_of_fold, said.holdout
-    threshold, told, predicted = _told(purpose, said, calibrator, codes, n_classes)
+    n_classes, part, held, why = len(table.classes), said.out_of_fold, said.holdout, ""
+    try:
+        threshold, told, predicted = _told(purpose, said, calibrator, codes, n_classes)
+    except Unreached as error:
+        threshold, told, predicted, why = None, part.predicted, held.predicted, str(error)
     outcomes = [
         outcome_of(purpose, held.truth, each, n_classes) if len(held) else None for each in (predicted, held.predicted)
     ]
+    n_rows = len(np.unique(part.row))
     return Decided(
         purpose=purpose.kind,
         figure=purpose.figure,
         threshold=threshold,
-        words=_words(purpose, threshold, said.name, len(np.unique(part.row)), outcomes),
+        words=_unreached(purpose, why) if why else _words(purpose, threshold, said.name, n_rows, outcomes),
         out_of_fold=outcome_of(purpose, part.truth, told, n_classes),
         holdout=outcomes[0],
         own=outcomes[1],
-        cost=None if purpose.cost is None else tuple(map(tuple, purpose.cost.tolist())),
+        cost=None if purpose.cost is None or why else tuple(map(tuple, purpose.cost.tolist())),
+        is_reached=not why,
     )
+
+
+class Unreached(Exception):
+    """Why no decision serves the purpose."""
 
 
 def _told(
@@ -182,10 +187,9 @@ def _told(
         if calibrator is not None and purpose.cost is not None:
             told = decide_by_cost(calibrator.cross_fitted, purpose.cost)
             return None, told, decide_by_cost(calibrator(held.scores), purpose.cost)
-    raise DataError(
-        f"decide: {purpose.words} needs scores that can be weighed, but '{said.name}' gives "
-        f"{'none' if part.scores is None else 'decision values'}. Take it out of the candidates, or set "
-        "calibrate: auto."
+    raise Unreached(
+        f"it needs scores that can be weighed, but '{said.name}' gives "
+        f"{'none' if part.scores is None else 'decision values'}; take it out of the candidates, or set calibrate: auto"
     )
 
 
@@ -193,7 +197,12 @@ def _threshold(purpose: Purpose, name: str, truth: np.ndarray, scores: np.ndarra
     try:
         return threshold_for(purpose, truth, scores).threshold
     except ValueError as error:
-        raise DataError(f"decide.{purpose.kind}: no threshold of '{name}' serves it. {error}") from error
+        raise Unreached(f"no threshold of '{name}' serves it out of fold: {str(error).rstrip('.')}") from error
+
+
+def _unreached(purpose: Purpose, why: str) -> str:
+    """What becomes of a run whose purpose is out of reach: all but the decision is as good as ever."""
+    return f"{purpose.words[:1].upper()}{purpose.words[1:]} is not reached: {why}. The model keeps its own decision."
 
 
 def _words(purpose: Purpose, threshold: float | None, name: str, n_rows: int, outcomes: list[Outcome | None]) -> str:
@@ -222,7 +231,7 @@ def _with_facts(judgement: Judgement, facts: dict[str, Any]) -> Judgement:
 def _decided_from(facts: dict[str, Any]) -> Decided:
     parts = ("out_of_fold", "holdout", "own")
     cost, threshold = facts["cost"], facts["threshold"]
-    flags_nothing = threshold is None and len(facts["out_of_fold"]["counts"]) == 2
+    flags_nothing = facts["is_reached"] and threshold is None and len(facts["out_of_fold"]["counts"]) == 2
     return Decided(
         **{
             **facts,

@@ -11,7 +11,7 @@ import skops.io
 from evenhand.acceleration import plain
 from evenhand.catalogue import home_module, trusted_types
 from evenhand.encoder import new_encoder
-from evenhand.ensembling import new_selection, score_matrix
+from evenhand.ensembling import members_of, score_matrix, weighted_selection
 from evenhand.errors import EvenhandError
 from evenhand.frames import read_rows, read_target
 from evenhand.log import logger
@@ -35,7 +35,7 @@ ASKED_WITHOUT_HOLDOUT = 1000
 def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> Model:
     """The best candidate fitted on all training rows, as one file that takes raw rows."""
     best = judgement.winner.plan
-    members = _members(judgement)
+    members = members_of(judgement)
     inputs = {
         "members": [[plan, balanced[plan.encoding, plan.balance, FINAL].training.digest] for plan in members],
         "code": [code_digest(home_module(plan.model)) for plan in members],
@@ -49,7 +49,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
 
     def build(folder: Path) -> dict[str, Any]:
         parts = [_member(plan, prepared, balanced, table, study) for plan in members]
-        selection = _selection(judgement, members, table, study) if best.name == ENSEMBLE else None
+        selection = weighted_selection(judgement, members, table, study) if best.name == ENSEMBLE else None
         features = tuple((feature.name, feature.kind) for feature in table.features)
         model = RawRowModel(parts, features, list(table.classes), selection, cleaning=_cleaning(table, study))
         model.set_params(**_deciding(judgement))
@@ -81,13 +81,6 @@ def _cleaning(table: Table, study: Study) -> dict[str, Any]:
     return {**said, "types": {name: kind for name, kind in said["types"].items() if name in names}}
 
 
-def _members(judgement: Judgement) -> list[Plan]:
-    """The plans that the winner is made of, in the order of the ensemble's library."""
-    if judgement.winner.plan.name != ENSEMBLE or judgement.ensemble is None:
-        return [judgement.winner.plan]
-    return [each.plan for each in judgement.figures if each.plan.name in judgement.ensemble.weights]
-
-
 def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> tuple[Any, Any]:
     """A fitted encoder and a fitted estimator; the matrix is the judged one, the encoder is learned anew."""
     rows = read_matrix_rows(prepared[plan.encoding, FINAL].training.path)
@@ -96,22 +89,6 @@ def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table
     chosen = balanced[plan.encoding, plan.balance, FINAL]
     X, labels = read_matrix(chosen.training.path)
     return encoder, plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
-
-
-def _selection(judgement: Judgement, members: list[Plan], table: Table, study: Study) -> Any:
-    """The selection among the members alone, with the weights they were given among all."""
-    assert judgement.ensemble is not None
-    figures = [each for each in judgement.figures if each.plan in members]
-    rows = pq.read_table(judgement.predictions)
-    is_fold = rows["fold"].to_numpy(zero_copy_only=False) != FINAL
-    scores = score_matrix(rows, [plan.name for plan in members], table)[is_fold]
-    selection = new_selection(study, judgement.ensemble.metric, figures)
-    return selection.fit_weighted(scores, rows["truth"].to_numpy()[is_fold], _weights(judgement, members))
-
-
-def _weights(judgement: Judgement, members: list[Plan]) -> np.ndarray:
-    assert judgement.ensemble is not None
-    return np.array([judgement.ensemble.weights[plan.name] for plan in members])
 
 
 def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared: Prepared, folder: Path) -> float:

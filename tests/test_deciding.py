@@ -1,6 +1,7 @@
 """Probabilities and thresholds: told from out-of-fold scores alone, kept in the model, and priced on the holdout."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,8 @@ from evenhand import tracking
 from evenhand.calibration import calibration_report
 from evenhand.catalogue import trusted_types
 from evenhand.decided import as_plain, metrics_of_decided
-from evenhand.errors import ConfError, DataError
+from evenhand.errors import ConfError
+from evenhand.folding import fold_rows
 from evenhand.probabilities import Asked, Calibrator, fitted_to, fold_places, losses_by_fold, reliability, row_codes
 from evenhand.purposes import (
     capacity_share,
@@ -33,7 +35,7 @@ from evenhand.purposes import (
 from evenhand.said import Said
 from evenhand.score_map import ScoreMap, calibrated
 from evenhand.settings import Capacity, Decide
-from evenhand.tables import FINAL
+from evenhand.tables import ENSEMBLE, FINAL
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
@@ -248,7 +250,7 @@ def decided(study, worked=None):
 def loaded(worked, judgement):
     """The served model, read back from its file."""
     model = refit.fn(judgement, worked.prepared, worked.balanced, worked.table, worked.study)
-    models = [each.plan.model for each in judgement.figures]
+    models = [each.plan.model for each in judgement.figures if each.plan.name != ENSEMBLE]
     return skops.io.load(model.path, trusted=trusted_types(model.path, models))
 
 
@@ -351,14 +353,107 @@ def test_probabilities_after_undersampling_have_the_true_rate_and_slope(rare_row
     assert 0.9 < calibration_report(truth, found).slope.value < 1.1
 
 
+@pytest.mark.parametrize(
+    ("training", "held", "true", "factor"),
+    [
+        (0.3, 0.25, (0.2, 0.2), 1.2),  # no drift: both ways say 1.2
+        (0.3, 0.25, (0.1, 0.2), 1.2),  # a rate that doubles unseen: 1.2 as they are, 2.4 against the truth
+        (0.2, 0.4, (0.1, 0.2), 1.0),  # one that doubles and is seen: a half as they are, 1 against the truth
+    ],
+)
+def test_where_rows_drift_the_factor_nearer_to_one_counts(training, held, true, factor):
+    as_is = Calibrator("none", {}, (ScoreMap("none"),), np.empty(0))
+    fold = Asked(np.array([training]), np.array([held]), np.array([true[0]]), np.array([true[1]]))
+
+    found = fitted_to(
+        Asked(np.array([0.5, 0.7]), np.empty(0), np.array([0.1]), np.empty(0)), [fold], as_is, drifts=True
+    )
+
+    assert found(np.array([0.5, 0.7])).mean() == pytest.approx(0.1 * factor)
+
+
+def test_several_classes_are_brought_to_their_shares_together():
+    as_is = Calibrator("none", {}, (ScoreMap("none"),) * 3, np.empty(0))
+    even, shares = np.full((2, 3), 1 / 3), np.array([0.7, 0.2, 0.1])
+    said = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.3, 0.4, 0.3]])
+
+    found = fitted_to(Asked(said, np.empty(0), shares, shares), [Asked(even, even, shares, shares)], as_is)
+
+    assert found(said).mean(axis=0) == pytest.approx(shares)
+
+
+UNDERSAMPLED = {"undersample": {"ratio": 1}}
+
+
+def drifting_rows(n_rows, seed):
+    """Rows of a logistic model whose rate triples over time."""
+    draw = np.random.default_rng(seed)
+    when = np.sort(draw.random(n_rows))
+    frame = pd.DataFrame(draw.normal(size=(n_rows, 2)), columns=["strong", "weak"]).assign(when=when)
+    chance = expit(1.2 * frame["strong"] + 0.5 * frame["weak"] + 1.1 * when - 5.395).to_numpy()
+    return frame.assign(y=(draw.random(n_rows) < chance).astype(int)), chance
+
+
+def test_folds_by_time_give_probabilities_of_the_true_rate_too():
+    frame, _ = drifting_rows(250_000, seed=0)
+    frame.to_parquet("rows.parquet")
+    study = make_study(
+        source={"path": "rows.parquet"}, columns={"time": "when"}, balance=UNDERSAMPLED,
+        split={"folds": 4, "holdout": "time", "holdout_share": 0.1}, candidates={"logistic": {}}, calibrate="none",
+    )  # fmt: skip
+
+    worked, judgement = decided(study)
+
+    trained = frame.iloc[fold_rows(worked.ledger, FINAL)[0]]
+    found = loaded(worked, judgement).predict_proba(trained)[:, 1]
+    assert found.mean() == pytest.approx(trained["y"].mean(), rel=0.05)
+
+
+def test_an_ensemble_of_resampled_models_has_probabilities_of_the_true_rate(rare_rows):
+    frame, y, _ = rare_rows(80_000, seed=0)
+    frame.assign(y=y).to_parquet("rows.parquet")
+    study = make_study(
+        source={"path": "rows.parquet"}, balance=UNDERSAMPLED, candidates={"logistic": {}, "gaussian_nb": {}},
+        calibrate="none", ensemble={"bags": 1, "initial": 2}, metric="roc_auc",
+    )  # fmt: skip
+
+    worked, judgement = decided(study)
+    judgement = replace(judgement, chosen=ENSEMBLE)
+    judgement = decide.fn(judgement, worked.scores, worked.table, study)
+
+    trained = fold_rows(worked.ledger, FINAL)[0]
+    found = loaded(worked, judgement).predict_proba(frame.iloc[trained])[:, 1]
+    assert found.mean() == pytest.approx(y[trained].mean(), rel=0.05)
+
+
+def test_several_resampled_classes_have_their_true_rates():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(120_000, 2))
+    odds = np.column_stack([np.zeros(len(X)), X[:, 0] - 3, 0.8 * X[:, 1] - 4])
+    chances = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    y = (draw.random((len(X), 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    half = len(X) // 2
+    pd.DataFrame(X, columns=["first", "second"]).assign(y=y).iloc[:half].to_parquet("rows.parquet")
+    study = make_study(
+        source={"path": "rows.parquet"}, balance={"undersample": {}}, candidates={"logistic": {}}, calibrate="none"
+    )
+
+    worked, judgement = decided(study)
+
+    new = pd.DataFrame(X[half:], columns=["first", "second"])
+    found = loaded(worked, judgement).predict_proba(new).mean(axis=0)
+    assert found == pytest.approx(chances[half:].mean(axis=0), rel=0.06)
+
+
 def test_the_served_model_is_brought_to_the_rate_less_what_it_overstates_its_own_rows_by():
     as_is = Calibrator("none", {}, (ScoreMap("none"),), np.empty(0))
-    folds = [Asked(np.array([0.4, 0.2]), np.array([0.25, 0.25]))]  # 0.3 on its own rows, 0.25 on held ones: 1.2 times
+    half = np.array([0.5])
+    folds = [Asked(np.array([0.4, 0.2]), np.array([0.25, 0.25]), half, half)]  # 0.3 on its own rows, 0.25 on held ones
 
-    found = fitted_to(Asked(np.array([0.5, 0.7]), np.empty(0)), folds, as_is, rate=0.1)
+    found = fitted_to(Asked(np.array([0.5, 0.7]), np.empty(0), np.array([0.1]), half), folds, as_is)
 
     low, high = found(np.array([0.5, 0.7]))
-    assert (low + high) / 2 == pytest.approx(0.12)
+    assert (low + high) / 2 == pytest.approx(0.12)  # 1.2 times the rate of .1
     assert (high / (1 - high)) / (low / (1 - low)) == pytest.approx(7 / 3)
     assert found.maps[0].kind == "prior"
 
@@ -469,18 +564,26 @@ def test_several_classes_are_decided_by_the_least_expected_cost():
     assert judgement.decided.holdout.cost < judgement.decided.own.cost
 
 
-def test_a_winner_without_scores_cannot_be_decided_on():
+def test_a_winner_without_scores_keeps_its_own_decision_and_the_run_goes_on():
     draw = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 40)
     write_rows("rows.csv", {"telling": draw.normal(size=120) + 3 * y}, y)
     code = {"model": "logistic", "multiclass": "error_correcting", "code_length": 5}
     study = make_study(decide={"cost": [[0, 1, 1], [1, 0, 1], [9, 9, 0]]}, candidates={"code": code})
 
-    with pytest.raises(DataError, match="'code' gives none"):
-        decided(study)
+    worked, judgement = decided(study)
+
+    found = judgement.decided
+    assert not found.is_reached
+    assert found.words.startswith(
+        "Least cost is not reached: it needs scores that can be weighed, but 'code' gives none"
+    )
+    assert found.cost is None
+    assert found.holdout == found.own
+    assert loaded(worked, judgement).cost is None
 
 
-def test_a_precision_out_of_reach_is_told_with_the_best_there_is():
+def test_a_precision_out_of_reach_leaves_the_model_its_own_threshold():
     write_two_clouds()
     worked, judgement = decided(make_study(candidates={"logistic": {}}))
     strict = make_study(candidates={"logistic": {}}, decide={"precision": 0.9})
@@ -488,8 +591,36 @@ def test_a_precision_out_of_reach_is_told_with_the_best_there_is():
     def level(columns, is_held):
         columns["score:logistic"][:] = 0.5
 
-    with pytest.raises(DataError, match=r"decide\.precision: no threshold of 'logistic' serves it.*the best on these"):
-        decide.fn(rewritten(judgement, level), worked.scores, worked.table, strict)
+    told = decide.fn(rewritten(judgement, level), worked.scores, worked.table, strict)
+
+    found = told.decided
+    assert not found.is_reached
+    assert re.fullmatch(
+        r"Precision of at least 0\.9 is not reached: no threshold of 'logistic' serves it out of fold: A precision of "
+        r"0\.9 was asked, but the best on these rows is 0\.\d+\. Ask for less\. The model keeps its own decision\.",
+        found.words,
+    )
+    assert found.threshold is None
+    assert found.holdout == found.own
+    assert "threshold" not in metrics_of_decided(found, None)
+    assert decide.fn(rewritten(judgement, level), worked.scores, worked.table, strict).decided == found
+
+
+def test_a_run_whose_purpose_is_out_of_reach_is_recorded_in_full(mlruns):
+    write_two_clouds()
+    study = make_study(candidates={"dummy": {}}, decide={"precision": 0.999}, metric="roc_auc")
+
+    with opened(study) as run:
+        worked, judgement = decided(study)
+        model = refit.fn(judgement, worked.prepared, worked.balanced, worked.table, study)
+        parts = (worked.snapshot, worked.table, worked.ledger, judgement, model, tuple(worked.scores.values()))
+        report = record.fn(run, Results(study, *parts))
+
+    kept = MlflowClient(tracking.tracking_uri()).get_run(report.run_id)
+    assert kept.info.status == "FINISHED"
+    assert "is not reached" in kept.data.tags["evenhand.decided"]
+    assert "Precision of at least 0.999 is not reached" in report.page.read_text(encoding="utf-8")
+    assert loaded(worked, judgement).threshold is None
 
 
 def test_numbers_pass_through_untouched():

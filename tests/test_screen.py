@@ -1,46 +1,34 @@
-"""What a person sees on a terminal."""
+"""What a person reads at the end of a run."""
 
-import pytest
-from rich.console import Console
+from evenhand.decided import Decided, Outcome
+from evenhand.screen import decided_lines
 
-from evenhand.screen import following, show_leaderboard
-from evenhand.tables import Leaderboard, Standing
-
-STANDING = Standing("linear_svm/standard/class_weight", 0.9, 0.1, 0.8, 0.95, 0.001, holdout_interval=(0.7, 0.9))
+OUTCOME = Outcome(100, ((80, 4), (2, 14)), 0.44, 0.44, 14 / 18, 14 / 16, 4 / 84, 0.18)
+KEPT = Decided("cost", "cost_per_row", 0.3, "Threshold 0.3 for least cost.", OUTCOME, OUTCOME, OUTCOME)
 
 
-def shown(monkeypatch, width):
-    console = Console(width=width, record=True)
-    monkeypatch.setattr("evenhand.screen._console", lambda: console)
-    show_leaderboard(Leaderboard("storm", "roc_auc", (STANDING,), "a" * 32, 0, 6, 0, ""))
-    return console.export_text()
+def test_the_threshold_is_told_with_what_it_comes_to_on_the_holdout():
+    assert decided_lines(KEPT) == [
+        "decided: Threshold 0.3 for least cost.",
+        "         on the holdout: 18 of 100 rows flagged, 14 rightly (precision 0.778); 14 of 16 found (recall 0.875)",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("width", "headings"),
-    [
-        (120, ["candidate", "folds", "±", "train", "holdout", "95", "%", "fit"]),
-        (90, ["candidate", "folds", "±", "holdout", "95", "%", "fit"]),
-        (80, ["candidate", "folds", "±", "holdout", "fit"]),
-        (66, ["candidate", "folds", "holdout", "fit"]),
-    ],
-)
-def test_a_narrow_terminal_shows_fewer_columns_and_whole_names(monkeypatch, width, headings):
-    _, head, line, *_ = shown(monkeypatch, width).splitlines()
-
-    assert head.split() == headings
-    assert STANDING.name in line
+def test_without_a_holdout_rows_of_other_folds_are_told_of():
+    assert "on other folds' rows: 18 of 100" in decided_lines(Decided("cost", "cost_per_row", 0.3, "", OUTCOME))[1]
 
 
-def test_boxes_that_a_study_does_not_have_are_not_told(capsys, monkeypatch):
-    from makers import make_study
+def test_a_decision_that_flags_nothing_has_no_precision():
+    silent = Outcome(3, ((2, 0), (1, 0)), 0.0, None, None, 0.0, 0.0, 0.0)
 
-    from evenhand.progress import tell
+    assert decided_lines(Decided("capacity", "recall", float("inf"), "", silent))[1].endswith(
+        "0 of 3 rows flagged, 0 rightly; 0 of 1 found (recall 0.000)"
+    )
 
-    monkeypatch.setattr("evenhand.screen.Console", lambda **_: Console(force_terminal=False))
-    with following(make_study(ensemble={"metric": "roc_auc"})):
-        for box in ("plan", "split", "select", "gate"):
-            tell(box, 0, 1)
-            tell(box, 1, 1)
 
-    assert capsys.readouterr().err.split() == ["splitting", "ensemble"]
+def test_a_purpose_out_of_reach_and_several_classes_have_their_words_alone():
+    unreached = Decided("precision", "recall", None, "It is not reached.", OUTCOME, is_reached=False)
+    several = Decided("cost", "cost_per_row", None, "Least cost.", Outcome(3, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), 0.0))
+
+    assert decided_lines(unreached) == ["decided: It is not reached."]
+    assert decided_lines(several) == ["decided: Least cost."]

@@ -24,7 +24,8 @@ class Decided:
     """The purpose, the threshold tuned for it on out-of-fold scores, and what it comes to.
 
     `figure` names what outcomes are measured by; `out_of_fold` is cross-fitted: no row helped to set the threshold that
-    it is judged by. `own` is the model's own threshold on the holdout. Several classes have costs and no threshold.
+    it is judged by. `own` is the model's own threshold on the holdout. Several classes have costs and no threshold. A
+    purpose that is not reached leaves the model its own decision, and both outcomes are of that.
     """
 
     purpose: str
@@ -35,6 +36,7 @@ class Decided:
     holdout: Outcome | None = None
     own: Outcome | None = None
     cost: tuple[tuple[float, ...], ...] | None = None
+    is_reached: bool = True
 
 
 @dataclass(frozen=True)

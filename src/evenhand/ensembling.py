@@ -1,11 +1,14 @@
 """The selection a study asks for, and the score matrices it reads."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from evenhand.estimators.ensemble import EnsembleSelection
 from evenhand.settings import Study
-from evenhand.tables import Figures, Table
+from evenhand.tables import ENSEMBLE, FINAL, Figures, Judgement, Plan, Table
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 SCORERS = {"brier_score_loss": "neg_brier_score"}
@@ -35,3 +38,22 @@ def score_matrix(rows: pa.Table, names: list[str], table: Table) -> np.ndarray:
         return np.column_stack([rows[f"score:{name}"].to_numpy() for name in names])
     each = [np.column_stack([rows[f"score:{name}:{k}"].to_numpy() for k in table.classes]) for name in names]
     return np.stack(each, axis=1)
+
+
+def members_of(judgement: Judgement) -> list[Plan]:
+    """The plans that the winner is made of, in the order of the ensemble's library."""
+    if judgement.winner.plan.name != ENSEMBLE or judgement.ensemble is None:
+        return [judgement.winner.plan]
+    return [each.plan for each in judgement.figures if each.plan.name in judgement.ensemble.weights]
+
+
+def weighted_selection(judgement: Judgement, members: Sequence[Plan], table: Table, study: Study) -> EnsembleSelection:
+    """The selection among the members alone, with the weights they were given among all."""
+    assert judgement.ensemble is not None
+    figures = [each for each in judgement.figures if each.plan in members]
+    weights = np.array([judgement.ensemble.weights[plan.name] for plan in members])
+    rows = pq.read_table(judgement.predictions)
+    is_fold = rows["fold"].to_numpy(zero_copy_only=False) != FINAL
+    scores = score_matrix(rows, [plan.name for plan in members], table)[is_fold]
+    selection = new_selection(study, judgement.ensemble.metric, figures)
+    return selection.fit_weighted(scores, rows["truth"].to_numpy()[is_fold], weights)

@@ -9,6 +9,8 @@ from evenhand.calibration import calibration_report, choose_calibration, share_o
 from evenhand.said import Said
 from evenhand.score_map import ScoreMap, calibrated, normalised
 
+MOST_STEPS, MOST_OFFSET = 500, 30.0
+
 
 @dataclass(frozen=True)
 class Calibrator:
@@ -45,27 +47,70 @@ def calibrator_of(part: Said, codes: np.ndarray, setting: str, *, is_rebalanced:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the model of one fold said of its training rows before they were balanced, and of the rows held from it."""
+    """What the model of one fold said of its training rows before they were balanced, and of the rows held from it.
+
+    `training_shares` and `held_shares` are what those rows truly are: the share of positives, or of each class.
+    """
 
     training: np.ndarray
     held: np.ndarray
+    training_shares: np.ndarray
+    held_shares: np.ndarray
 
 
-def fitted_to(final: Asked, folds: Sequence[Asked], calibrator: Calibrator, rate: float) -> Calibrator:
+def shares_of(truth: np.ndarray, n_classes: int) -> np.ndarray:
+    """The share of positives where there are two classes, else that of each class."""
+    shares = np.bincount(truth.astype(int), minlength=n_classes) / max(1, len(truth))
+    return shares[1:] if n_classes == 2 else shares
+
+
+def fitted_to(final: Asked, folds: Sequence[Asked], calibrator: Calibrator, *, drifts: bool = False) -> Calibrator:
     """The calibrator for the model that is served, whose few resampled rows leave an error of its own in its intercept.
 
     On training rows in their natural balance its mean probability must be their rate, times what a model overstates its
     own training rows by, which the models of the folds tell. No row that is held out has a say.
     """
-    training, held = (
-        sum(float(calibrator(getattr(each, side)).mean()) for each in folds) for side in ("training", "held")
-    )
-    target = rate * training / held if held > 0 else rate
-    chances = calibrator(final.training)
-    if not 0 < target < 1 or np.ptp(chances) == 0:
+    target = final.training_shares * _overstated(folds, calibrator, drifts)
+    if not (np.isfinite(target).all() and (target > 0).all() and (target < 1).all()):
         return calibrator
-    offset = share_offset(chances, target)
-    return replace(calibrator, maps=tuple(each.shifted(offset) for each in calibrator.maps))
+    offsets = _offsets(final.training, target, calibrator)
+    maps = tuple(each.shifted(float(by)) for each, by in zip(calibrator.maps, offsets, strict=True))
+    return replace(calibrator, maps=maps)
+
+
+def _overstated(folds: Sequence[Asked], calibrator: Calibrator, drifts: bool) -> np.ndarray:
+    """By what factor models say more of their own training rows than of held ones; NaN where they say nothing of those.
+
+    Held rows that are later may differ in what models see, which changes this, or in a rate that they do not see, which
+    changes the same factor with either side set against its true share. Where rows drift, of the two that nearer to 1.
+    """
+    said = [np.sum([np.atleast_1d(calibrator(part).mean(axis=0)) for part in parts], axis=0) for parts in _sides(folds)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = said[0] / said[1]
+        if not drifts:
+            return factor
+        true = [np.sum([getattr(each, f"{side}_shares") for each in folds], axis=0) for side in ("training", "held")]
+        against_truth = factor * true[1] / true[0]
+        return np.where(np.abs(np.log(against_truth)) < np.abs(np.log(factor)), against_truth, factor)
+
+
+def _sides(folds: Sequence[Asked]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    return [each.training for each in folds], [each.held for each in folds]
+
+
+def _offsets(scores: np.ndarray, target: np.ndarray, calibrator: Calibrator) -> np.ndarray:
+    """What to add to the log odds of each map so that mean probabilities are the target, as near as can be."""
+    if scores.ndim == 1:
+        chances = calibrator(scores)
+        return np.array([share_offset(chances, float(target[0])) if np.ptp(chances) > 0 else 0.0])
+    target, offsets = target / target.sum(), np.zeros(len(target))
+    for _ in range(MOST_STEPS):
+        means = calibrated(scores, [m.shifted(by) for m, by in zip(calibrator.maps, offsets, strict=True)]).mean(axis=0)
+        steps = np.log(target) - np.log(np.maximum(means, 1e-300))
+        offsets = np.clip(offsets + steps, -MOST_OFFSET, MOST_OFFSET)
+        if np.abs(steps).max() < 1e-9:
+            break
+    return offsets
 
 
 def _kinds(setting: str, is_probability: bool, is_rebalanced: bool) -> tuple[str, ...]:

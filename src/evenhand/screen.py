@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evenhand.decided import Decided
 from evenhand.progress import Step, listening
 from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Plan, Report, Standing
@@ -157,6 +158,10 @@ def show_report(report: Report) -> None:
         )
     if judgement.winner is not judgement.best:
         console.print(f"chosen: {judgement.winner.plan.name}, the simplest of them", highlight=False)
+    if judgement.decided is not None:
+        style = "" if judgement.decided.is_reached else "yellow"
+        for line in decided_lines(judgement.decided):
+            console.print(line, highlight=False, style=style)
     for check in report.checks:
         if check.verdict in {"warned", "failed"}:
             console.print(f"{check.verdict}: {check.name}: {check.words}", highlight=False, style="yellow")
@@ -169,6 +174,21 @@ def show_report(report: Report) -> None:
     if report.page is not None:
         console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
     console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+
+
+def decided_lines(decided: Decided) -> list[str]:
+    """What was decided, and what that comes to on the holdout, or without one on rows of other folds."""
+    outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds' rows")
+    lines = [f"decided: {decided.words}"]
+    if len(outcome.counts) == 2 and decided.is_reached:
+        (_, wrong), (missed, found) = outcome.counts
+        flagged = f"{found + wrong:,} of {outcome.n_rows:,} rows flagged"
+        right = f"{found:,} rightly" + (
+            f" (precision {outcome.precision:.3f})" if outcome.precision is not None else ""
+        )
+        reached = f" (recall {outcome.recall:.3f})" if outcome.recall is not None else ""
+        lines.append(f"         on {where}: {flagged}, {right}; {found:,} of {found + missed:,} found{reached}")
+    return lines
 
 
 def show_leaderboard(board: Leaderboard) -> None:

@@ -186,7 +186,8 @@ def _thresholds(said: Said, judgement: Judgement, table: Table) -> pages.Thresho
     sweep = curves.sweep(part.truth, part.scores)
     if decided is None or decided.threshold is None:
         usual = 0.5 if said.is_probability else 0.0
-        return pages.Thresholds(said.name, sweep, chosen=usual, why="The mark is the model's own threshold.")
+        why = decided.words if decided is not None and not decided.is_reached else ""
+        return pages.Thresholds(said.name, sweep, usual, why=f"{why} The mark is the model's own threshold.".strip())
     prices = {}
     if decided.cost is not None:
         (left, alarm), (miss, found) = decided.cost
