@@ -55,6 +55,7 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
         scale=facts["scale"],
         reused=entry.reused,
         warnings=tuple(facts["warnings"]),
+        settled=facts["settled"],
     )
 
 
@@ -88,6 +89,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         "solver": solver_of(estimator),
         "scale": scale,
         "warnings": _warnings(estimator),
+        "settled": getattr(estimator, "settled_params_", {}),
     }
 
 
@@ -159,8 +161,11 @@ def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None
 
 
 def _warnings(estimator: Any) -> list[str]:
-    """Solvers that stopped before they were done."""
+    """Solvers that stopped before they were done, and machines that a budget kept from being exact."""
     estimator = getattr(estimator, "regressor_", estimator)
+    foreseen = getattr(estimator, "predicted_seconds_", {})
+    if "exact" in foreseen and estimator.choice_ != "exact":
+        return [f"{estimator.choice_}, as exact was foreseen to take more than the budget of {estimator.budget:g} s"]
     if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
         return []
     done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,9 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
     folds = [each for each in scores if each.fold != FINAL]
     final = next((each for each in scores if each.fold == FINAL), None)
     names = list(dict.fromkeys(name for each in folds for name in each.held_metrics))
+    settled = final.settled if final else folds[0].settled
     return Figures(
-        plan=plan,
+        plan=replace(plan, settled=settled) if settled else plan,
         folds={
             name: tuple(each.held_metrics[name] for each in folds)
             for name in names

@@ -120,7 +120,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, predicti
     }
     with tracking.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
-        shown |= {"params": plan.params} if plan.params else {}
+        shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         tracking.log_params(run.place, run_id, shown)
         said = predictions.of(plan.name, figures.scale)
         tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))

@@ -222,3 +222,18 @@ def test_training_metrics_are_about_rows_before_balancing(tmp_path):
 
     assert kept(found)["training_truth"].shape == (60,)
     assert kept(found)["scores"] == pytest.approx(GaussianNB().fit(*rows(8)).predict_proba(rows(20, 1)[0])[:, 1])
+
+
+def test_a_machine_that_a_budget_kept_from_being_exact_says_so(tmp_path, monkeypatch):
+    from evenhand.estimators import budget_svm
+
+    def chosen(self, X, y, end):
+        self.predicted_seconds_ = {"exact": 400.0}
+        return "linear", None
+
+    monkeypatch.setattr(budget_svm.BudgetSVC, "_chosen", chosen)
+
+    found = fitted(tmp_path, "budget_svm", params={"budget": 5.0})
+
+    assert found.warnings == ("linear, as exact was foreseen to take more than the budget of 5 s",)
+    assert found.settled == {"way": "linear", "size": None}

@@ -177,3 +177,17 @@ def test_a_model_that_says_something_else_is_refused(monkeypatch, shift):
         refit.fn(found.judgement, found.prepared, found.balanced, found.table, found.study)
 
     assert not list((found.table.path.parents[2]).glob("model/*/*"))
+
+
+def test_what_a_budget_settled_on_is_fitted_again_whatever_the_clock_says(monkeypatch):
+    from evenhand.estimators import budget_svm
+
+    write_two_clouds()
+    ways = iter([("linear", None), ("subsample", 40), ("nystroem", 20), ("nystroem", 10), ("exact", None)])
+    monkeypatch.setattr(budget_svm.BudgetSVC, "_chosen", lambda self, X, y, end: next(ways))
+    candidates = {"budget_svm": {"params": {"budget": 5}}}
+
+    found, record, _ = refitted(make_study(candidates=candidates))
+
+    assert found.judgement.winner.plan.settled == {"way": "nystroem", "size": 10}
+    assert record.largest_difference <= 1e-9

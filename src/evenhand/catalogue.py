@@ -40,6 +40,7 @@ MODELS: dict[str, Listing] = {
     "knn": Listing("sklearn.neighbors.KNeighborsClassifier", cost=50),
     "svm": Listing("sklearn.svm.SVC", {"cache_size": 500}, cost=100),
     "linear_svm": Listing("sklearn.svm.LinearSVC", cost=5),
+    "budget_svm": Listing("evenhand.estimators.budget_svm.BudgetSVC", cost=100),
     "nu_svm": Listing("sklearn.svm.NuSVC", {"cache_size": 500}, cost=100),
     "one_class_svm": Listing("evenhand.estimators.outlier.OutlierClassifier", cost=100),
     "similarity_svm": Listing("evenhand.estimators.similarity_svm.SimilaritySVC", cost=10),
@@ -121,7 +122,7 @@ def build_model(plan: Plan, outputs: tuple[Output, ...], n_classes: int, seed: i
     """The unfitted estimator of one plan, with what depends on the encoded columns filled in."""
     entry, found = listing(plan.model), class_of(plan.model)
     known = inspect.signature(found).parameters
-    params = {**entry.defaults, **plan.params}
+    params = {**entry.defaults, **plan.params, **plan.settled}
     if params.get("weights") == INVERSE_SQUARE:
         params["weights"] = inverse_square
     if "random_state" in known:

@@ -121,7 +121,7 @@ def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) ->
         memory_mb=each.peak_mb,
         reused=each.n_reused > 0,
         marks=("tuned", *each.warnings) if plan.tuning else each.warnings,
-        params=", ".join(f"{key}={value}" for key, value in plan.params.items()),
+        params=", ".join(f"{key}={value}" for key, value in {**plan.params, **plan.settled}.items()),
         others=tuple((name, each.mean(name)) for name in each.folds if name != metric),
     )
 

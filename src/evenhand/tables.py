@@ -143,7 +143,10 @@ class Balanced:
 
 @dataclass(frozen=True)
 class Plan:
-    """One candidate in full: a model with its parameters, one encoding and one balance."""
+    """One candidate in full: a model with its parameters, one encoding and one balance.
+
+    `settled` holds parameters that a model settled on by the clock, so that fitting it again repeats what was judged.
+    """
 
     name: str
     candidate: str
@@ -156,6 +159,7 @@ class Plan:
     target_transform: str = "none"
     weight: float = 1.0
     tuning: Tuning | None = None
+    settled: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -175,6 +179,7 @@ class Scores:
     scale: Literal["probability", "decision", "value"]
     reused: bool = False
     warnings: tuple[str, ...] = ()
+    settled: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -335,7 +340,7 @@ class Report:
             "model": plan.model,
             "encoding": plan.encoding,
             "balance": plan.balance,
-            "params": plan.params,
+            "params": {**plan.params, **plan.settled},
             "tuned": [each.as_json() for each in self.tuned if each.plan == plan.name],
             "cv": {
                 metric: {"mean": figures.mean(metric), "std": figures.std(metric), "folds": list(values)}

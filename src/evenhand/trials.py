@@ -62,7 +62,7 @@ def _but_balance(made: Plan) -> str:
     """What two plans share that differ in nothing but the balance; what was tuned may differ with it."""
     tuned = made.tuning.over if made.tuning else {}
     params = {name: value for name, value in made.params.items() if name not in tuned}
-    return repr(replace(made, name="", balance="", params=params))
+    return repr(replace(made, name="", balance="", params=params, settled={}))
 
 
 def trials_of(

@@ -33,6 +33,7 @@ CLASSIFIERS = (
     "knn",
     "svm",
     "linear_svm",
+    "budget_svm",
     "nu_svm",
     "one_class_svm",
     "similarity_svm",

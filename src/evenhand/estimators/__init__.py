@@ -9,6 +9,7 @@ HOMES = {
     "SimilaritySVR": "similarity_svm",
     "TableKernelSVC": "table_kernel",
     "TableKernelSVR": "table_kernel",
+    "BudgetSVC": "budget_svm",
     "MDLPDiscretizer": "mdlp",
     "CategoryGrouper": "grouping",
     "EvidenceEncoder": "evidence",
