@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: install demo test lint types bench lock clean
+.PHONY: install demo week test lint types bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,9 @@ install: $(VENV)/.installed
 
 demo: install
 	$(BIN)/evenhand run conf/quickstart.yaml
+
+week: install
+	$(BIN)/python examples/week.py
 
 test: install
 	$(BIN)/pytest -n auto --dist loadgroup
@@ -38,4 +41,4 @@ lock:
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) week build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

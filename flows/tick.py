@@ -1,6 +1,5 @@
 """A tick of a schedule: decide whether to run the study as of a moment, run it, write down what became of it."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from prefect import flow
@@ -88,7 +87,8 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
         if not force and (why := _against(this, study, why)):
             return _skipped(this, why)
         report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
-        return Completed(message=finish(this, report).why, data=replace(this, run_id=report.run_id))
+        done = finish(this, report)
+        return Completed(message=done.why, data=done)
     except Held:
         raise
     except Exception as error:

@@ -1,6 +1,7 @@
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from makers import make_study, work, write_two_clouds
 
 from evenhand import crowning, tracking
 from evenhand.cli import main
+from evenhand.commands.serving import _show_standing
 from evenhand.decisions import Overtaken, decisions_of, ledger_path
 from evenhand.errors import EvenhandError
 from evenhand.flows.champion import go_back, promote_run, standing
@@ -258,3 +260,14 @@ def test_the_commands_tell_who_when_and_why(runs):
     refused = run(main, ["champion", "rollback", "tiny", "--why", "no"])
     assert refused.exit_code == 2
     assert run(main, ["champion", "promote", "tiny", "--version", "9", "--why", "no"]).exit_code == 2
+
+
+def test_figures_that_are_no_numbers_are_left_to_the_words(capsys):
+    reign = SimpleNamespace(
+        candidate=SimpleNamespace(version=2, run_id="a" * 32), when="today", who="me", verdict="promote",
+        why="roc_auc is 0.9 against 0.8", figures={"verdict": "promote", "gap": {"low": 0.1}, "roc_auc": 0.9},
+    )  # fmt: skip
+
+    _show_standing("tiny", SimpleNamespace(mended=(), decisions=SimpleNamespace(reigns=[reign])))
+
+    assert capsys.readouterr().out.splitlines()[2:] == ["  roc_auc 0.9000"]

@@ -76,6 +76,10 @@ def test_the_first_tick_retrains_and_the_next_on_the_same_rows_is_skipped_in_bot
     second = ticked(as_of=NOON + HOUR)
 
     assert (first.name, second.name) == ("Completed", "Skipped")
+    assert [(done.outcome, bool(done.why)) for done in (first.result(), second.result())] == [
+        ("retrained", True),
+        ("skipped", True),
+    ]
     assert outcomes() == [("12:00", "begun"), ("12:00", "retrained"), ("13:00", "begun"), ("13:00", "skipped")]
     assert "neither data nor settings changed since the tick of 2026-03-10 12:00 UTC" in second.message
     [run], [skipped] = mlflow_runs("run"), mlflow_runs("tick")

@@ -99,7 +99,8 @@ def _show_standing(study: str, found: Any) -> None:
     click.echo(f"champion of {study}: version {reign.candidate.version}, run {reign.candidate.run_id}")
     click.echo(f"since {reign.when} by {reign.who} ({reign.verdict}): {reign.why}")
     for name, value in reign.figures.items():
-        click.echo(f"  {name} {value:.4f}")
+        if isinstance(value, float):  # a gate's figures are in its words
+            click.echo(f"  {name} {value:.4f}")
 
 
 COMMANDS = (score, champion)
