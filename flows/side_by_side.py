@@ -47,6 +47,8 @@ def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> 
     """The results of a task by the keys of its calls; the first failure ends the whole."""
     if not calls:
         return {}
+    if not calls:
+        return {}
     with deaf_to_ctrl_c():
         keys = {task.submit(*arguments): key for key, arguments in calls.items()}
     results: dict[Key, Any] = {}

@@ -16,6 +16,7 @@ import yaml
 
 from evenhand import tracking
 from evenhand.catalogue import trusted_types
+from evenhand.classes import classes_told
 from evenhand.decided import Explained, Stage, metrics_of_decided
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
@@ -29,7 +30,19 @@ from evenhand.settings import Study
 from evenhand.steps import keeping_stages, step
 from evenhand.store import Store, file_digest, home, versions
 from evenhand.summary import page_content
-from evenhand.tables import ENSEMBLE, Check, Figures, Judgement, Ledger, Model, Report, Scores, Snapshot, Table
+from evenhand.tables import (
+    ENSEMBLE,
+    Check,
+    Ensemble,
+    Figures,
+    Judgement,
+    Ledger,
+    Model,
+    Report,
+    Scores,
+    Snapshot,
+    Table,
+)
 from evenhand.tuned import Tuned, Tuning
 
 EXAMPLE_ROWS = 5
@@ -124,6 +137,10 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, predicti
         tracking.log_params(run.place, run_id, shown)
         said = predictions.of(plan.name, figures.scale)
         tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
+        if results.table.classes:
+            tracking.log_text(run.place, run_id, json.dumps(classes_told(said, results.table.classes)), "classes.json")
+        if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
+            tracking.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
         if rank <= PICTURED:
             for name, picture in pictures_of(said, results.table):
                 tracking.log_picture(run.place, run_id, picture, name)
@@ -131,6 +148,13 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, predicti
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             tracking.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
+
+
+def _members(ensemble: Ensemble) -> str:
+    """What an ensemble is made of, the weightiest first."""
+    in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
+    members = [{"candidate": name, "weight": weight} for name, weight in in_order]
+    return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
 
 
 def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: Figures) -> None:

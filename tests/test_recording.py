@@ -10,8 +10,11 @@ import pytest
 import yaml
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from mlflow import MlflowClient
+from sklearn.metrics import classification_report, confusion_matrix
 
 from evenhand import tracking
+from evenhand.places import run_folder
+from evenhand.said import Predictions
 from evenhand.tasks import recording
 from evenhand.tasks.reading import read_leaderboard
 from evenhand.tasks.recording import Results, opened, record
@@ -114,6 +117,50 @@ def test_the_overlay_of_curves_is_of_the_best_candidates_by_their_steps(storm, m
     assert page == "/#/metric"
     assert json.loads(asked["runs"]) == best
     assert (json.loads(asked["metric"]), asked["x_axis"]) == (tracking.ROC_KEY, "step")
+
+
+def test_every_candidate_keeps_its_confusion_and_the_report_of_each_class(storm):
+    report, found, client = storm
+    predictions = Predictions(found.judgement.predictions, found.table)
+
+    for each in found.judgement.figures:
+        kept = json.loads(Path(client.download_artifacts(report.run_ids[each.plan.name], "classes.json")).read_text())
+        said = predictions.of(each.plan.name, each.scale)
+        assert kept["labels"] == ["calm", "storm"]
+        for where, part in (("out_of_fold", said.out_of_fold), ("holdout", said.holdout)):
+            expected = classification_report(
+                part.truth, part.predicted, target_names=kept["labels"], output_dict=True, zero_division=0
+            )
+            assert kept[where]["confusion"] == confusion_matrix(part.truth, part.predicted).tolist()
+            assert kept[where]["rows"] == len(part)
+            told = kept[where]["report"]
+            assert told.pop("accuracy") == pytest.approx(expected.pop("accuracy"))
+            assert set(told) == set(expected)
+            assert all(told[name] == pytest.approx(expected[name]) for name in expected)
+
+
+def test_the_ensemble_keeps_its_members_and_their_weights(mlruns):
+    write_two_clouds()
+
+    report, found, client = recorded(make_study(candidates=TWO, ensemble={"bags": 1, "initial": 1}))
+
+    kept = json.loads(Path(client.download_artifacts(report.run_ids["ensemble"], "ensemble.json")).read_text())
+    assert {each["candidate"]: each["weight"] for each in kept["members"]} == found.judgement.ensemble.weights
+    assert sum(each["weight"] for each in kept["members"]) == pytest.approx(1)
+    assert [each["weight"] for each in kept["members"]] == sorted(
+        (each["weight"] for each in kept["members"]), reverse=True
+    )
+
+
+def test_where_files_are_kept_elsewhere_mlflow_takes_them(storm, monkeypatch):
+    report, _, client = storm
+    place = tracking.Place(client.tracking_uri, report.experiment_id)  # which does not know of a folder
+
+    tracking.log_text(place, report.run_id, "told", "words/told.txt")
+
+    assert Path(client.download_artifacts(report.run_id, "words/told.txt")).read_text() == "told"
+    assert run_folder("mlflow-artifacts:/7", "a") is None
+    assert run_folder("file:///some%20where/7", "a") == Path("/some where/7/a/artifacts")
 
 
 def test_the_study_that_was_recorded_gives_the_same_study_again(storm):

@@ -1,9 +1,11 @@
-"""Reading what may be damaged and writing to places that may be full or closed to us, told as such."""
+"""Reading what may be damaged and writing to places that may be full or closed to us, told as such; where files lie."""
 
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from evenhand.errors import DataError, PlaceError
 
@@ -31,3 +33,10 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(f"'{path}' is damaged or cannot be read: {error}. Fetch or write it again.") from None
+
+
+def run_folder(location: str, run_id: str) -> Path | None:
+    """Where a run of an experiment keeps its files, if that is a folder of this machine."""
+    if not location.startswith("file:"):
+        return None
+    return Path(url2pathname(urlparse(location).path)) / run_id / "artifacts"
