@@ -183,6 +183,7 @@ def keep_up(
         try:
             mlflow = kept.start("mlflow", runs_command(kept.ports.mlflow), {**around, STORE: runs_uri})
             _wait_for(prefect, f"{kept.ports.prefect_api}/health", ended, tell)
+            tell(f"{'key':9} in {place() / 'key'}, which Prefect's pages ask for")
             _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, tell)
             kept.check()
             if not ended.is_set():
