@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evenhand import tracking
-from evenhand.crowning import Proposed, promote, proposed_by, register
+from evenhand.crowning import Proposed, promote, proposed_by, register, stand
 from evenhand.decisions import Contender, Decision, Decisions, decide, decisions_of
 from evenhand.errors import DataError, EvenhandError
 from evenhand.frames import read_rows, read_target
@@ -34,7 +34,10 @@ def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -
 @step("gate")
 def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, study: Study) -> Gated:
     """The verdict on a run's model, acted upon and kept with the run and in the ledger of decisions."""
-    seen, proposed = decisions_of(study.name), proposed_by(place, run_id)
+    standing, proposed = stand(study.name), proposed_by(place, run_id)
+    seen = standing.decisions
+    for words in standing.mended:
+        logger().warning("mended: %s", words)
     found = _verdict(proposed, seen, table, ledger, study)
     try:
         if found.verdict == "promote":

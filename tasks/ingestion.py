@@ -7,6 +7,7 @@ from typing import Any
 
 from evenhand.canonical import examine, write_rows
 from evenhand.contract import columns_from, hold
+from evenhand.faults import around
 from evenhand.log import logger
 from evenhand.remote import Unreachable
 from evenhand.settings import Study
@@ -50,7 +51,8 @@ def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
 
 
 def _build(source: Opened, folder: Path) -> Mapping[str, Any]:
-    n_rows = write_rows(folder / ROWS, source.read())
+    with around("snapshot.write"):
+        n_rows = write_rows(folder / ROWS, source.read())
     content, columns = examine(folder / ROWS)
     return {"digest": content, "n_rows": n_rows, "columns": [vars(column) for column in columns]}
 

@@ -18,6 +18,7 @@ from evenhand import tracking
 from evenhand.catalogue import trusted_types
 from evenhand.classes import classes_told
 from evenhand.decided import Explained, Stage, metrics_of_decided
+from evenhand.faults import around
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
 from evenhand.log import logger
@@ -279,8 +280,10 @@ def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     file = home() / "reports" / results.study.name / f"{run.run_id}" / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")
-    unfinished.write_text(page(content), encoding="utf-8")
-    return unfinished.rename(file)
+    with around("page.write"):
+        unfinished.write_text(page(content), encoding="utf-8")
+    with around("page.rename"):
+        return unfinished.rename(file)
 
 
 def _commit() -> dict[str, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import EvenhandError
+from evenhand.faults import around
 from evenhand.places import reading, writing
 
 BEGINNING = ""
@@ -61,7 +62,8 @@ def repair_chain(file: Path, chain: Chain) -> bytes:
     if chain.cut_off:
         with writing(file):
             _append(file.with_suffix(".cut"), chain.cut_off)
-            os.truncate(file, file.stat().st_size - len(chain.cut_off))
+            with around("chain.truncate"):
+                os.truncate(file, file.stat().st_size - len(chain.cut_off))
         logging.getLogger("evenhand").warning(
             "the last line of '%s' was cut off in the middle (%d bytes): it never counted and was put into '%s'",
             file, len(chain.cut_off), file.with_suffix(".cut").name,
@@ -101,9 +103,11 @@ def _append(file: Path, content: bytes) -> None:
         number = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         size = os.fstat(number).st_size
         try:
-            if os.write(number, content) < len(content):
-                raise OSError(28, "No space left on device")
-            os.fsync(number)
+            with around("chain.write"):
+                if os.write(number, content) < len(content):
+                    raise OSError(28, "No space left on device")
+            with around("chain.fsync"):
+                os.fsync(number)
         except OSError:
             os.ftruncate(number, size)
             raise

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.errors import ContractError, listed, nearest
+from evenhand.faults import around
 from evenhand.places import writing
 from evenhand.store import home
 from evenhand.tables import Column, Kind
@@ -167,7 +168,9 @@ def _write(path: Path, columns: tuple[Column, ...]) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            unfinished.write_text(content, encoding="utf-8")
-            unfinished.replace(path)
+            with around("contract.write"):
+                unfinished.write_text(content, encoding="utf-8")
+            with around("contract.rename"):
+                unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from evenhand.chains import BEGINNING, Broken, append_line, broken, read_chain, repair_chain
 from evenhand.errors import EvenhandError
+from evenhand.faults import around
 from evenhand.locks import now, waiting, who
 from evenhand.store import home
 
@@ -110,7 +111,8 @@ def decide(decision: Decision, head: str) -> Decision:
                 "`evenhand champion show` and decide again."
             )
         signed = asdict(decision) | {"who": decision.who or who(), "when": decision.when or now()}
-        return _decision(decision.study, append_line(file, signed, chain))
+        with around("decision.append"):
+            return _decision(decision.study, append_line(file, signed, chain))
 
 
 def repair(study: str) -> bytes:

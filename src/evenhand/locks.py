@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from evenhand.errors import PlaceError
+from evenhand.faults import around
 from evenhand.places import writing
 from evenhand.store import home
 
@@ -115,6 +116,7 @@ def _close_all() -> None:
         os.close(_open.pop())
 
 
+@around("lock.write")
 def _write(number: int, content: dict[str, object]) -> None:
     os.ftruncate(number, 0)
     os.pwrite(number, json.dumps(content).encode(), 0)

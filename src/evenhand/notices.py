@@ -21,6 +21,7 @@ from typing import Any, Literal
 from evenhand.chains import append_line, read_chain, repair_chain
 from evenhand.conf import expanded
 from evenhand.errors import EvenhandError
+from evenhand.faults import around
 from evenhand.locks import now, waiting
 from evenhand.posting import Undeliverable, email, post
 from evenhand.settings import Notify, Study
@@ -139,7 +140,8 @@ def _told(study: Study, notify: Notify, event: Event) -> Outcome:
         "facts": {key: str(value) for key, value in event.facts.items()},
     }
     ways = [way for way in ("webhook", "email") if getattr(notify, way) is not None]
-    _write(file, {"id": identity, "state": "owed", "ways": ways, "round": 0, "message": content})
+    with around("notice.owed"):
+        _write(file, {"id": identity, "state": "owed", "ways": ways, "round": 0, "message": content})
     _send(study, notify)
     return "sent" if _messages(file)[identity]["state"] == "sent" else "owed"
 
@@ -150,7 +152,8 @@ def _send(study: Study, notify: Notify) -> int:
     for line in list(_messages(file).values()):
         if line["state"] != "owed":
             continue
-        left = [way for way in line["ways"] if not _went(way, notify, line["message"])]
+        with around("notice.send"):
+            left = [way for way in line["ways"] if not _went(way, notify, line["message"])]
         state = "sent" if not left else "owed" if line["round"] + 1 < MOST_ROUNDS else "given up"
         _write(file, {**line, "state": state, "ways": left, "round": line["round"] + 1})
         n_owed += state == "owed"

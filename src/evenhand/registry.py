@@ -8,6 +8,7 @@ import yaml
 from evenhand import tracking
 from evenhand.decisions import Decisions, decisions_of, ledger_path
 from evenhand.errors import EvenhandError, PlaceError
+from evenhand.faults import around
 from evenhand.locks import waiting
 
 ALIAS, LINK = "champion", "evenhand.decision"
@@ -32,9 +33,10 @@ class Registry:
         self._make()
         run = self.client.get_run(run_id)
         logged = self.client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run_id}'")[0]
-        made = self.client.create_model_version(
-            self.study, logged.artifact_location, run_id, {"evenhand.digest": digest}, model_id=logged.model_id
-        )
+        with around("registry.version"):
+            made = self.client.create_model_version(
+                self.study, logged.artifact_location, run_id, {"evenhand.digest": digest}, model_id=logged.model_id
+            )
         return int(made.version)
 
     def run_of(self, version: int) -> str:
@@ -59,9 +61,11 @@ class Registry:
             found, before = decisions_of(self.study), self.alias()
             self._check_end(found)
             if found.champion is not None and found.champion.version != before:
-                self.client.set_registered_model_alias(self.study, ALIAS, str(found.champion.version))
+                with around("registry.alias"):
+                    self.client.set_registered_model_alias(self.study, ALIAS, str(found.champion.version))
             if found.lines and self.link() != found.head:
-                self.client.set_registered_model_tag(self.study, LINK, found.head)
+                with around("registry.link"):
+                    self.client.set_registered_model_tag(self.study, LINK, found.head)
         return before
 
     def _check_end(self, found: Decisions) -> None:
@@ -86,7 +90,8 @@ class Registry:
 
     def _make(self) -> None:
         try:
-            self.client.create_registered_model(self.study)
+            with around("registry.model"):
+                self.client.create_registered_model(self.study)
         except tracking.MlflowException:
             if not self._exists():
                 raise

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 from evenhand.canonical import write_rows
 from evenhand.conf import VARIABLE, expanded
 from evenhand.errors import DataError, EvenhandError, PlaceError
+from evenhand.faults import around
 from evenhand.files import by_columns, spooled
 from evenhand.places import writing
 from evenhand.settings import SqlSource
@@ -152,6 +153,7 @@ def _put(path: Path, chunks: Iterator[bytes]) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with unfinished.open("ab") as file:
                     file.write(chunk)
-        unfinished.replace(path)
+        with around("fetch.rename"):
+            unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from evenhand.faults import around
 from evenhand.places import writing
 
 
@@ -35,8 +37,9 @@ class Unfinished:
     def close(self) -> None:
         """Have everything on the disk."""
         if self._writer is not None:
-            self._writer.close()
-            with self.hidden.open("rb") as file:
+            with around("scored.close"):
+                self._writer.close()
+            with around("scored.fsync"), self.hidden.open("rb") as file:
                 os.fsync(file.fileno())
 
 
@@ -46,13 +49,16 @@ def finished_together(*files: Path) -> Iterator[list[Unfinished]]:
     parts = [Unfinished(file) for file in files]
     with writing(files[0]):
         files[0].parent.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            _sweep(file)
         try:
             yield parts
             for part in parts:
                 part.close()
             for part in reversed(parts):
                 if part.n_rows:
-                    part.hidden.replace(part.file)
+                    with around("scored.rename"):
+                        part.hidden.replace(part.file)
                 else:
                     part.file.unlink(missing_ok=True)
         finally:
@@ -64,8 +70,19 @@ def write_manifest(file: Path, content: dict[str, Any]) -> None:
     """What was scored, with what and what came of it; the same bytes for the same rows and model."""
     hidden = file.with_name(f".{file.name}-{os.getpid()}.unfinished")
     with writing(file):
+        _sweep(file)
         try:
-            hidden.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
-            hidden.replace(file)
+            with around("manifest.write"):
+                hidden.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+            with around("manifest.rename"):
+                hidden.replace(file)
         finally:
             hidden.unlink(missing_ok=True)
+
+
+def _sweep(file: Path) -> None:
+    """Remove what processes that are gone left of this file."""
+    for left in file.parent.glob(f".{file.name}-*.unfinished"):
+        owner = left.name.removeprefix(f".{file.name}-").removesuffix(".unfinished")
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            left.unlink(missing_ok=True)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import PlaceError
+from evenhand.faults import around
 
 NUMERIC_PACKAGES = (
     "numpy",
@@ -132,8 +133,10 @@ class Store:
         try:
             unfinished.mkdir(parents=True)
             facts = json.loads(json.dumps(dict(build(unfinished)), default=_plain))
-            (unfinished / FACTS).write_text(json.dumps(facts), encoding="utf-8")
-            _rename(unfinished, path)
+            with around("store.facts"):
+                (unfinished / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+            with around("store.rename"):
+                _rename(unfinished, path)
         except OSError as error:
             raise _told(error, self.root) from error
         finally:
@@ -157,7 +160,8 @@ class Store:
                 break
             doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
             doomed.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(doomed)
+            with around("store.prune"):
+                path.rename(doomed)
             shutil.rmtree(doomed)
             left, removed = left - size, removed + 1
         return removed, left

@@ -19,6 +19,7 @@ from mlflow.exceptions import MlflowException
 
 from evenhand.databases import check_server, one_line, prepare_postgres, prepare_sqlite, runs_uri, shown
 from evenhand.errors import PlaceError
+from evenhand.faults import around
 from evenhand.locks import waiting
 from evenhand.places import run_folder, writing
 from evenhand.processes import is_alive, owner
@@ -110,6 +111,7 @@ def close_orphans(place: Place) -> list[str]:
     return closed
 
 
+@around("mlflow.run")
 def start_run(place: Place, name: str, tags: Mapping[str, str], parent: str = "") -> str:
     """A run that says which process works on it."""
     lineage = {"mlflow.parentRunId": parent} if parent else {}
@@ -132,11 +134,13 @@ def running(place: Place, name: str, tags: Mapping[str, str], parent: str = "") 
         end_run(place, run_id, status)
 
 
+@around("mlflow.end")
 def end_run(place: Place, run_id: str, status: str = "FINISHED") -> None:
     """Close a run as FINISHED, FAILED or KILLED."""
     place.client().set_terminated(run_id, status)
 
 
+@around("mlflow.params")
 def log_params(place: Place, run_id: str, params: Mapping[str, Any]) -> None:
     """Parameters, nested ones by dotted names, cut to MLflow's limits; the whole is an artifact where one was cut."""
     flat = flattened(params)
@@ -160,6 +164,7 @@ def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
     return flat
 
 
+@around("mlflow.figures")
 def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[float] | None = None) -> None:
     """The metrics of a candidate in one batch: means, spreads, holdout, training and costs."""
     now = int(time.time() * 1000)
@@ -177,12 +182,14 @@ def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[flo
         place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
 
 
+@around("mlflow.metrics")
 def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     """Single metrics in one batch."""
     now = int(time.time() * 1000)
     place.client().log_batch(run_id, metrics=[Metric(key, float(value), now, 0) for key, value in values.items()])
 
 
+@around("mlflow.point")
 def log_point(place: Place, run_id: str, values: Mapping[str, float], when_ms: int, step: int) -> None:
     """One point of several metrics over time; the same point again changes nothing."""
     points = [Metric(key, float(value), when_ms, step) for key, value in values.items()]
@@ -196,11 +203,13 @@ def run_tagged(place: Place, tags: Mapping[str, str]) -> str | None:
     return found[0].info.run_id if found else None
 
 
+@around("mlflow.tags")
 def log_tags(place: Place, run_id: str, tags: Mapping[str, Any]) -> None:
     """Tags in one batch."""
     place.client().log_batch(run_id, tags=[RunTag(key, str(value)[:5000]) for key, value in tags.items()])
 
 
+@around("mlflow.data")
 def log_data(place: Place, run_id: str, snapshot: Snapshot, name: str) -> None:
     """The data set that a run read, by its digest."""
     schema = json.dumps({"mlflow_colspec": [{"name": c.name, "type": _colspec(c.kind)} for c in snapshot.columns]})
@@ -215,6 +224,7 @@ def log_data(place: Place, run_id: str, snapshot: Snapshot, name: str) -> None:
     place.client().log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])])
 
 
+@around("mlflow.file")
 def log_file(place: Place, run_id: str, file: Path, folder: str = "") -> None:
     """A file as an artifact."""
     if (room := run_folder(place.artifacts, run_id)) is None:
@@ -225,6 +235,7 @@ def log_file(place: Place, run_id: str, file: Path, folder: str = "") -> None:
         shutil.copyfile(file, room / folder / file.name)
 
 
+@around("mlflow.text")
 def log_text(place: Place, run_id: str, text: str, name: str) -> None:
     """Text as an artifact; on this machine it is written where it belongs, in a tenth of MLflow's time."""
     if (room := run_folder(place.artifacts, run_id)) is None:
@@ -235,6 +246,7 @@ def log_text(place: Place, run_id: str, text: str, name: str) -> None:
         (room / name).write_text(text, encoding="utf-8")
 
 
+@around("mlflow.picture")
 def log_picture(place: Place, run_id: str, picture: Any, name: str) -> None:
     """A matplotlib figure as a PNG artifact."""
     with tempfile.TemporaryDirectory() as room:
@@ -243,6 +255,7 @@ def log_picture(place: Place, run_id: str, picture: Any, name: str) -> None:
         log_file(place, run_id, file, str(Path(name).parent) if "/" in name else "")
 
 
+@around("mlflow.model")
 def log_model(
     place: Place, run_id: str, model: Any, example: Any, *, types: list[str], requirements: list[str]
 ) -> Path:
@@ -380,6 +393,7 @@ def _folder() -> Path:
     return Path("mlruns").absolute()
 
 
+@around("mlflow.experiment")
 def _created(client: MlflowClient, name: str) -> str:
     artifacts = None if "MLFLOW_TRACKING_URI" in os.environ else (_folder() / "artifacts").as_uri()
     try:
