@@ -34,10 +34,7 @@ def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -
 @step("gate")
 def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, study: Study) -> Gated:
     """The verdict on a run's model, acted upon and kept with the run and in the ledger of decisions."""
-    standing, proposed = stand(study.name), proposed_by(place, run_id)
-    seen = standing.decisions
-    for words in standing.mended:
-        logger().warning("mended: %s", words)
+    seen, proposed = _mended(study.name), proposed_by(place, run_id)
     found = _verdict(proposed, seen, table, ledger, study)
     try:
         if found.verdict == "promote":
@@ -56,6 +53,18 @@ def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, 
     tracking.log_tags(place, run_id, {"evenhand.verdict": found.verdict})
     logger().info("the gate says %s: %s", found.verdict, found.words)
     return found
+
+
+def _mended(name: str) -> Decisions:
+    """The ledger, after what a crash left undone was finished; an alias that cannot be moved ends no run."""
+    try:
+        standing = stand(name)
+    except tracking.MlflowException as error:
+        logger().warning("MLflow's alias of '%s' could not be set right: %s", name, " ".join(str(error).split())[:200])
+        return decisions_of(name)
+    for words in standing.mended:
+        logger().warning("mended: %s", words)
+    return standing.decisions
 
 
 def _verdict(proposed: Proposed, seen: Decisions, table: Table, ledger: Ledger, study: Study) -> Gated:
