@@ -3,13 +3,13 @@
 from typing import Any
 
 from evenhand.tasks.cleaning import clean
-from evenhand.tasks.contrasting import check_metric, contrast, recorded_runs
+from evenhand.tasks.contrasting import check_metric, contrast, draw, recorded_runs
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.remembering import read_history
 from evenhand.tasks.rescoring import newest, rescore
 from evenhand.tasks.splitting import split
 
-__all__ = ["contrasted", "history_of"]
+__all__ = ["contrasted", "draw", "history_of"]
 
 
 def contrasted(words: tuple[str, ...], metric: str | None = None, *, rescores: bool = False) -> Any:

@@ -1,18 +1,22 @@
 """Runs set side by side: the winners of one study's runs on the same rows, or one set of candidates over studies."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from evenhand.contrasts import FOLDS, Gap, Rival, RunContrast, StudyContrast
 from evenhand.errors import ConfError, EvenhandError, listed
 from evenhand.pairs import ALPHA, corrected, gap, gaps_of, say_the_same
+from evenhand.places import writing
+from evenhand.plots_compare import differences, ranks
 from evenhand.recorded import Recorded
 from evenhand.run_names import run_named, runs_of
 from evenhand.statistics import corrected_resampled_t, friedman_nemenyi
 from evenhand.vocabulary import LOWER_IS_BETTER, METRICS
 
 FEW_STUDIES = 5
+PICTURES = (".svg", ".png", ".pdf")
 
 
 class OtherRows(EvenhandError):
@@ -198,3 +202,18 @@ def _shared_metric(found: Sequence[Recorded]) -> str:
 def _means(each: Recorded, metric: str) -> dict[str, float]:
     """The mean over folds of every candidate that has the metric."""
     return {one["name"]: one["cv"][metric]["mean"] for one in each.report["candidates"] if metric in one["cv"]}
+
+
+def draw(found: RunContrast | StudyContrast, file: Path) -> None:
+    """The comparison as a picture in a file: ranks over studies, or differences between runs."""
+    if file.suffix.lower() not in PICTURES:
+        raise ConfError(f"--output '{file}' should end in one of {', '.join(PICTURES)}")
+    picture = ranks(found) if isinstance(found, StudyContrast) else differences(found)
+    unfinished = file.with_name(f".{file.stem}.unfinished{file.suffix}")
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            picture.savefig(unfinished)
+            unfinished.replace(file)
+        finally:
+            unfinished.unlink(missing_ok=True)

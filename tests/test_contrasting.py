@@ -15,6 +15,7 @@ from evenhand.decisions import Contender, Decision, decide
 from evenhand.errors import ConfError, EvenhandError, PlaceError
 from evenhand.flows.contrasting import contrasted
 from evenhand.pairs import corrected
+from evenhand.plots_compare import differences, ranks
 from evenhand.recorded import Recorded
 from evenhand.run_names import run_named
 from evenhand.statistics import corrected_resampled_t, delong_test
@@ -360,3 +361,40 @@ def test_the_comparison_on_common_rows_is_shown(runs):
 
     assert "rows that none was trained on" in result.output
     assert "B against A on rows that none was trained on" in result.output
+
+
+@pytest.mark.parametrize("name", ["ranks.svg", "ranks.png", "new/ranks.pdf"])
+def test_ranks_are_drawn_into_a_file(runs, tmp_path, name):
+    result = typed("compare", "tiny@1", "other", "--output", tmp_path / name)
+
+    assert f"drew {tmp_path / name}" in result.output.replace("\n", "")
+    assert (tmp_path / name).stat().st_size > 1000
+    assert not list((tmp_path / name).parent.glob(".*unfinished*"))
+
+
+def test_differences_are_drawn_with_the_names_of_the_metrics(runs, tmp_path):
+    found = contrasted(["tiny@1", "tiny@2", "tiny@3"])
+
+    picture = differences(found)
+
+    assert [axes.get_title(loc="left") for axes in picture.axes] == [
+        "Better than tiny@1 by, folds", "Better than tiny@1 by, holdout"
+    ]  # fmt: skip
+    assert picture.axes[0].get_yticklabels()[0].get_text() == "roc_auc"
+    assert [words.get_text() for words in picture.axes[0].get_legend().get_texts()] == ["tiny@2", "tiny@3"]
+
+
+def test_the_diagram_names_every_candidate_with_its_rank(runs):
+    found = contrasted(["tiny@1", "other"])
+
+    words = [text.get_text() for text in ranks(found).axes[0].texts]
+
+    assert {"gaussian_nb  1.00", "dummy  2.00"} <= set(words)
+    assert "critical difference 1.39, roc_auc over 2 studies" in words
+
+
+def test_a_picture_of_an_unknown_kind_is_refused(runs, tmp_path):
+    result = typed("compare", "tiny@1", "other", "--output", tmp_path / "ranks.xlsx")
+
+    assert result.exit_code == 2
+    assert "should end in one of .svg, .png, .pdf" in result.output

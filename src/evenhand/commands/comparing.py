@@ -13,7 +13,10 @@ from evenhand.commands.shared import write
 @click.option("--metric", help="Compare by this metric instead of the study's own.")
 @click.option("--rescore", is_flag=True, help="Ask the models again, about rows that neither was trained on.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the comparison as JSON to this file.")
-def compare(runs: tuple[str, ...], metric: str | None, rescore: bool, json_file: str | None) -> None:
+@click.option("--output", type=click.Path(dir_okay=False), help="Draw it into this file (.svg, .png or .pdf).")
+def compare(
+    runs: tuple[str, ...], metric: str | None, rescore: bool, json_file: str | None, output: str | None
+) -> None:
     """Set the winners of runs of one study side by side, or rank candidates over several studies.
 
     A RUN is a study (its latest run), STUDY~1 (the run before), STUDY@3 (its third run) or a run id. One study alone:
@@ -23,7 +26,7 @@ def compare(runs: tuple[str, ...], metric: str | None, rescore: bool, json_file:
 
     be_quiet()
     from evenhand.contrasts import StudyContrast
-    from evenhand.flows.contrasting import contrasted
+    from evenhand.flows.contrasting import contrasted, draw
     from evenhand.screen_compare import show_runs, show_studies_ranked
 
     found = contrasted(runs, metric, rescores=rescore)
@@ -33,6 +36,9 @@ def compare(runs: tuple[str, ...], metric: str | None, rescore: bool, json_file:
         show_runs(found)
     if json_file:
         write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
+    if output:
+        draw(found, Path(output))
+        click.echo(f"drew {output}")
 
 
 COMMANDS = (compare,)
