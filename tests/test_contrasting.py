@@ -330,7 +330,7 @@ def test_asked_again_about_their_own_holdout_models_say_what_was_recorded(runs):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["tiny@1", "wide"], "no rows that all .* of 'tiny@1' it cannot be guaranteed .*: it reads other columns"),
+        (["tiny@1", "wide"], "no rows that all .* the model of 'tiny@1' cannot be asked .*, as it reads other columns"),
         (["tiny@1", "other"], "none of its rows is among those of this run"),
         (["tiny@1", "numbers"], "'tiny@1' cannot be asked about these rows: it knows other classes"),
     ],
