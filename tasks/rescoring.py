@@ -74,8 +74,8 @@ def _common(found: Sequence[Recorded], models: Sequence[RawRowModel], table: Tab
             rows.append(unseen(each.chosen.place, each.run_id, model, table, ledger))
         except Unsure as error:
             raise EvenhandError(
-                f"there are no rows that all of these runs can be re-scored on: the model of '{each.chosen.label}' cannot "
-                f"be asked about the holdout of the latest of them, as {error}"
+                f"there are no rows that all of these runs can be re-scored on: the model of '{each.chosen.label}' "
+                f"cannot be asked about the holdout of the latest of them, as {error}"
             ) from None
     common = rows[0]
     for others in rows[1:]:

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from makers import make_study, two_clouds, work, write_rows, write_two_clouds
+from rich.console import Console
 
 from evenhand.cli import main
 from evenhand.contrasts import Gap, Rival
@@ -113,7 +114,7 @@ def test_a_run_is_found_by_its_id_or_how_it_begins(runs):
 def test_the_id_of_a_candidate_means_that_candidate_of_its_run(runs):
     found = run_named(runs["first"].run_ids["dummy"])
 
-    assert found.label == "tiny@1"
+    assert found.label == "tiny@1 dummy"
     assert Recorded(found).side().candidate == "dummy"
 
 
@@ -341,7 +342,7 @@ def test_where_there_are_no_common_rows_that_is_told(runs, words, said):
 
 
 def test_a_single_candidate_has_no_model_to_ask(runs):
-    with pytest.raises(ConfError, match="only the model that a run serves is kept, so a candidate of 'tiny@1'"):
+    with pytest.raises(ConfError, match="only the model that a run serves is kept, so a candidate of 'tiny@1 dummy'"):
         contrasted([runs["first"].run_ids["dummy"], "tiny"], rescores=True)
 
 
@@ -398,3 +399,21 @@ def test_a_picture_of_an_unknown_kind_is_refused(runs, tmp_path):
 
     assert result.exit_code == 2
     assert "should end in one of .svg, .png, .pdf" in result.output
+
+
+def test_two_candidates_of_one_run_can_be_set_side_by_side(runs):
+    ids = runs["first"].run_ids
+
+    result = typed("compare", ids["gaussian_nb"], ids["dummy"])
+
+    assert "B is worse than A on the holdout" in result.output
+
+
+def test_a_narrow_terminal_shows_whole_words(runs, monkeypatch):
+    monkeypatch.setattr("evenhand.screen_compare._console", lambda: Console(width=80))
+
+    history, compared = typed("show", "tiny", "--history").output, typed("compare", "tiny@1", "tiny@3").output
+
+    assert "…" not in history + compared
+    assert "gaussian_nb" in history
+    assert max(map(len, (history + compared).splitlines())) <= 80

@@ -23,7 +23,7 @@ class Chosen:
     @property
     def label(self) -> str:
         """The run as people and `evenhand compare` call it."""
-        return f"{self.study}@{self.number}"
+        return f"{self.study}@{self.number}" + (f" {self.candidate}" if self.candidate else "")
 
 
 def run_named(word: str) -> Chosen:

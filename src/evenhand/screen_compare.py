@@ -7,18 +7,20 @@ from string import ascii_lowercase, ascii_uppercase
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.contrasts import Episode, Gap, History, Rival, RunContrast, StudyContrast, Value
+from evenhand.contrasts import Episode, Gap, History, Rival, RunContrast, Side, StudyContrast, Value
 
 SHOWN_OF_DIGEST = 8
 TRACK = 25
+NARROW = 110
+NUMBERS = frozenset({"folds", "±", "holdout", "these rows", "95 %"})
+LEFT_OUT = frozenset({"folds", "track", "split"})
 PLACES = {"folds": "over the folds", "holdout": "on the holdout"}
 
 
 def show_runs(found: RunContrast) -> None:
     """The winners of several runs, and how much better each is than the first."""
     console = _console()
-    study = ", ".join(dict.fromkeys(side.label.partition("@")[0] for side in found.sides))
-    console.print(_sides(study, found))
+    console.print(_sides(found, console))
     names = dict(zip([side.label for side in found.sides], ascii_uppercase, strict=False))
     first = found.sides[0].label
     for rival in found.rivals:
@@ -52,23 +54,37 @@ def verdict(rival: Rival, found: RunContrast, first: str, other: str) -> str:
     )
 
 
-def _sides(study: str, found: RunContrast) -> Table:
+def _sides(found: RunContrast, console: Console) -> Table:
+    study = ", ".join(dict.fromkeys(side.label.partition("@")[0] for side in found.sides))
     held = f"{found.n_rows:,} rows that none was trained on" if found.is_rescored else f"{found.n_rows:,} held out"
     folds = [f"{found.n_folds} folds"] if found.n_folds else []
     table = _table(f"{study}: {', '.join([found.metric, *folds, held])}")
-    for heading in ("", "run", "when", "data", "winner"):
-        table.add_column(heading, no_wrap=heading in {"", "when", "data"}, overflow="fold")
-    for heading in () if found.is_rescored else ("folds", "±"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for heading in ("these rows" if found.is_rescored else "holdout", "95 %"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    hidden = ({"folds", "±"} if found.is_rescored else set()) | (
+        {"when", "±", "data"} if _is_narrow(console) else set()
+    )
     for letter, side in zip(ascii_uppercase, found.sides, strict=False):
-        value = side.values.get(found.metric, Value())
-        folds = [] if found.is_rescored else [_number(value.cv), _number(value.cv_std)]
-        digest = side.data[:SHOWN_OF_DIGEST]
-        figures = [*folds, _number(value.holdout), _interval(value)]
-        table.add_row(letter, side.label, _when(side.when_ms), digest, side.candidate, *figures)
+        cells = {name: text for name, text in _side(letter, side, found).items() if name not in hidden}
+        if side is found.sides[0]:
+            for name in cells:
+                justify = "right" if name in NUMBERS else "left"
+                table.add_column(name, justify=justify, no_wrap=name not in {"run", "winner"}, overflow="fold")  # type: ignore[arg-type]
+        table.add_row(*cells.values())
     return table
+
+
+def _side(letter: str, side: Side, found: RunContrast) -> dict[str, str]:
+    value = side.values.get(found.metric, Value())
+    return {
+        "": letter,
+        "run": side.label,
+        "when": _when(side.when_ms),
+        "data": side.data[:SHOWN_OF_DIGEST],
+        "winner": side.candidate,
+        "folds": _number(value.cv),
+        "±": _number(value.cv_std),
+        "these rows" if found.is_rescored else "holdout": _number(value.holdout),
+        "95 %": _interval(value),
+    }
 
 
 def _interval(value: Value) -> str:
@@ -132,42 +148,50 @@ def ranked_words(found: StudyContrast) -> list[str]:
 
 
 def show_history(found: History) -> None:
-    """The winners of a study over time."""
+    """The winners of a study over time; a narrow terminal shows less of each."""
     console = _console()
     table = _table(f"{found.study}: {found.metric} of the winner over {len(found.episodes)} runs")
-    for heading in ("", "when", "winner"):
-        table.add_column(heading, no_wrap=heading != "winner", overflow="fold")
-    for heading in ("folds", "holdout", "95 %"):
-        table.add_column(heading, justify="right", no_wrap=True)
     scale = _scale(found.episodes)
-    if scale is not None:
-        table.add_column(f"{scale[0]:.3g}{' ' * max(1, TRACK - 10)}{scale[1]:.3g}", no_wrap=True)
-    for heading in ("data", "split", "verdict"):
-        table.add_column(heading, no_wrap=heading != "verdict", overflow="fold")
     before: Episode | None = None
     for each in found.episodes:
-        table.add_row(*_episode(each, before, scale))
+        cells = _episode(each, before, scale)
+        shown = [name for name in cells if name not in LEFT_OUT or not _is_narrow(console)]
+        if before is None:
+            for name in shown:
+                side = "right" if name in NUMBERS else "left"
+                wraps = name in {"winner", "verdict"}
+                table.add_column(_heading(name, scale), justify=side, no_wrap=not wraps, overflow="fold")  # type: ignore[arg-type]
+        table.add_row(*(cells[name] for name in shown))
         before = each
     console.print(table)
     unfinished = f"; {found.n_unfinished} more did not finish" if found.n_unfinished else ""
     console.print(
         f'" is the same as above; runs of other data or another split judged other rows{unfinished}', highlight=False
     )
-    name = f"{found.study}@{found.episodes[-1].number}"
-    console.print(f"evenhand compare {found.study}@1 {name} sets two of them side by side", highlight=False)
+    if len(found.episodes) > 1:
+        words = f"evenhand compare {found.study}@1 {found.study}@{found.episodes[-1].number}"
+        console.print(f"{words} sets two of them side by side", highlight=False)
 
 
-def _episode(each: Episode, before: Episode | None, scale: tuple[float, float] | None) -> list[str]:
+def _heading(name: str, scale: tuple[float, float] | None) -> str:
+    return name if name != "track" or scale is None else f"{scale[0]:<{TRACK - 6}.3g}{scale[1]:>6.3g}"
+
+
+def _episode(each: Episode, before: Episode | None, scale: tuple[float, float] | None) -> dict[str, str]:
     value = each.value
-    drawn = [] if scale is None else [track(value, scale)]
-    winner = '"' if before is not None and before.winner == each.winner else each.winner
     leaks = f"leaks: {each.leaks}" if each.leaks not in {"", "none found"} else ""
-    said = ", ".join(word for word in (*each.verdicts, leaks) if word)
-    digests = [_digest(now, then) for now, then in (
-        (each.data, before.data if before else None), (each.split_id, before.split_id if before else None)
-    )]  # fmt: skip
-    figures = [_number(value.cv), _number(value.holdout), _interval(value)]
-    return [f"@{each.number}", _when(each.when_ms), winner, *figures, *drawn, *digests, said]
+    return {
+        "": f"@{each.number}",
+        "when": _when(each.when_ms),
+        "winner": '"' if before is not None and before.winner == each.winner else each.winner,
+        "folds": _number(value.cv),
+        "holdout": _number(value.holdout),
+        "95 %": _interval(value),
+        **({} if scale is None else {"track": track(value, scale)}),
+        "data": _digest(each.data, before.data if before else None),
+        "split": _digest(each.split_id, before.split_id if before else None),
+        "verdict": ", ".join(word for word in (*each.verdicts, leaks) if word),
+    }
 
 
 def _digest(now: str, before: str | None) -> str:
@@ -206,6 +230,10 @@ def _table(title: str) -> Table:
 def _console() -> Console:
     console = Console()
     return console if console.is_terminal else Console(width=140)
+
+
+def _is_narrow(console: Console) -> bool:
+    return console.width < NARROW
 
 
 def _number(value: float | None) -> str:
