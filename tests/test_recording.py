@@ -188,7 +188,7 @@ def test_the_model_that_was_recorded_takes_raw_rows(storm):
     model = mlflow.pyfunc.load_model(f"models:/{output.model_id}")
 
     rows = pd.DataFrame({"telling": [0.0, 2.0], "noise": [0.0, 0.0]})
-    assert list(model.predict(rows)) == ["calm", "storm"]
+    assert list(model.predict(rows)["decision"]) == ["calm", "storm"]
     assert [column.name for column in model.metadata.signature.inputs] == ["telling", "noise"]
 
 

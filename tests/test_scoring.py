@@ -313,3 +313,16 @@ def test_scores_are_written_as_csv_where_the_name_says_so():
     score_rows.fn(chosen, "new.csv", Path("out.csv"))
 
     assert len(pd.read_csv("out.csv").score) == 60
+
+
+def test_what_mlflow_notes_beside_the_files_it_serves_is_no_change_of_the_model():
+    chosen = kept(fitted(GaussianNB()))
+    before = folder_digest(chosen.folder)
+
+    (chosen.folder / "registered_model_meta").write_text("model_name: tiny")
+    (chosen.folder / "part").mkdir()
+    beside = folder_digest(chosen.folder)
+    (chosen.folder / "part/registered_model_meta").write_text("model_name: tiny")
+
+    assert beside == before
+    assert folder_digest(chosen.folder) != before

@@ -11,6 +11,7 @@ from evenhand.settings import Study
 from evenhand.store import digest, file_digest
 
 MODEL_FILE = "model.skops"
+NOTED_BY_MLFLOW = "registered_model_meta"  # name and version, which MLflow writes beside the files it serves
 SAID = "said.npz"  # what the refitted model said of the holdout, before it was stored
 
 
@@ -19,8 +20,8 @@ class Distrusted(EvenhandError):
 
 
 def folder_digest(folder: Path) -> str:
-    """The digest of all files of a model, by their names."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    """The digest of all files of a model, by their names; what MLflow notes there when it serves them is none."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file != folder / NOTED_BY_MLFLOW)
     return digest({str(file.relative_to(folder)): file_digest(file) for file in files})
 
 

@@ -97,6 +97,13 @@ class RawRowModel(BaseEstimator):
             scores = calibrated(scores, self.calibration)
         return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
 
+    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """What `evenhand score` writes of these rows and `mlflow models serve` answers; no measure of goodness."""
+        from evenhand.scorer import Scorer
+
+        said = Scorer(self).columns(frame)
+        return pd.DataFrame({name: list(values.tolist()) for name, values in said.items()}, index=frame.index)
+
     def _rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         features = tuple(Feature(name, kind) for name, kind in self.features)  # type: ignore[arg-type]
         return as_features(frame, features, Cleaning.model_validate(self.cleaning or {}))

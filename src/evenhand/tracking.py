@@ -263,7 +263,7 @@ def log_model(
     import mlflow
     from mlflow.models import infer_signature
 
-    signature = infer_signature(example, model.predict(example))
+    signature = infer_signature(example, model.score(example))
     if signature is None:
         raise PlaceError("no signature could be told from the rows, so the model was not logged")
     mlflow.set_tracking_uri(place.uri)
@@ -274,6 +274,7 @@ def log_model(
             signature=signature,
             input_example=example,
             pip_requirements=requirements,
+            pyfunc_predict_fn="score",
             serialization_format="skops",
             skops_trusted_types=types,
         )
