@@ -24,7 +24,7 @@ FOREST = (
 FEW_SHARED = 2
 SHARES = ("accuracy", "minority_accuracy")
 COLLAPSED = 0.51
-ROWS_RATIO = 5  # 50,000 rows in the paper, 10,000 here
+PAPER_ROWS = 50_000
 SOME_CALLED, NONE_CALLED = 0.05, 0.005
 
 
@@ -209,7 +209,7 @@ def _beats_rbf(figure: str, each: Figures, found: Upselling, note: str) -> Line:
 def _interval(each: Figures, column: str, counts: Sequence[tuple[int, int]]) -> tuple[float, float]:
     """The 99 % interval of a column's mean over folds, for a draw of these rows and of the paper's, which are more."""
     mean, z = each.mean(column), float(norm.ppf(0.5 + LEVEL / 2))
-    shrink = 1 + 1 / ROWS_RATIO
+    shrink = 1 + sum(up + down for up, down in counts) / PAPER_ROWS
     if column in SHARES:  # Agresti and Coull's, which has a width where no row is called positive too
         n = sum(up + (down if column == "accuracy" else 0) for up, down in counts) / shrink
         middle, n = (mean * n + z * z / 2) / (n + z * z), n + z * z

@@ -23,7 +23,7 @@ files are in `conf/replication/`, the published figures in `src/evenhand/replica
 Intervals are of 99 %. Of a figure from one random split it is the range that holds the central 99 % of splits, and the
 figure measured is their median. Of a claim it is the interval of a mean gap over splits of the same rows, not over new
 rows. Where four columns stand side by side they are area under ROC, accuracy, accuracy on the rare class and average
-precision, each with its interval, which allows for the draw of our rows and of the five times as many published ones;
+precision, each with its interval, which allows for the draw of our rows and of the 50,000 published ones;
 inside means that all four are.
 """
 
