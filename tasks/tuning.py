@@ -49,7 +49,8 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
     }
 
     def build(_: Path) -> dict[str, Any]:
-        return _searched(_Inside(plan, fold, table, ledger, study, metric), budget)
+        began = time.perf_counter()
+        return _searched(_Inside(plan, fold, table, ledger, study, metric), budget, began)
 
     entry = Store().keep("tuned", inputs, __name__, build)
     facts = entry.facts
@@ -73,10 +74,9 @@ def settle(plans: Iterable[Plan], tuned: Mapping[tuple[str, str], Tuned], folds:
     }
 
 
-def _searched(inside: "_Inside", budget: float | None) -> dict[str, Any]:
+def _searched(inside: "_Inside", budget: float | None, began: float) -> dict[str, Any]:
     tuning, study = inside.plan.tuning, inside.study
     assert tuning is not None
-    began = time.perf_counter()
     search = Search(
         points=points(tuning.over, study.seed),
         shares=shares_of(min(len(trained) for trained, _ in inside.parts)),
@@ -88,10 +88,10 @@ def _searched(inside: "_Inside", budget: float | None) -> dict[str, Any]:
         search.by_trials(tuning.trials)
     else:
         assert budget is not None
-        search.by_seconds(budget - (time.perf_counter() - began))
+        search.by_seconds(budget, began)
     best = search.best()
     if best is None:
-        raise DataError(_nothing_found(inside, search, budget))
+        raise DataError(_nothing_found(inside, search))
     return {
         "params": best.params,
         "trials": trials_as_facts(search.tried),
@@ -99,10 +99,8 @@ def _searched(inside: "_Inside", budget: float | None) -> dict[str, Any]:
     }
 
 
-def _nothing_found(inside: "_Inside", search: Search, budget: float | None) -> str:
+def _nothing_found(inside: "_Inside", search: Search) -> str:
     place = f"candidates.{inside.plan.candidate}.tune"
-    if not search.tried:
-        return f"{place}: not one trial on {inside.fold} was done within {budget:.3g} s: raise seconds, or give trials"
     if refused := [trial.refused for trial in search.tried if trial.refused]:
         return f"{place}: none of {len(search.tried)} trials on {inside.fold} can be fitted; the first: {refused[0]}"
     return (

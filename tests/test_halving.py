@@ -94,7 +94,7 @@ def test_a_budget_is_kept_within_a_tenth_by_what_trials_cost(seconds, steepness)
     bench = Bench(cost=lambda params, share: 0.5 * (1 + params["x"] % 3) * share**steepness)
     search = searched(bench, numbered())
 
-    search.by_seconds(seconds)
+    search.by_seconds(seconds, 0.0)
 
     assert 0.9 * seconds <= bench.now <= 1.1 * seconds
     assert search.best().share == 1.0
@@ -104,7 +104,7 @@ def test_a_budget_too_small_for_all_rows_is_spent_on_fewer():
     bench = Bench(cost=lambda params, share: 100 * share**2)
     search = searched(bench, numbered())
 
-    search.by_seconds(20.0)
+    search.by_seconds(20.0, 0.0)
 
     assert search.best().share < 1
     assert bench.now <= 22
@@ -114,7 +114,7 @@ def test_dear_points_are_passed_over_when_time_is_short():
     bench = Bench(cost=lambda params, share: 4.0 if params["x"] > 50 else 0.1)
     search = searched(bench, ({"x": 1 + 99 * (number % 2)} for number in count()), shares=(1.0,))
 
-    search.by_seconds(10.0)
+    search.by_seconds(10.0, 0.0)
 
     assert 9 <= bench.now <= 11
 
@@ -123,25 +123,34 @@ def test_a_search_ends_when_every_point_was_tried():
     bench = Bench()
     search = searched(bench, numbered(5))
 
-    search.by_seconds(1e6)
+    search.by_seconds(1e6, 0.0)
 
     assert {trial.params["x"] for trial in search.tried} == set(range(5))
 
 
 def test_a_trial_that_was_stopped_leaves_nothing():
     search = searched(Bench(), numbered())
-    search.evaluate = lambda params, share, stop_at: None
+    search.evaluate = lambda params, share, stop_at: [params["x"]] if stop_at == math.inf else None
 
-    search.by_seconds(1.0)
+    search.by_seconds(1.0, 0.0)
 
-    assert search.tried == []
-    assert search.best() is None
+    assert [trial.params["x"] for trial in search.tried] == [0]
+
+
+def test_the_first_trial_is_done_however_long_it_takes():
+    bench = Bench(cost=lambda params, share: 100.0)
+    search = searched(bench, numbered())
+
+    search.by_seconds(1.0, 0.0)
+
+    assert search.best().params == {"x": 0}
+    assert bench.now == 100.0
 
 
 def test_a_search_without_end_is_ended():
     bench = Bench(cost=lambda params, share: 1e-6)
     search = searched(bench, numbered(), shares=(1.0,))
 
-    search.by_seconds(1e6)
+    search.by_seconds(1e6, 0.0)
 
     assert len(search.tried) == 1000

@@ -19,7 +19,7 @@ STEEP = 2.0  # the cost of a fit is taken to grow with the square of the rows un
 MOST_IN_A_BRACKET = 27
 MOST_POINTS = 1_000
 PASSED_OVER = 30  # points that are passed over as too dear for the time that is left
-SLACK = 0.05  # of the seconds: what a trial may go over, so that on average neither too much nor too little is used
+SLACK = 0.03  # of the seconds: what a trial may go over, so that on average neither too much nor too little is used
 
 
 class Evaluate(Protocol):
@@ -59,9 +59,8 @@ class Search:
             alive = [trial.params for trial in self._best_first([one for one in done if one])[: _kept(len(alive))]]
         return self.tried
 
-    def by_seconds(self, seconds: float) -> list[Trial]:
-        """The trials that fit into so many seconds by what trials before them cost."""
-        began = self.clock()
+    def by_seconds(self, seconds: float, began: float) -> list[Trial]:
+        """The trials that fit into so many seconds from then on, by what trials before them cost."""
         self.end, self.slack = began + seconds, SLACK * seconds
         for bracket in count():
             if not self._first_round(bracket):
@@ -104,7 +103,7 @@ class Search:
         return min(max(int(left / whole), 1), MOST_IN_A_BRACKET)
 
     def _fits(self, seconds: float) -> bool:
-        return self.clock() + seconds <= self.end + self.slack
+        return not self.tried or self.clock() + seconds <= self.end + self.slack
 
     def _costs(self, number: int) -> list[float]:
         return [trial.seconds for trial in self.tried if trial.round == number]
@@ -128,9 +127,9 @@ class Search:
         return sorted(trials, key=place)
 
     def _try(self, params: dict[str, Any], share: float, number: int, bracket: int) -> Trial | None:
-        """A trial, kept; None for one that was stopped, of which nothing is kept."""
+        """A trial, kept; None for one that was stopped, of which nothing is kept. The first is never stopped."""
         began = self.clock()
-        told = self.evaluate(params, share, self.end + self.slack)
+        told = self.evaluate(params, share, self.end + self.slack if self.tried else math.inf)
         if told is None:
             return None
         scores = [] if isinstance(told, str) else [value for value in told if math.isfinite(value)]
