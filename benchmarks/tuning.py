@@ -65,17 +65,12 @@ def budgets(seconds: list[float]) -> None:
             found = [tune.fn(plan, fold, table, ledger, study) for fold in (*ledger.folds, FINAL)]
             used = time.perf_counter() - began
             each = [one.seconds / (one.budget or 1.0) for one in found]
-            n_trials, counted = sum(len(one.trials) for one in found), "all points tried" if _is_done(found) else ""
+            n_trials = sum(len(one.trials) for one in found)
             print(
                 f"{plan.name:12} {given:5.0f} s given, {used:6.1f} s used ({used / given - 1:+.1%}; searches "
-                f"{min(each) - 1:+.1%} to {max(each) - 1:+.1%}), {n_trials} trials {counted}",
+                f"{min(each) - 1:+.1%} to {max(each) - 1:+.1%}), {n_trials} trials",
                 flush=True,
             )
-
-
-def _is_done(found: list[Any]) -> bool:
-    """Whether a search ended because there was nothing left to try."""
-    return any(one.seconds < 0.9 * (one.budget or 0.0) for one in found)
 
 
 def gains(trials: int = 27) -> None:
