@@ -37,7 +37,8 @@ class _Telling:
     """Notes the parents of each row at the moment that it is made."""
 
     def _fit_resample(self, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
-        self._given, self._notes = (X, y), []
+        self._given = (X, y)
+        self._notes: list[np.ndarray] = []
         made, labels = super()._fit_resample(X, y)  # type: ignore[misc]
         self.parents_ = _stacked(len(y), self._notes)
         del self._given, self._notes
