@@ -12,6 +12,7 @@ from evenhand.flows.watch import on_drift
 from evenhand.settings import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.telling import failure, tell, tell_skips
 from evenhand.tasks.ticking import (
     Held,
     Tick,
@@ -79,13 +80,13 @@ def _due(study: Study, as_of: datetime | None, because: str | None, at: datetime
 def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
     """The tick to its end; one that breaks leaves a line too, one that is killed only that it began."""
     if this.because in {"schedule", "catch-up"} and (why := lateness(study, this.moment, at)):
-        return _skipped(this, why)
+        return _skipped(this, study, why)
     begin(this, study)
     try:
         table = clean(ingest(study), study, this.moment)
         this, why = unchanged(this, table, study)
         if not force and (why := _against(this, study, why)):
-            return _skipped(this, why)
+            return _skipped(this, study, why)
         report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
         done = finish(this, report)
         return Completed(message=done.why, data=done)
@@ -93,6 +94,7 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
         raise
     except Exception as error:
         fail(this, error)
+        tell(study, failure(error, f"tick of {this.as_of}", as_of=this.as_of, because=this.because))
         raise
 
 
@@ -107,5 +109,7 @@ def _against(this: Tick, study: Study, unchanged_because: str) -> str:
     return ""
 
 
-def _skipped(this: Tick, why: str) -> State[Tick]:
-    return Completed(name="Skipped", message=why, data=skip(this, why))
+def _skipped(this: Tick, study: Study, why: str) -> State[Tick]:
+    skipped = skip(this, why)
+    tell_skips(study)
+    return Completed(name="Skipped", message=why, data=skipped)

@@ -78,10 +78,9 @@ def skip_streak(n_skipped: int, why: str, since: str, **facts: Any) -> Event:
     return Event("skips", since, words, {"n_skipped": n_skipped, **facts})
 
 
-def silence(due: str, words: str, **facts: Any) -> Event:
-    """A tick that never came: `due` is the moment of the first one missing, so that one silence is told once."""
-    remedy = "Look at `evenhand status`, and start `evenhand up` if it is down."
-    return Event("silence", due, f"the tick of {due} never came: {words}. {remedy}", facts)
+def silence(since: str, words: str, **facts: Any) -> Event:
+    """A tick that never came: `since` is the last that did, so that one silence is told once; `words` say it all."""
+    return Event("silence", since, words, {"since": since, **facts})
 
 
 def tell(study: Study, event: Event) -> Outcome:

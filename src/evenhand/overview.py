@@ -11,6 +11,7 @@ from evenhand.conf import load_study
 from evenhand.decisions import decisions_of
 from evenhand.errors import ConfError, PlaceError, nearest
 from evenhand.locks import is_held
+from evenhand.notices import send_owed, silence, tell
 from evenhand.servers import HOST
 from evenhand.settings import Study
 from evenhand.ticks import Tick, is_paused, note, overdue, shown, ticks_of
@@ -44,6 +45,16 @@ def standing(confs: Sequence[str], at: datetime, asks_servers: bool = True) -> S
             *_verdict(study.name),
         ]
     return Standing(tuple(lines or ["nothing has a schedule"]), tuple(late))
+
+
+def tell_silences(confs: Sequence[str], at: datetime) -> None:
+    """Send a message of each tick that never came to whom its study names, and what was owed before."""
+    for study in map(load_study, confs):
+        known = ticks_of(study.name)
+        if words := overdue(study, known, at):
+            tell(study, silence(known[-1].as_of if known else "the beginning", words))
+        else:
+            send_owed(study)
 
 
 def schedule_lines(confs: Sequence[str], at: datetime) -> list[str]:

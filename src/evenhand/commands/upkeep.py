@@ -41,9 +41,11 @@ def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
 @click.pass_context
 def status(ctx: click.Context, confs: tuple[str, ...], check: bool) -> None:
     """Tell what is up, the next ticks, the last ones and the last verdicts."""
-    from evenhand.overview import standing
+    from evenhand.overview import standing, tell_silences
 
     found = standing(_known(confs), _now(), asks_servers=not check)
+    if check:
+        tell_silences(_known(confs), _now())
     for line in found.late if check else found.lines:
         click.echo(line, err=check)
     if check and found.late:
