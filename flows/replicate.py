@@ -14,7 +14,6 @@ from evenhand.replication.lines import Line
 from evenhand.replication.modern import MEASURES
 from evenhand.replication.outcome import Outcome, Replication
 from evenhand.settings import Study
-from evenhand.steps import Step
 from evenhand.tables import Judgement, Ledger, Prepared, Snapshot, Table
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
@@ -53,11 +52,7 @@ def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] |
 
 def run_replication(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] | None = None) -> Replication:
     """The flow started from a program, with the care for the temporary server that every other flow is given."""
-    running.leave_failures_to_the_caller()
-    n_before = Step.n_called
-    state = replicate(studies, beyond, return_state=True)
-    running.settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
-    return state.result()
+    return running.whole(replicate, studies, beyond)
 
 
 def _timed(name: str, study: Study | None, modern: Study | None) -> Outcome:

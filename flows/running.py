@@ -48,19 +48,33 @@ def run_study(
     server.start()
     from evenhand.flows.retrain import retrain
     from evenhand.flows.side_by_side import runner
-    from evenhand.steps import Step
 
     server.join()
-    leave_failures_to_the_caller()
-    flow, n_before = retrain.with_options(task_runner=runner(study)), Step.n_called
-    with _no_heartbeat(), _owned():
-        state: Any = flow(study, only, accepts_contract, allows_leaks, return_state=True)
-    settle(state.state_details.flow_run_id, Step.n_called - n_before if state.is_completed() else None)
+    flow = retrain.with_options(task_runner=runner(study))
+    state = _ended(flow, study, only, accepts_contract, allows_leaks)
     try:
         return state.result()
     except Exception as error:
         _tell_failure(study, error, str(state.state_details.flow_run_id))
         raise
+
+
+def whole(flow: Any, *arguments: Any, **named: Any) -> Any:
+    """What a flow comes to, started from a program: failures are the caller's to tell, and no record is lost."""
+    return _ended(flow, *arguments, **named).result()
+
+
+def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
+    from evenhand.steps import Step
+
+    leave_failures_to_the_caller()
+    n_before = Step.n_called
+    with _no_heartbeat(), _owned():
+        state = flow(*arguments, **named, return_state=True)
+    has_flow_within = flow.name == "retrain-on-schedule"  # whose steps are counted too, but are not this flow's
+    n_expected = Step.n_called - n_before if state.is_completed() and not has_flow_within else None
+    settle(state.state_details.flow_run_id, n_expected)
+    return state
 
 
 def _tell_failure(study: Study, error: Exception, key: str) -> None:
@@ -74,36 +88,28 @@ def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick"
     _start_server()
     from evenhand.flows.tick import tick
 
-    leave_failures_to_the_caller()
-    with _no_heartbeat():
-        state: Any = tick(conf, as_of, because=because, promotes=promotes, return_state=True)
-    return state.result()
+    return whole(tick, conf, as_of, because=because, promotes=promotes)
 
 
 def run_scoring(study: str, source: str, output: Path, run_id: str | None = None) -> "Scored":
     """What came of scoring the rows of a file."""
     from evenhand.flows.score import score
 
-    leave_failures_to_the_caller()
-    return score(study, source, output, run_id)
+    return whole(score, study, source, output, run_id)
 
 
 def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "") -> "Watched":
     """What the rows of a file have moved by since the champion of a study was trained."""
     from evenhand.flows.watch import watch
 
-    leave_failures_to_the_caller()
-    with _no_heartbeat():
-        return watch(name, source, study, as_of)
+    return whole(watch, name, source, study, as_of)
 
 
 def run_feedback(study: Study, as_of: str) -> "tuple[list[Realised], list[str]]":
     """What labels that arrived say of each model that scored rows of a study, and notes on rows that do not fit."""
     from evenhand.flows.feedback import feedback
 
-    leave_failures_to_the_caller()
-    with _no_heartbeat():
-        return feedback(study, as_of)
+    return whole(feedback, study, as_of)
 
 
 def _owned() -> AbstractContextManager[Any]:
