@@ -60,3 +60,9 @@ def test_points_that_could_not_be_fitted_are_left_out():
     found = curves([*SECOND, replace(trial(100.0, "rbf", float("nan")), refused="too dear")])["C"]
 
     assert found.values == ("1", "10")
+
+
+def test_numbers_are_short_on_the_axis():
+    found = curves([trial(c, "rbf", 0.5) for c in (2**-13, 2**-9, 0.125, 1, 512, 2.0**15, 1e7)])["C"]
+
+    assert found.values == ("1.2e-4", "0.00195", "0.125", "1", "512", "32768", "1e7")

@@ -26,7 +26,6 @@ WORDS = {
     "check": "checking",
     "prepare": "encoding",
     "balance": "balancing",
-    "trace": "tracing",
     "tune": "tuning",
     "fit": "fitting",
     "judge": "judging",

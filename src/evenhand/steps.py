@@ -12,6 +12,7 @@ from prefect.utilities.annotations import quote
 
 from evenhand.decided import Stage
 from evenhand.memory import PeakMemory
+from evenhand.progress import tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _stages: ContextVar[list[Stage] | None] = ContextVar("stages", default=None)
@@ -26,10 +27,12 @@ class Step(Task[Any, Any]):
     n_called = 0
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Run the task here and now."""
+        """Run the task here and now, and tell whoever listens when it begins and ends."""
         Step.n_called += 1
+        tell(self.name, 0, 1)
         with stage(self.name) as results:
             results.append(super().__call__(*map(quote, arguments), **{key: quote(one) for key, one in named.items()}))
+        tell(self.name, 1, 1, is_reused=getattr(results[0], "reused", False))
         return results[0]
 
     def submit(self, *arguments: Any, **named: Any) -> Any:

@@ -58,7 +58,16 @@ def _best(trials: Sequence[Trial], parameter: str, place: dict[Any, int], metric
 def _key(value: Any) -> tuple[bool, float, str]:
     """Numbers in their order, then words."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (not is_number, float(value) if is_number else 0.0, f"{value:.4g}" if is_number else str(value))
+    return (not is_number, float(value) if is_number else 0.0, _short(value) if is_number else str(value))
+
+
+def _short(value: float) -> str:
+    """A number as short as a tick of an axis has to be."""
+    text = f"{value:.3g}"
+    if 1e-3 <= abs(value) < 1e6 or value == 0:
+        return text if abs(value) < 1e3 else f"{value:.0f}"
+    digits, _, power = f"{value:.1e}".partition("e")
+    return f"{digits.removesuffix('.0')}e{int(power)}"
 
 
 def _label(texts: Sequence[str]) -> str:
