@@ -125,6 +125,18 @@ def test_a_shift_of_the_classes_is_told_by_their_odds(n, share, expected):
     assert state(found, "y=storm", "prior") == expected  # odds of 1 to 9, and of 1 to 4: 2.25 times
 
 
+def test_a_rare_class_with_too_few_rows_leaves_the_verdict_and_is_said():
+    target = pa.array(["storm"] * 2 + ["calm"] * 18 + [None] * 980)
+
+    found = shifts(profile(x=numbers(N_TRAINING)), target=target, x=numbers(1_000, seed=1))
+
+    watched = Watched("tiny", "run_1", 1, 1_000, state_of(found), found)
+    assert state(found, "y=storm", "prior") == "unsure"
+    assert watched.words == (
+        "no drift: 1,000 new rows against what version 1 was trained on; too few of them to tell the odds of y=storm"
+    )
+
+
 def test_the_words_name_each_drifted_column_once_the_furthest_first():
     known = profile(**{name: numbers(N_TRAINING) for name in "abcde"})
 

@@ -81,7 +81,8 @@ class Watched:
             return f"drift: {rows}: {'; '.join(shift.words for shift in self.furthest[:3])}{self._rest}"
         if self.state == "unsure":
             return f"too few rows to tell: {rows} show no drift, but do not exclude it in {self._unsure}"
-        return f"no drift: {rows}"
+        rare = [shift.column for shift in self.shifts if shift.state == "unsure"]
+        return f"no drift: {rows}" + f"; too few of them to tell the odds of {', '.join(rare[:5])}" * bool(rare)
 
     @property
     def _rest(self) -> str:
@@ -103,9 +104,13 @@ def shifts_of(profile: Profile, new: Tallies, settings: Watch) -> tuple[Shift, .
 
 
 def state_of(shifts: tuple[Shift, ...]) -> State:
-    """Drift where any shift is one; unsure where one cannot be excluded."""
-    states = {shift.state for shift in shifts}
-    return "drift" if "drift" in states else "unsure" if "unsure" in states else "stable"
+    """Drift where any shift is one; unsure where one of a column cannot be excluded.
+
+    A rare class takes very many rows to tell its odds: that they cannot be told is said, but leaves the verdict.
+    """
+    if any(shift.state == "drift" for shift in shifts):
+        return "drift"
+    return "unsure" if any(shift.state == "unsure" and shift.measure != "prior" for shift in shifts) else "stable"
 
 
 def _column(shape: Shape, new: Tally, settings: Watch, strict: float) -> Iterator[Shift]:

@@ -179,4 +179,5 @@ def _hashed(value: str) -> str:
 
 
 def _shape(facts: dict[str, Any]) -> Shape:
-    return Shape(**{key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()})
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+    return Shape(**plain)
