@@ -177,6 +177,19 @@ def test_wilson_interval_is_that_of_scipy(successes, trials):
     assert curves.wilson(successes, trials) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
+def test_the_counts_at_a_chosen_threshold_are_among_the_few_that_are_kept():
+    draw = np.random.default_rng(0)
+    truth, score = draw.random(5000) < 0.01, draw.normal(size=5000)
+    chosen = float(np.sort(score)[-37])  # flags 37 rows
+
+    found = curves.sweep(truth, score, most=5, chosen=chosen)
+
+    flagged = np.array(found.tp) + np.array(found.fp)
+    assert 37 in flagged
+    assert found.thresholds[list(flagged).index(37)] == chosen
+    assert curves.sweep(truth, score, most=5, chosen=np.inf).thresholds[0] == np.inf
+
+
 def test_sweep_counts_every_outcome_from_nothing_to_everything_flagged():
     found = curves.sweep(TRUTH, SCORE)
 

@@ -201,8 +201,11 @@ def calibration(truth: Any, score: Any, weights: Any = None, n_bins: int = 10) -
     return Calibration(bins, float(distances @ sizes / sizes.sum()))
 
 
-def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS) -> Sweep:
-    """The four counts at `most` thresholds or fewer, set evenly along the ROC curve so that rare positives count."""
+def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS, chosen: float | None = None) -> Sweep:
+    """The four counts at `most` thresholds, set evenly along the ROC curve so that rare positives count.
+
+    The counts that a `chosen` threshold comes to are always among them.
+    """
     truth, score, weights = _checked(truth, score, weights, "A cost curve")
     tn, fp, fn, tp, thresholds = metrics.confusion_matrix_at_thresholds(truth, score, sample_weight=weights)
     if np.isfinite(thresholds[0]):
@@ -210,6 +213,8 @@ def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS) 
         thresholds = np.concatenate([[np.inf], thresholds])
     way = fp / max(fp[-1], 1) + tp / max(tp[-1], 1)
     kept = np.unique(np.searchsorted(way, np.linspace(0, way[-1], most)).clip(0, len(way) - 1))
+    if chosen is not None:
+        kept = np.union1d(kept, max(0, int(np.searchsorted(-thresholds, -chosen, side="right")) - 1))
     return Sweep(*(_numbers(values[kept]) for values in (thresholds, tp, fp, fn, tn)))
 
 

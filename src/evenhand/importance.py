@@ -21,7 +21,7 @@ from evenhand.vocabulary import LOWER_IS_BETTER
 RANKINGS = ("roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovr_weighted")
 MOST_ROWS, FEWEST_ROWS = 10_000, 200
 MOST_COLUMNS = 200
-REPEATS, FEWEST_REPEATS = 5, 2
+REPEATS, PLANNED_REPEATS, FEWEST_REPEATS = 5, 3, 2
 DRAWS = 40
 PATIENCE = 3.0
 
@@ -96,7 +96,7 @@ def _affordable(
     began = time.perf_counter()
     figure.of(frame.iloc[tried], truth[tried], np.ones((1 + DRAWS, len(tried))))
     a_row = (time.perf_counter() - began) / len(tried)
-    affordable = int(seconds / (a_row * n_columns * REPEATS))
+    affordable = int(seconds / (a_row * n_columns * PLANNED_REPEATS))
     rows, weights = _drawn(strata, int(np.clip(affordable, FEWEST_ROWS, MOST_ROWS)), random)
     draws = times_drawn(strata[rows], DRAWS, random) * weights
     return _Asked(frame.iloc[rows], truth[rows], weights, draws)

@@ -32,8 +32,8 @@ def ranks(found: StudyContrast) -> Figure:
         y = -0.35 - depth - LINE * row
         edge = 1 - 0.08 * width if is_left else n_models + 0.08 * width
         axes.plot([rank, rank, edge], [0, y, y], color=SERIES[0] if not place else MUTED, lw=1.1)
-        side = {"ha": "right", "x": edge - 0.01 * width} if is_left else {"ha": "left", "x": edge + 0.01 * width}
-        axes.text(y=y, s=f"{name}  {rank:.2f}", va="center", color=INK, fontsize=9, **side)
+        start, side = (edge - 0.01 * width, "right") if is_left else (edge + 0.01 * width, "left")
+        axes.text(start, y, f"{name}  {rank:.2f}", ha=side, va="center", color=INK, fontsize=9)
     return figure
 
 

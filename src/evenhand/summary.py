@@ -183,11 +183,12 @@ def _thresholds(said: Said, judgement: Judgement, table: Table) -> pages.Thresho
     part, decided = said.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
-    sweep = curves.sweep(part.truth, part.scores)
+    is_chosen = decided is not None and decided.threshold is not None
+    chosen = decided.threshold if is_chosen else (0.5 if said.is_probability else 0.0)  # type: ignore[union-attr]
+    sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
     if decided is None or decided.threshold is None:
-        usual = 0.5 if said.is_probability else 0.0
         why = decided.words if decided is not None and not decided.is_reached else ""
-        return pages.Thresholds(said.name, sweep, usual, why=f"{why} The mark is the model's own threshold.".strip())
+        return pages.Thresholds(said.name, sweep, chosen, why=f"{why} The mark is the model's own threshold.".strip())
     prices = {}
     if decided.cost is not None:
         (left, alarm), (miss, found) = decided.cost
