@@ -24,7 +24,7 @@ ONE_DAY_MS = 86_400_000
 SAID = ("prediction", "decision", "score", "probability")
 
 
-@step("join_truths")
+@step("join truths")
 def join_truths(study: Study) -> tuple[list[Realised], list[str]]:
     """For each model that scored rows of a study, what its labelled rows say of it; notes on rows that do not fit."""
     if study.feedback is None:
@@ -38,7 +38,7 @@ def join_truths(study: Study) -> tuple[list[Realised], list[str]]:
     return [_realised(study, str(run), part) for run, part in rows.groupby("run", sort=False)], [*notes, *more]
 
 
-@step("record_feedback")
+@step("record feedback")
 def record_feedback(study: str, found: Sequence[Realised], as_of: str) -> list[Realised]:
     """The same with the MLflow run of each model that has its metrics over time; a point for each `as_of`."""
     place, moment = tracking.open_experiment(study), _moment(as_of)

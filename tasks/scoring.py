@@ -53,7 +53,7 @@ class Scored:
     strange: dict[str, dict[str, Any]]
 
 
-@step("choose_model")
+@step("choose model")
 def choose_model(name: str, run_id: str | None = None) -> Chosen:
     """The model of the run named, else the champion's, else that of the latest finished run."""
     place, champion = tracking.open_store(), decisions_of(name).champion
@@ -81,7 +81,7 @@ def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
     return champion.version
 
 
-@step("score_rows")
+@step("score rows")
 def score_rows(chosen: Chosen, source: str, output: Path, batch_rows: int = BATCH_ROWS) -> Scored:
     """The rows of a file with scores, probabilities and decisions, in a file of their own."""
     model = load_model(chosen.folder, chosen.digest, models_named(chosen.study))

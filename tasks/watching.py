@@ -43,7 +43,7 @@ class Reference:
     profile: Profile
 
 
-@step("choose_reference")
+@step("choose reference")
 def choose_reference(name: str) -> Reference:
     """What new rows of a study are held against."""
     place, champion = tracking.open_store(), decisions_of(name).champion
@@ -53,7 +53,7 @@ def choose_reference(name: str) -> Reference:
     return Reference(Study.model_validate(study), run_id, champion.version if champion else 0, profile)
 
 
-@step("look_at_file")
+@step("look at file")
 def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str = "") -> Watched:
     """What the rows of a file have moved by."""
     study = reference.study.model_copy(update={"source": Source(path=(source,))})
@@ -71,7 +71,7 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
     return replace(_watched(reference, new, settings, as_of), data=digest(found.inputs), notes=notes)
 
 
-@step("look_at_new_rows")
+@step("look at new rows")
 def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of: str = "") -> Watched:
     """What those rows of a study's own source have moved by that came since the champion's run."""
     frame = read_rows(table, [feature.name for feature in table.features])
@@ -85,7 +85,7 @@ def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of:
     return replace(_watched(reference, new, settings, as_of), data=table.digest)
 
 
-@step("record_watch")
+@step("record watch")
 def record_watch(found: Watched, study: Study) -> Watched:
     """The same with the MLflow run that has its table, figure and metrics; drift is told to whom the study names."""
     place = tracking.open_experiment(found.study)

@@ -33,6 +33,7 @@ WORDS = {
     "compare": "comparing",
     "decide": "deciding",
     "refit": "refitting",
+    "explain": "explaining",
     "gate": "gate",
     "record": "recording",
 }
@@ -41,7 +42,8 @@ WORDS = {
 @contextmanager
 def following(study: Study) -> Iterator[None]:
     """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
-    idle = {"select": study.ensemble is None, "gate": study.gate is None}
+    is_tuned = any(candidate.tune for candidate in study.candidates.values())
+    idle = {"select": study.ensemble is None, "gate": study.gate is None, "tune": not is_tuned}
     console = Console(stderr=True)
     watcher = _Live(console, study.name) if console.is_terminal else _Lines()
 
