@@ -22,6 +22,7 @@ from evenhand.settings import Study
 from evenhand.tasks.ticking import is_paused, reckon, scheduled, ticks_of
 
 POLL_SECONDS = 3.0
+SPARE = 2  # a study runs once at a time; what comes meanwhile needs room to say that it is skipped
 FOLLOW_SECONDS = 1.0
 
 
@@ -31,7 +32,7 @@ def serve(confs: Sequence[str], tell: Callable[[str], None]) -> None:
     for name in close_all(confs, asks_prefect=True):
         tell(f"closed run {name}, which nobody worked on any more")
     crash_zombies()
-    runner = Served(name="evenhand", pause_on_shutdown=False, query_seconds=POLL_SECONDS, limit=None)
+    runner = Served(name="evenhand", pause_on_shutdown=False, query_seconds=POLL_SECONDS, limit=len(studies) + SPARE)
     for conf, study in studies.items():
         deployment_id = runner.add_deployment(_deployment(conf, study))
         assert isinstance(deployment_id, UUID)

@@ -6,9 +6,7 @@ from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.states import Cancelled, Completed, State
 
-from evenhand.flows.retrain import retrain
 from evenhand.flows.side_by_side import runner
-from evenhand.flows.watch import on_drift
 from evenhand.settings import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
@@ -78,7 +76,10 @@ def _due(study: Study, as_of: datetime | None, because: str | None, at: datetime
 
 
 def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
-    """The tick to its end; one that breaks leaves a line too, one that is killed only that it began."""
+    """The tick to its end; one that breaks leaves a line too, one that is killed only that it began.
+
+    What learns is imported when it is needed, so that a tick which is skipped is over soon.
+    """
     if this.because in {"schedule", "catch-up"} and (why := lateness(study, this.moment, at)):
         return _skipped(this, study, why)
     begin(this, study)
@@ -87,6 +88,8 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
         this, why = unchanged(this, table, study)
         if not force and (why := _against(this, study, why)):
             return _skipped(this, study, why)
+        from evenhand.flows.retrain import retrain
+
         report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
         done = finish(this, report)
         return Completed(message=done.why, data=done)
@@ -104,6 +107,8 @@ def _against(this: Tick, study: Study, unchanged_because: str) -> str:
     if schedule is None or schedule.on_change:
         return unchanged_because
     if schedule.on_drift and has_finished(this):
+        from evenhand.flows.watch import on_drift
+
         found = on_drift(study, this.as_of)
         return "" if found.state == "drift" else found.words
     return ""

@@ -55,14 +55,25 @@ class Household:
     confs: list[str]
     children: list[Child] = field(default_factory=list)
 
-    def start(self, name: str, command: Sequence[str], surroundings: Mapping[str, str]) -> Child:
-        """Start a child in a session of its own, so that all of its kin can be found again, and write that down."""
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        surroundings: Mapping[str, str],
+        tell: Callable[[str], None] | None = None,
+    ) -> Child:
+        """Start a child in a session of its own, so that all of its kin can be found again, and write that down.
+
+        With `tell`, its lines are told as they come; what it complains of goes into its log.
+        """
         log = place() / f"{name}.log"
         with writing(log), log.open("wb") as said:
             process = subprocess.Popen(
-                command, env={**os.environ, **surroundings}, stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                start_new_session=True,
+                command, env={**os.environ, **surroundings}, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if tell else said, stderr=said, start_new_session=True,
             )  # fmt: skip
+        if tell is not None:
+            threading.Thread(target=_follow, args=(process, tell), daemon=True).start()
         self.children.append(Child(name, process, log))
         self.write_down()
         return self.children[-1]
@@ -187,8 +198,7 @@ def keep_up(
             _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, tell)
             kept.check()
             if not ended.is_set():
-                schedules = kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around)
-                _follow(schedules.log, schedules.process, tell)
+                kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around, tell)
             while not ended.wait(0.2):
                 kept.check()
             tell("stopping ...")
@@ -206,18 +216,11 @@ def _wait_for(child: Child, address: str, ended: threading.Event, tell: Callable
         tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}")
 
 
-def _follow(log: Path, process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> None:
-    """Tell what a child says, line by line, for as long as it runs."""
-
-    def read() -> None:
-        with log.open(encoding="utf-8", errors="replace") as said:
-            waits = threading.Event()
-            while process.poll() is None:
-                for line in iter(said.readline, ""):
-                    tell(line.rstrip())
-                waits.wait(0.2)
-
-    threading.Thread(target=read, daemon=True).start()
+def _follow(process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> None:
+    """Tell what a child says, line by line."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        tell(line.decode(errors="replace").rstrip())
 
 
 def _began(pid: int) -> float | None:

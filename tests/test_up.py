@@ -1,0 +1,350 @@
+"""`evenhand up` with real servers: schedules fire, everything is recorded in both tools, and nothing is left behind."""
+
+import json
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+import yaml
+from makers import write_two_clouds
+
+from evenhand.servers import free_port
+from evenhand.ticks import is_paused, ticks_of
+from evenhand.upkeep import state
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("up")]
+
+DEADLINE = 180
+CONF = {
+    "source": {"path": "rows.csv"},
+    "target": "y",
+    "split": {"folds": 2, "holdout_share": 0.25},
+    "candidates": {"gaussian_nb": None},
+    "workers": 1,
+    "schedule": {"cron": "* * * * * */15", "grace": "10m"},
+}
+
+
+def until(is_true, what):
+    deadline = time.monotonic() + DEADLINE
+    while not (found := is_true()):
+        assert time.monotonic() < deadline, f"waited for {what} for {DEADLINE} seconds"
+        time.sleep(0.05)
+    return found
+
+
+class Up:
+    """An `evenhand up` that was started as a shell would."""
+
+    def __init__(self):
+        self.port, self.prefect_port = free_port(), free_port()
+        self.log = Path("up.log").absolute()
+        words = ["up", "storm.yaml", "--port", str(self.port), "--prefect-port", str(self.prefect_port)]
+        with self.log.open("wb") as said:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "evenhand", *words], stdout=said, stderr=said, start_new_session=True
+            )
+
+    def said(self):
+        return self.log.read_text(encoding="utf-8")
+
+    def wait_for(self, words):
+        until(lambda: words in self.said() or self.process.poll() is not None, f"'{words}' of evenhand up")
+        assert words in self.said(), self.said()
+
+    def family(self):
+        """The command and all that it started, however it was started."""
+        sessions = {pid for pid, _ in state()["sessions"]}
+        return [one for one in psutil.process_iter() if one.pid == self.process.pid or session(one.pid) in sessions]
+
+    def kill(self):
+        for process in self.family():
+            process.kill()
+        self.process.wait()
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(timeout=DEADLINE)
+
+    def api(self, path, content=None, key=True, headers=()):
+        """What Prefect's API answers, asked with the key or without."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.prefect_port}/api/{path}",
+            None if content is None else json.dumps(content).encode(),
+            {"Content-Type": "application/json", **dict(headers)},
+        )
+        if key:
+            request.add_header("Authorization", f"Basic {b64encode(key_file().read_bytes()).decode()}")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read() or "null"), answer.headers
+
+
+def session(pid):
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def key_file():
+    return Path(os.environ["EVENHAND_HOME"]) / "up" / "key"
+
+
+def outcomes(because=("schedule", "catch-up")):
+    return [line.outcome for line in ticks_of("storm") if line.because in because]
+
+
+def evenhand(*words):
+    command = [sys.executable, "-m", "evenhand", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)
+
+
+def prefect(up, *words):
+    reach = {
+        "PREFECT_API_URL": f"http://127.0.0.1:{up.prefect_port}/api", "PREFECT_API_AUTH_STRING": key_file().read_text(),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "prefect", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=DEADLINE, check=False, env=os.environ | reach
+    )
+
+
+def under_way():
+    """What either tool believes to be going on."""
+    with closing(sqlite3.connect(key_file().with_name("prefect") / "prefect.db")) as server:
+        asked = "select name, state_type from {} where state_type in ('PENDING', 'RUNNING', 'CANCELLING')"
+        runs = [row for table in ("flow_run", "task_run") for row in server.execute(asked.format(table))]
+    with closing(sqlite3.connect("mlruns/mlflow.db")) as mlflow:
+        return runs + mlflow.execute("select name, status from runs where status = 'RUNNING'").fetchall()
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    """A folder with a study that is due every ten seconds."""
+    folder = tmp_path_factory.mktemp("room")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        enter(patch, folder)
+        write_two_clouds()
+        Path("storm.yaml").write_text(yaml.safe_dump(CONF), encoding="utf-8")
+    return folder
+
+
+def enter(patch, folder):
+    patch.chdir(folder)
+    patch.setenv("EVENHAND_HOME", str(folder / "home"))
+    patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "EVENHAND_DATABASE_URL"):
+        patch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def started(room):
+    """What is up for most of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        enter(patch, room)
+        up = Up()
+        yield up
+        up.stop()
+        up.kill()
+
+
+@pytest.fixture
+def up(started, room, monkeypatch, own_room):
+    enter(monkeypatch, room)
+    return started
+
+
+@pytest.fixture
+def quiet(up):
+    """Up, after two ticks, with the schedule paused: a machine that is busy with other tests would fall behind."""
+    up.wait_for("skipped: neither data nor settings changed")
+    if not is_paused(ticks_of("storm")):
+        assert evenhand("schedule", "pause", "storm").returncode == 0
+    return up
+
+
+def test_a_schedule_fires_and_the_second_tick_on_unchanged_rows_is_skipped_in_both_tools(up):
+    up.wait_for("retrained: 3 fits done, 0 reused")
+    up.wait_for("skipped: neither data nor settings changed")
+
+    lines = [line for line in ticks_of("storm") if line.outcome in {"retrained", "skipped"}][:2]
+    assert [line.outcome for line in lines] == ["retrained", "skipped"]
+    states = [until(lambda line=line: ended(up, line.flow_run_id), "the flow run") for line in lines]
+    assert [(each["type"], each["name"]) for each in states] == [("COMPLETED", "Completed"), ("COMPLETED", "Skipped")]
+    assert states[1]["message"] == lines[1].why
+    with closing(sqlite3.connect("mlruns/mlflow.db")) as mlflow:
+        told = mlflow.execute(
+            "select t.value, r.status from runs r join tags t on t.run_uuid = r.run_uuid and t.key = 'evenhand.kind' "
+            "order by r.start_time"
+        ).fetchall()
+    assert told[:3] == [("run", "FINISHED"), ("candidate", "FINISHED"), ("tick", "FINISHED")]
+
+
+def ended(up, flow_run_id):
+    state, _ = up.api(f"flow_runs/{flow_run_id}")
+    return state["state"] if state["state"]["type"] in {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"} else None
+
+
+def test_a_line_tells_the_health_of_each_server_and_schedule(quiet):
+    assert f"prefect   up at http://127.0.0.1:{quiet.prefect_port}" in quiet.said()
+    assert f"mlflow    up at http://127.0.0.1:{quiet.port}" in quiet.said()
+    assert "schedule  storm: * * * * * */15 UTC, next 20" in quiet.said()
+    assert "Traceback" not in quiet.said()
+
+
+def test_both_servers_listen_on_this_machine_only(quiet):
+    listening = {
+        (place.laddr.ip, place.laddr.port)
+        for process in quiet.family()
+        for place in process.net_connections("tcp")
+        if place.status == psutil.CONN_LISTEN
+    }
+
+    assert {("127.0.0.1", quiet.port), ("127.0.0.1", quiet.prefect_port)} <= listening
+    assert {ip for ip, _ in listening} == {"127.0.0.1"}
+
+
+def test_the_api_answers_to_the_key_alone_which_only_its_owner_can_read(quiet):
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        quiet.api("flows/filter", {}, key=False)
+
+    assert stat.S_IMODE(key_file().stat().st_mode) == 0o600
+    assert "retrain-on-schedule" in [flow["name"] for flow in quiet.api("flows/filter", {})[0]]
+
+
+def test_no_other_site_may_ask_the_api(quiet):
+    _, headers = quiet.api("health", key=False, headers={"Origin": "http://elsewhere.example"})
+
+    assert headers.get("Access-Control-Allow-Origin") is None
+
+
+def test_runs_without_a_heartbeat_are_crashed_by_an_automation_that_is_made_once(quiet):
+    made, _ = quiet.api("automations/filter", {})
+
+    assert [(one["name"], one["enabled"]) for one in made] == [("evenhand: crash runs without a heartbeat", True)]
+    assert made[0]["actions"][0]["state"] == "CRASHED"
+
+
+def test_a_second_up_is_told_of_the_first(quiet):
+    second = evenhand("up", "storm.yaml")
+
+    assert second.returncode == 2
+    assert f"`evenhand up` is at work by {psutil.Process().username()}" in second.stderr
+    assert f"process {quiet.process.pid}" in second.stderr
+
+
+def test_a_trigger_with_another_setting_runs_and_one_with_a_wrong_setting_starts_nothing(quiet):
+    wrong = evenhand("trigger", "storm", "--set", "split.fodls=3")
+    before = quiet.api("flow_runs/count", {"flow_runs": {"state": {"type": {"any_": ["FAILED"]}}}})[0]
+    right = evenhand("trigger", "storm", "--set", "split.folds=3", "--wait")
+
+    assert (wrong.returncode, before) == (2, 0)
+    assert "split.fodls: unknown key. Did you mean 'folds'" in wrong.stderr
+    assert right.returncode == 0, right.stdout + right.stderr
+    assert "Completed: 3 fits done, 1 reused" in right.stdout or "Completed: 4 fits done" in right.stdout
+
+
+def test_prefects_own_command_does_the_same_and_a_wrong_setting_touches_no_store(quiet):
+    n_lines = len(ticks_of("storm"))
+
+    unknown = prefect(quiet, "deployment", "run", "retrain-on-schedule/storm", "--param", "folds=3")
+    wrong = prefect(
+        quiet, "deployment", "run", "retrain-on-schedule/storm", "--param", 'changes=["split.fodls=3"]', "--watch"
+    )
+    right = prefect(
+        quiet, "deployment", "run", "retrain-on-schedule/storm", "--param", 'changes=["split.folds=4"]', "--watch"
+    )
+
+    assert unknown.returncode != 0
+    assert wrong.returncode != 0
+    assert right.returncode == 0, right.stdout + right.stderr
+    triggered = [line for line in ticks_of("storm")[n_lines:] if line.because == "trigger"]
+    assert [line.outcome for line in triggered] == ["begun", "retrained"]
+
+
+def test_a_schedule_that_is_not_there_is_told_with_the_nearest(quiet):
+    told = evenhand("trigger", "strom")
+
+    assert told.returncode == 2
+    assert "there is no schedule 'strom'. Did you mean 'storm'?" in told.stderr
+
+
+def test_status_tells_what_is_up_the_next_tick_and_the_last(quiet):
+    found = evenhand("status")
+
+    assert found.returncode == 0
+    assert f"Prefect answers at http://127.0.0.1:{quiet.prefect_port}" in found.stdout
+    assert f"MLflow answers at http://127.0.0.1:{quiet.port}" in found.stdout
+    assert "storm  * * * * * */15 UTC  paused" in found.stdout
+    assert "skipped: neither data nor settings changed" in found.stdout
+    assert evenhand("status", "--check").returncode == 0
+
+
+def test_a_paused_schedule_is_inactive_until_it_is_resumed(quiet):
+    name = "deployments/name/retrain-on-schedule/storm"
+
+    again = evenhand("schedule", "pause", "storm")
+    listed = evenhand("schedule", "list")
+    while_paused = quiet.api(name)[0]["schedules"][0]["active"]
+    resumed = evenhand("schedule", "resume", "storm")
+
+    assert (again.returncode, resumed.returncode) == (2, 0)
+    assert "the schedule 'storm' is paused already" in again.stderr
+    assert listed.stdout == "storm  * * * * * */15 UTC  paused\n"
+    assert (while_paused, quiet.api(name)[0]["schedules"][0]["active"]) == (False, True)
+
+
+def test_the_end_leaves_no_process_and_nothing_running(up):
+    up.wait_for("schedule  storm")
+    family = up.family()
+
+    code = up.stop(signal.SIGINT)
+
+    assert code == 0, up.said()
+    assert "ended; logs in" in up.said()
+    assert len(family) > 4
+    assert [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []
+    assert under_way() == []
+
+
+def test_after_a_kill_of_everything_with_a_run_pending_the_next_start_closes_it_and_the_next_tick_runs(
+    mlruns,
+):
+    write_two_clouds()
+    Path("storm.yaml").write_text(yaml.safe_dump(CONF | {"schedule": {"cron": "0 0 1 1 *"}}), encoding="utf-8")
+    first = Up()
+    try:
+        first.wait_for("schedule  storm")
+        deployment, _ = first.api("deployments/name/retrain-on-schedule/storm")
+        run, _ = first.api(f"deployments/{deployment['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})
+        until(lambda: first.api(f"flow_runs/{run['id']}")[0]["state"]["type"] == "PENDING", "a run that is pending")
+    finally:
+        first.kill()
+    Path("storm.yaml").write_text(yaml.safe_dump(CONF | {"seed": 5}), encoding="utf-8")
+    n_lines = len(ticks_of("storm"))
+
+    second = Up()
+    try:
+        second.wait_for("retrained")
+        orphan, _ = second.api(f"flow_runs/{run['id']}")
+        code = second.stop()
+    finally:
+        second.kill()
+
+    assert orphan["state"]["type"] == "CRASHED"
+    assert "nobody worked on it any more (Submitting)" in orphan["state"]["message"]
+    assert "retrained" in [line.outcome for line in ticks_of("storm")[n_lines:] if line.because == "schedule"]
+    assert (code, under_way()) == (0, [])
