@@ -1,4 +1,4 @@
-"""A query put to a real PostgreSQL server, where one is installed."""
+"""Queries put to a real PostgreSQL server, and both servers' tables kept in it, where one is installed."""
 
 import getpass
 import os
@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from makers import make_study
+import test_up
+import yaml
+from makers import make_study, write_two_clouds
 
-from evenhand.errors import DataError
+from evenhand.errors import DataError, PlaceError
 from evenhand.tasks.ingestion import ingest
+from evenhand.tracking import open_store
 
 SECRET = "a-word-nobody-may-see"
 
@@ -143,3 +146,48 @@ def test_a_wrong_password_is_told_without_showing_it(database, server, monkeypat
         ingest.fn(asking("SELECT * FROM storms"))
 
     assert "another-secret" not in str(told.value)
+
+
+@pytest.mark.slow
+def test_up_keeps_both_servers_tables_in_it_and_leaves_nothing_running(server, monkeypatch, mlruns):
+    from psycopg import connect
+
+    monkeypatch.setenv("EVENHAND_DATABASE_URL", server.replace("+psycopg", "+asyncpg"))
+    write_two_clouds()
+    Path("storm.yaml").write_text(yaml.safe_dump(test_up.CONF), encoding="utf-8")
+    up = test_up.Up()
+    try:
+        up.wait_for("skipped: neither data nor settings changed")
+        commands = " ".join(word for process in up.family() for word in process.cmdline())
+        shown = test_up.evenhand("show", "storm")
+        code = up.stop()
+    finally:
+        up.kill()
+
+    with connect(server.replace("+psycopg", "")) as database:
+        states = database.execute("select state_type::text from prefect.flow_run")
+        left = {state for (state,) in states} & {"PENDING", "RUNNING"}
+        runs = database.execute("select distinct status from mlflow.runs").fetchall()
+    assert (code, left, runs) == (0, set(), [("FINISHED",)]), up.said()
+    assert shown.returncode == 0, shown.stderr
+    assert not Path("mlruns/mlflow.db-wal").exists()
+    assert SECRET not in commands + up.said() + "".join(log.read_text() for log in Path("home/up").glob("*.log"))
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("mysql://a:b@c/d", "EVENHAND_DATABASE_URL begins with 'mysql': write it as postgresql"),
+        (
+            "postgresql+asyncpg://me:a-word-nobody-may-see@127.0.0.1:1/d",
+            "the database at 127.0.0.1:1 .* cannot be used",
+        ),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_told_without_its_password(url, told, monkeypatch):
+    monkeypatch.setenv("EVENHAND_DATABASE_URL", url)
+
+    with pytest.raises(PlaceError, match=told) as caught:
+        open_store()
+
+    assert SECRET not in str(caught.value)

@@ -10,10 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from click.testing import CliRunner
 from makers import two_clouds
 from mlflow import MlflowClient
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
+from evenhand.cli import main
+from evenhand.decisions import decisions_of
 from evenhand.errors import ConfError
 from evenhand.locks import alone, one_run_of
 from evenhand.ticks import tick_lock, ticks_of
@@ -121,6 +124,25 @@ def test_a_tick_sees_the_rows_up_to_its_time_and_a_replay_sees_the_same(room):
     tables = [run.data.tags["evenhand.table"] for run in (first, second, third)]
     assert tables == [line.data for line in ticks_of("tiny") if line.outcome == "retrained"]
     assert tables[0] == tables[2] != tables[1]
+
+
+def test_a_backfill_runs_each_tick_on_its_rows_and_promotes_nobody_unless_told(room):
+    Path("tiny.yaml").write_text(yaml.safe_dump(CONF | {"gate": {"margin": 0.0}}), encoding="utf-8")
+    words = ["backfill", "tiny.yaml", "--to", "2026-03-10T12:00", "--from"]
+
+    silent = CliRunner().invoke(main, [*words, "2026-03-10T11:00"])
+    nobody = decisions_of("tiny").champion
+    promoting = CliRunner().invoke(main, [*words, "2026-03-10T12:00", "--promote"])
+
+    assert (silent.exit_code, promoting.exit_code) == (0, 0), silent.output + promoting.output
+    assert [line.partition(": ")[0] for line in silent.output.splitlines()[-2:]] == [
+        "2026-03-10T11:00  retrained",
+        "2026-03-10T12:00  retrained",
+    ]
+    assert nobody is None
+    assert "2026-03-10T12:00  retrained: promote" in promoting.output
+    assert decisions_of("tiny").champion is not None
+    assert {line.because for line in ticks_of("tiny")} == {"backfill"}
 
 
 def test_a_tick_later_than_its_grace_is_skipped_with_a_record(room, monkeypatch):
