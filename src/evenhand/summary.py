@@ -183,8 +183,8 @@ def _thresholds(said: Said, judgement: Judgement, table: Table) -> pages.Thresho
     part, decided = said.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
-    is_chosen = decided is not None and decided.threshold is not None
-    chosen = decided.threshold if is_chosen else (0.5 if said.is_probability else 0.0)  # type: ignore[union-attr]
+    usual = 0.5 if said.is_probability else 0.0
+    chosen = usual if decided is None or decided.threshold is None else decided.threshold
     sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
     if decided is None or decided.threshold is None:
         why = decided.words if decided is not None and not decided.is_reached else ""
