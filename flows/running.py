@@ -36,6 +36,7 @@ def be_quiet(console_level: str = "WARNING") -> None:
     """Let nothing leave the machine and keep Prefect's own lines off the console, unless the caller says otherwise."""
     for name, value in {**QUIET, "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": console_level}.items():
         os.environ.setdefault(name, value)
+    warnings.filterwarnings("ignore", message="Hint: Inferred schema contains integer column")  # decisions never lack
     warnings.filterwarnings("ignore", message="'Threading' parallel backend is not supported")  # it uses all cores then
     warnings.filterwarnings("ignore", message="n_quantiles")  # fewer rows than quantiles: one for each row is meant
 
