@@ -275,3 +275,12 @@ def test_a_schedule_has_an_hour_of_grace_and_skips_what_is_unchanged(tmp_path):
 
     assert (schedule.timezone, schedule.leeway.total_seconds()) == ("UTC", 3600)
     assert (schedule.on_change, schedule.on_drift) == (True, False)
+
+
+def test_a_misspelt_bound_of_a_range_is_told_with_the_bounds_there_are(tmp_path):
+    tuned = "{knn: {tune: {trials: 3, over: {n_neighbors: {low: 1, hihg: 9}}}}}"
+
+    message = refused(tmp_path, f"source: {{path: rows.csv}}\ntarget: y\ncandidates: {tuned}\n")
+
+    place = "candidates.knn.tune.over.n_neighbors.hihg"
+    assert f"line 3: {place}: unknown key. Did you mean 'high'? Known here: high, log, low" in message

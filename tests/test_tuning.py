@@ -319,3 +319,16 @@ def test_a_plan_tells_what_is_searched():
     assert made.tuning.over["C"][:2] == [2**-5, 2**-3]
     assert made.tuning.over["gamma"] == {"low": 1e-4, "high": 10, "log": True}
     assert made.name == "svm"
+
+
+def test_powers_that_yaml_reads_as_text_are_numbers():
+    assert Tune(trials=2, over={"gamma": ["1e-3", 0.1, "scale"]}).over["gamma"] == [1e-3, 0.1, "scale"]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [(3, "give a list of values, or low and high"), ({"low": 2, "high": 1}, "low 2 is not below high 1")],
+)
+def test_values_that_are_neither_a_list_nor_a_range_are_told_once(values, words):
+    with pytest.raises(ValidationError, match=f"(?s)1 validation error.*{words}"):
+        Tune(trials=2, over={"C": values})

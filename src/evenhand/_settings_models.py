@@ -1,8 +1,9 @@
 """Settings of the models: encodings, balances, candidates and the ensemble of them."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from evenhand._settings_base import Names, Settings, Share, as_list
 from evenhand.vocabulary import BalanceKind
@@ -112,6 +113,35 @@ class Range(Settings):
         return self
 
 
+POWER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+
+
+def _as_numbers(given: Any) -> Any:
+    """YAML reads 1e-3 as text for want of a point."""
+    if not isinstance(given, list):
+        return given
+    return [float(value) if isinstance(value, str) and POWER.fullmatch(value) else value for value in given]
+
+
+def _form_of_values(given: Any) -> str | None:
+    if given is None:
+        return "tagged-union[nothing]"
+    forms = {list: "tagged-union[list]", dict: "tagged-union[range]", Range: "tagged-union[range]"}
+    return forms.get(type(given))
+
+
+Values = Annotated[
+    Annotated[list[Any], BeforeValidator(_as_numbers), Tag("tagged-union[list]")]
+    | Annotated[Range, Tag("tagged-union[range]")]
+    | Annotated[None, Tag("tagged-union[nothing]")],
+    Discriminator(
+        _form_of_values,
+        custom_error_type="values",
+        custom_error_message="give a list of values, or low and high, or nothing for the usual values",
+    ),
+]
+
+
 class Tune(Settings):
     """Parameters chosen by successive halving on inner folds of each fold's training rows, so that the judged score
     never saw the choice."""
@@ -120,7 +150,7 @@ class Tune(Settings):
     seconds: Annotated[float, Field(gt=0)] | None = Field(
         None, description="time for all searches of one candidate, encoding and balance, instead of trials"
     )
-    over: dict[str, list[Any] | Range | None] | None = Field(
+    over: dict[str, Values] | None = Field(
         None, description="values, or low and high, of each parameter; left out: the usual ones of the model"
     )
     folds: Annotated[int, Field(ge=2)] = Field(3, description="inner folds")

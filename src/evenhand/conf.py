@@ -197,11 +197,12 @@ def _fields_at(place: Place) -> list[str]:
 
 
 def _resolved(node: Any, content: Mapping[str, Any]) -> dict[str, Any]:
-    while isinstance(node, dict) and ("$ref" in node or "anyOf" in node):
+    while isinstance(node, dict) and any(key in node for key in ("$ref", "anyOf", "oneOf")):
         if "$ref" in node:
             node = content["$defs"][node["$ref"].rsplit("/", 1)[1]]
         else:
-            node = next((option for option in node["anyOf"] if option.get("type") != "null"), {})
+            options = node.get("anyOf") or node["oneOf"]
+            node = next((option for option in options if option.get("type") not in {"null", "array"}), {})
     if isinstance(node, dict) and "additionalProperties" in node and "properties" not in node:
         return {"additionalProperties": node["additionalProperties"]}
     return node if isinstance(node, dict) else {}
