@@ -26,6 +26,7 @@ WORDS = {
     "check": "checking",
     "prepare": "encoding",
     "balance": "balancing",
+    "trace": "tracing",
     "tune": "tuning",
     "fit": "fitting",
     "judge": "judging",
