@@ -126,7 +126,7 @@ def _as_numbers(given: Any) -> Any:
 def _form_of_values(given: Any) -> str | None:
     if given is None:
         return "tagged-union[nothing]"
-    forms = {list: "tagged-union[list]", dict: "tagged-union[range]", Range: "tagged-union[range]"}
+    forms: dict[type, str] = {list: "tagged-union[list]", dict: "tagged-union[range]", Range: "tagged-union[range]"}
     return forms.get(type(given))
 
 
