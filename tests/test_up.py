@@ -114,6 +114,7 @@ def evenhand(*words):
 def prefect(up, *words):
     reach = {
         "PREFECT_API_URL": f"http://127.0.0.1:{up.prefect_port}/api", "PREFECT_API_AUTH_STRING": key_file().read_text(),
+        "EVENHAND_FOLDER": os.getcwd(),
     }  # fmt: skip
     command = [sys.executable, "-m", "prefect", *words]
     return subprocess.run(
@@ -275,6 +276,22 @@ def test_prefects_own_command_does_the_same_and_a_wrong_setting_touches_no_store
     assert right.returncode == 0, right.stdout + right.stderr
     triggered = [line for line in ticks_of("storm")[n_lines:] if line.because == "trigger"]
     assert [line.outcome for line in triggered] == ["begun", "retrained"]
+
+
+def test_a_worker_elsewhere_runs_what_prefect_yaml_deploys(quiet):
+    text = (Path(__file__).parents[1] / "deploy" / "prefect.yaml").read_text(encoding="utf-8")
+    changed = text.replace("conf/creditcard.yaml", "storm.yaml").replace("name: creditcard", "name: elsewhere")
+    Path("prefect.yaml").write_text(changed, encoding="utf-8")
+
+    made = prefect(quiet, "work-pool", "create", "evenhand", "--type", "process")
+    deployed = prefect(quiet, "--no-prompt", "deploy", "--prefect-file", "prefect.yaml", "--all")
+    asked = prefect(quiet, "deployment", "run", "retrain-on-schedule/elsewhere", "--param", "because=elsewhere")
+    worked = prefect(quiet, "worker", "start", "--pool", "evenhand", "--run-once")
+
+    told = [each.stdout + each.stderr for each in (made, deployed, asked, worked)]
+    assert [each.returncode for each in (made, deployed, asked, worked)] == [0, 0, 0, 0], told
+    lines = [line.outcome for line in ticks_of("storm") if line.because == "elsewhere"]
+    assert lines in (["begun", "retrained"], ["begun", "skipped"]), told
 
 
 def test_a_schedule_that_is_not_there_is_told_with_the_nearest(quiet):

@@ -213,7 +213,8 @@ def _prefect_command(port: int) -> list[str]:
 
 def _wait_for(child: Child, address: str, ended: threading.Event, tell: Callable[[str], None]) -> None:
     if answers(address, child.process, ended, child.name):
-        tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}")
+        asks = f"; it asks for the words in {place() / 'key'}" if child.name == "prefect" else ""
+        tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}{asks}")
 
 
 def _follow(process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> None:
