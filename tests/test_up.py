@@ -21,7 +21,7 @@ from makers import write_two_clouds
 
 from evenhand.servers import free_port
 from evenhand.ticks import is_paused, ticks_of
-from evenhand.upkeep import state
+from evenhand.upkeep import kin
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("up")]
 
@@ -65,13 +65,14 @@ class Up:
 
     def family(self):
         """The command and all that it started, however it was started."""
-        sessions = {pid for pid, _ in state()["sessions"]}
-        return [one for one in psutil.process_iter() if one.pid == self.process.pid or session(one.pid) in sessions]
+        return [psutil.Process(self.process.pid), *kin()]
 
     def kill(self):
-        for process in self.family():
-            process.kill()
+        if self.process.poll() is None:
+            self.process.kill()
         self.process.wait()
+        for process in kin():
+            process.kill()
 
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None:
@@ -89,13 +90,6 @@ class Up:
             request.add_header("Authorization", f"Basic {b64encode(key_file().read_bytes()).decode()}")
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read() or "null"), answer.headers
-
-
-def session(pid):
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return None
 
 
 def key_file():

@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -123,30 +123,17 @@ def end(pid: int) -> None:
         family = [first, *first.children(recursive=True)]
     except psutil.NoSuchProcess:
         return
-    for process in family:
+    end_all(family)
+
+
+def end_all(processes: Sequence[psutil.Process]) -> None:
+    """End processes, gently first."""
+    for process in processes:
         _sent(process.terminate)
-    _, alive = psutil.wait_procs(family, timeout=END_SECONDS)
+    _, alive = psutil.wait_procs(processes, timeout=END_SECONDS)
     for process in alive:
         _sent(process.kill)
     psutil.wait_procs(alive, timeout=END_SECONDS)
-
-
-def end_session(leader: int) -> None:
-    """End what is left of the session that a process began, also when that process is gone."""
-    kin = [process for process in psutil.process_iter() if _session(process.pid) == leader]
-    for process in kin:
-        _sent(process.terminate)
-    _, alive = psutil.wait_procs(kin, timeout=END_SECONDS)
-    for process in alive:
-        _sent(process.kill)
-    psutil.wait_procs(alive, timeout=END_SECONDS)
-
-
-def _session(pid: int) -> int | None:
-    try:
-        return os.getsid(pid)
-    except (ProcessLookupError, PermissionError):
-        return None
 
 
 def _sent(signal_to: Callable[[], None]) -> None:

@@ -18,10 +18,11 @@ from evenhand.databases import prefect_surroundings
 from evenhand.errors import PlaceError
 from evenhand.locks import alone, boot_id, now
 from evenhand.places import writing
-from evenhand.servers import HOST, QUIET, STORE, answers, check_free, end, end_session, ended_by_signals, runs_command
+from evenhand.servers import HOST, QUIET, STORE, answers, check_free, end, end_all, ended_by_signals, runs_command
 from evenhand.store import home
 
 HEARTBEAT_SECONDS = 30
+MARK = "EVENHAND_UP"
 SERVED = "evenhand.flows.serving"
 
 
@@ -62,7 +63,7 @@ class Household:
         surroundings: Mapping[str, str],
         tell: Callable[[str], None] | None = None,
     ) -> Child:
-        """Start a child in a session of its own, so that all of its kin can be found again, and write that down.
+        """Start a child in a session of its own, which Ctrl-C does not reach, and write down what is up.
 
         With `tell`, its lines are told as they come; what it complains of goes into its log.
         """
@@ -83,7 +84,6 @@ class Household:
         content = {
             "pid": os.getpid(), "boot_id": boot_id(), "since": now(), "confs": self.confs,
             "prefect": self.ports.prefect, "mlflow": self.ports.mlflow,
-            "sessions": [[child.process.pid, _began(child.process.pid)] for child in self.children],
         }  # fmt: skip
         file = place() / "state.json"
         unfinished = file.with_suffix(".unfinished")
@@ -103,9 +103,9 @@ class Household:
     def end(self, all_but: int = 0) -> None:
         """End every child with all of its kin, the one started last first; all but the first few."""
         while len(self.children) > all_but:
-            child = self.children.pop()
-            end(child.process.pid)
-            end_session(child.process.pid)
+            end(self.children.pop().process.pid)
+        kept = {one.pid for child in self.children for one in _family(child.process.pid)}
+        end_all([process for process in kin() if process.pid not in kept])
 
 
 def place() -> Path:
@@ -145,6 +145,7 @@ def surroundings(ports: Ports) -> dict[str, str]:
     """The environment of every child: one server, one key, nothing sent out, nothing asked from elsewhere."""
     return {
         **QUIET,
+        MARK: str(place()),
         **client_surroundings(ports.prefect_api),
         **prefect_surroundings(),
         "PREFECT_HOME": str(place() / "prefect"),
@@ -161,7 +162,7 @@ def surroundings(ports: Ports) -> dict[str, str]:
 def household(ports: Ports, confs: Sequence[str]) -> Iterator[Household]:
     """Hold the place for one `evenhand up`, with what an earlier one left behind ended before."""
     with alone(place() / "lock", "`evenhand up` is at work"):
-        end_leftovers()
+        end_all(kin())
         for port, option in ((ports.prefect, "--prefect-port"), (ports.mlflow, "--port")):
             check_free(port, option)
         kept = Household(ports, [str(Path(conf).absolute()) for conf in confs])
@@ -171,14 +172,9 @@ def household(ports: Ports, confs: Sequence[str]) -> Iterator[Household]:
             kept.end()
 
 
-def end_leftovers() -> None:
-    """End the children of an earlier `evenhand up` that was killed."""
-    found = state()
-    if found.get("boot_id") != boot_id():
-        return
-    for pid, began in found.get("sessions", []):
-        if _began(pid) in {began, None}:
-            end_session(pid)
+def kin() -> list[psutil.Process]:
+    """Every process that an `evenhand up` of this place started, also in sessions of their own, however it ended."""
+    return [one for one in psutil.process_iter() if one.pid != os.getpid() and _mark(one) == str(place())]
 
 
 def keep_up(
@@ -213,8 +209,7 @@ def _prefect_command(port: int) -> list[str]:
 
 def _wait_for(child: Child, address: str, ended: threading.Event, tell: Callable[[str], None]) -> None:
     if answers(address, child.process, ended, child.name):
-        asks = f"; it asks for the words in {place() / 'key'}" if child.name == "prefect" else ""
-        tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}{asks}")
+        tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}")
 
 
 def _follow(process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> None:
@@ -224,11 +219,20 @@ def _follow(process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> No
         tell(line.decode(errors="replace").rstrip())
 
 
-def _began(pid: int) -> float | None:
+def _mark(process: psutil.Process) -> str | None:
+    """The place whose `evenhand up` started a process, as its environment says."""
     try:
-        return round(psutil.Process(pid).create_time(), 2)
-    except psutil.NoSuchProcess:
+        return process.environ().get(MARK)
+    except psutil.Error:  # another user's, or gone by now
         return None
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        first = psutil.Process(pid)
+        return [first, *first.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _last_words(log: Path) -> str:
