@@ -81,6 +81,12 @@ def test_a_check_with_every_tick_in_time_is_silent(confs, monkeypatch):
     assert (done.exit_code, done.output) == (0, "")
 
 
+def test_a_check_of_nothing_is_no_success():
+    assert told("status").exit_code == 0
+    assert told("status", "--check").exit_code == 2
+    assert "there is no study file 'conf'" in told("status", "--check").output
+
+
 def test_a_schedule_is_paused_and_resumed_with_nothing_up(confs):
     line("skipped", "2026-03-10T02:00:00+00:00")
 

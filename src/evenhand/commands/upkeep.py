@@ -43,7 +43,7 @@ def status(ctx: click.Context, confs: tuple[str, ...], check: bool) -> None:
     """Tell what is up, the next ticks, the last ones and the last verdicts."""
     from evenhand.overview import standing, tell_silences
 
-    found = standing(_known(confs), _now(), asks_servers=not check)
+    found = standing(_known(confs, must_exist=check), _now(), asks_servers=not check)
     if check:
         tell_silences(_known(confs), _now())
     for line in found.late if check else found.lines:
@@ -127,12 +127,12 @@ def _files(confs: tuple[str, ...]) -> list[str]:
     return with_schedule(confs or ("conf",), must_exist=True)
 
 
-def _known(confs: tuple[str, ...]) -> list[str]:
+def _known(confs: tuple[str, ...], must_exist: bool = False) -> list[str]:
     """The study files asked for, or those that `evenhand up` was last started with."""
     from evenhand.overview import with_schedule
     from evenhand.upkeep import state
 
-    return with_schedule(confs) if confs else with_schedule(state().get("confs", ("conf",)))
+    return with_schedule(confs or state().get("confs", ("conf",)), must_exist)
 
 
 def _now() -> datetime:
