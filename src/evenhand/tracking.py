@@ -51,8 +51,9 @@ class Place:
 
     def overlay(self, run_ids: Sequence[str]) -> str:
         """The part of the UI's address that lays the ROC curves of some runs over each other."""
-        listed = {"runs": list(run_ids), "experiments": [self.experiment_id], "plot_metric_keys": [ROC_KEY]}
-        listed |= {"metric": ROC_KEY, "plot_layout": {}, "deselected_curves": [], "last_linear_y_axis_range": []}
+        listed: dict[str, Any] = {"runs": list(run_ids), "experiments": [self.experiment_id], "metric": ROC_KEY}
+        listed |= {"plot_metric_keys": [ROC_KEY], "plot_layout": {}}
+        listed |= {"deselected_curves": [], "last_linear_y_axis_range": []}
         plain = {"x_axis": "step", "y_axis_scale": "linear", "line_smoothness": "1", "show_point": "false"}
         quoted = {name: json.dumps(value, separators=(",", ":")) for name, value in listed.items()}
         return f"/#/metric?{urllib.parse.urlencode({**quoted, **plain}, quote_via=urllib.parse.quote)}"
