@@ -1,3 +1,4 @@
+import ast
 import errno
 import importlib
 import os
@@ -15,7 +16,7 @@ from makers import make_study
 
 from evenhand import store as store_module
 from evenhand.errors import PlaceError
-from evenhand.store import Store, code_digest, digest, file_digest, home, versions
+from evenhand.store import Store, _parsed, code_digest, digest, file_digest, home, versions
 
 CODE = "evenhand.errors"
 
@@ -393,3 +394,16 @@ def test_prune_to_nothing_empties_the_store():
 
     assert Store().prune(0) == (1, 0)
     assert Store().entries() == []
+
+
+def test_source_is_read_again_where_another_thread_was_reading_too(monkeypatch):
+    failures, parse = [SystemError("AST constructor recursion depth mismatch")] * 2, ast.parse
+
+    def parse_at_the_third_time(source):
+        if failures:
+            raise failures.pop()
+        return parse(source)
+
+    monkeypatch.setattr("evenhand.store.ast.parse", parse_at_the_third_time)
+
+    assert ast.dump(_parsed("import os")) == ast.dump(parse("import os"))

@@ -262,12 +262,22 @@ def _file_of(module: str) -> str | None:
     return spec.origin if spec is not None and spec.origin and spec.origin.endswith(".py") else None
 
 
+def _parsed(source: str) -> ast.Module:
+    """The tree of a source text; Python 3.11 fails at times while another thread parses, and not when asked again."""
+    for pause in (0.0, 0.01, 0.1, 1.0):
+        try:
+            return ast.parse(source)
+        except SystemError:
+            time.sleep(pause)
+    return ast.parse(source)
+
+
 @cache
 def _imported(module: str, file: str) -> list[str]:
     """The names a source file imports; `from a import b` counts as a and as a.b."""
     package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
     found = []
-    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+    for node in ast.walk(_parsed(Path(file).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
