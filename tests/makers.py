@@ -1,11 +1,14 @@
 """Tiny inputs: studies, tables and matrices whose columns say what they are for."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from evenhand.matrices import write_matrix
 from evenhand.settings import Study
@@ -154,3 +157,16 @@ def work(study: Study) -> Worked:
     }
     judgement = select.fn(judge.fn(plans, scores, prepared, table, study), table, study)
     return Worked(study, snapshot, table, ledger, plans, prepared, balanced, scores, judgement, tuple(tuned.values()))
+
+
+@contextmanager
+def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
+    """A folder to work in, with an MLflow store and a home of its own; pictures are left out."""
+    (folder / "mlruns").mkdir()
+    (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("EVENHAND_HOME", str(folder / "home"))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+        yield folder

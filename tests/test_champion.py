@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from makers import make_study, work, write_two_clouds
+from makers import make_study, room_of_its_own, work, write_two_clouds
 
 from evenhand import crowning, tracking
 from evenhand.cli import main
@@ -36,14 +36,7 @@ def recorded(model):
 @pytest.fixture(scope="module")
 def room(tmp_path_factory, empty_database):
     """A folder with rows and two recorded runs of one study, made once."""
-    folder = tmp_path_factory.mktemp("champion")
-    (folder / "mlruns").mkdir()
-    (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("EVENHAND_HOME", str(folder / "home"))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+    with room_of_its_own(tmp_path_factory.mktemp("champion"), empty_database) as folder:
         write_two_clouds()
         yield folder, recorded("gaussian_nb"), recorded("logistic")
 

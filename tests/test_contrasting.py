@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from makers import make_study, two_clouds, work, write_rows, write_two_clouds
+from makers import make_study, room_of_its_own, two_clouds, work, write_rows, write_two_clouds
 from rich.console import Console
 
 from evenhand.cli import main
@@ -41,14 +41,7 @@ def recorded(**changes):
 @pytest.fixture(scope="module")
 def room(tmp_path_factory, empty_database):
     """Four runs of one study (the last on another holdout), and two other studies."""
-    folder = tmp_path_factory.mktemp("contrast")
-    (folder / "mlruns").mkdir()
-    (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("EVENHAND_HOME", str(folder / "home"))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+    with room_of_its_own(tmp_path_factory.mktemp("contrast"), empty_database) as folder:
         write_two_clouds(n_common=150, n_rare=50)
         made = {"first": recorded(), "again": recorded(), "worse": recorded(candidates={"dummy": {}})}
         made["other_rows"] = recorded(seed=5, split={"folds": 3, "holdout": "random", "holdout_share": 0.4})

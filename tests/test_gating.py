@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from makers import make_study, two_clouds, work, write_rows
+from makers import make_study, room_of_its_own, two_clouds, work, write_rows
 
 from evenhand import tracking
 from evenhand.decisions import Contender, Decision, decide, decisions_of
@@ -155,14 +155,7 @@ def recorded(seed=1, **changes):
 @pytest.fixture(scope="module")
 def room(tmp_path_factory, empty_database):
     """A folder with one champion-to-be and challengers on other rows, other columns and other holdouts."""
-    folder = tmp_path_factory.mktemp("gate")
-    (folder / "mlruns").mkdir()
-    (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("EVENHAND_HOME", str(folder / "home"))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+    with room_of_its_own(tmp_path_factory.mktemp("gate"), empty_database) as folder:
         rows_of(0)
         made = {"champion": recorded(1), "other_holdout": recorded(2, candidates={"logistic": {}})}
         rows_of(9)

@@ -1,4 +1,3 @@
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from makers import make_study, two_clouds, work
+from makers import make_study, room_of_its_own, two_clouds, work
 from sklearn.metrics import average_precision_score, brier_score_loss
 
 from evenhand import tracking
@@ -37,14 +36,7 @@ def write(file, n=160, seed=0, start=0):
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory, empty_database):
     """A folder with one run and 40 new rows that its model scored; the run's id."""
-    folder = tmp_path_factory.mktemp("heard")
-    (folder / "mlruns").mkdir()
-    shutil.copy(empty_database, folder / "mlruns/mlflow.db")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("EVENHAND_HOME", str(folder / "home"))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+    with room_of_its_own(tmp_path_factory.mktemp("heard"), empty_database) as folder:
         write("rows.csv")
         study = make_study(**SETTINGS)
         found = work(study)

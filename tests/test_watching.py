@@ -1,12 +1,11 @@
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from makers import make_study, two_clouds, work, write_rows, write_two_clouds
+from makers import make_study, room_of_its_own, two_clouds, work, write_rows, write_two_clouds
 
 from evenhand import tracking
 from evenhand.cli import main
@@ -28,14 +27,7 @@ ROWS = {"n_common": 1200, "n_rare": 400}
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, empty_database):
     """A folder with one recorded run of a study, made once."""
-    folder = tmp_path_factory.mktemp("watched")
-    (folder / "mlruns").mkdir()
-    shutil.copy(empty_database, folder / "mlruns/mlflow.db")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("EVENHAND_HOME", str(folder / "home"))
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+    with room_of_its_own(tmp_path_factory.mktemp("watched"), empty_database) as folder:
         write_two_clouds(**ROWS)
         study = make_study()
         found = work(study)
