@@ -19,8 +19,9 @@ import pytest
 import yaml
 from makers import write_two_clouds
 
+from evenhand.locks import is_held
 from evenhand.servers import free_port
-from evenhand.ticks import is_paused, ticks_of
+from evenhand.ticks import is_paused, shown, tick_lock, ticks_of
 from evenhand.upkeep import kin
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("up")]
@@ -296,13 +297,15 @@ def test_a_schedule_that_is_not_there_is_told_with_the_nearest(quiet):
 
 
 def test_status_tells_what_is_up_the_next_tick_and_the_last(quiet):
+    until(lambda: not is_held(tick_lock("storm")), "the end of a tick that was under way")
     found = evenhand("status")
 
+    last = [line for line in ticks_of("storm") if line.outcome in {"retrained", "skipped"}][-1]
     assert found.returncode == 0
     assert f"Prefect answers at http://127.0.0.1:{quiet.prefect_port}" in found.stdout
     assert f"MLflow answers at http://127.0.0.1:{quiet.port}" in found.stdout
     assert "storm  * * * * * */15 UTC  paused" in found.stdout
-    assert "retrained: " in found.stdout
+    assert f"  {shown(last.moment)}  {last.outcome}: {last.why}" in found.stdout
     assert evenhand("status", "--check").returncode == 0
 
 

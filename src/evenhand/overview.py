@@ -132,7 +132,7 @@ def _servers() -> Iterable[str]:
 
 def _answers(address: str) -> bool:
     try:
-        with urllib.request.urlopen(address, timeout=2):
+        with urllib.request.urlopen(address, timeout=5):
             return True
     except (OSError, urllib.error.URLError):
         return False
