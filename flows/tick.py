@@ -8,6 +8,7 @@ from prefect.states import Cancelled, Completed, State
 
 from evenhand.flows.side_by_side import runner
 from evenhand.settings import Study
+from evenhand.tables import Table
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.telling import failure, tell, tell_skips
@@ -86,7 +87,7 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
     try:
         table = clean(ingest(study), study, this.moment)
         this, why = unchanged(this, table, study)
-        if not force and (why := _against(this, study, why)):
+        if not force and (why := _against(this, table, study, why)):
             return _skipped(this, study, why)
         from evenhand.flows.retrain import retrain
 
@@ -101,7 +102,7 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
         raise
 
 
-def _against(this: Tick, study: Study, unchanged_because: str) -> str:
+def _against(this: Tick, table: Table, study: Study, unchanged_because: str) -> str:
     """Why there is nothing to run by `on_change` and `on_drift`; without either, every tick runs."""
     schedule = study.schedule
     if schedule is None or schedule.on_change:
@@ -109,7 +110,7 @@ def _against(this: Tick, study: Study, unchanged_because: str) -> str:
     if schedule.on_drift and has_finished(this):
         from evenhand.flows.watch import on_drift
 
-        found = on_drift(study, this.as_of)
+        found = on_drift(study, table, this.as_of)
         return "" if found.state == "drift" else found.words
     return ""
 

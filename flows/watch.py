@@ -3,8 +3,7 @@
 from prefect import flow
 
 from evenhand.settings import Study
-from evenhand.tasks.cleaning import clean
-from evenhand.tasks.ingestion import ingest
+from evenhand.tables import Table
 from evenhand.tasks.watching import Watched, choose_reference, look_at_file, look_at_new_rows, record_watch
 
 __all__ = ["Watched", "on_drift", "watch"]
@@ -21,13 +20,13 @@ def watch(name: str, source: str, settings: Study | None = None, as_of: str = ""
     return record_watch(look_at_file(reference, source, study.watch, as_of), study)
 
 
-def on_drift(study: Study, as_of: str = "") -> Watched:
+def on_drift(study: Study, table: Table, as_of: str) -> Watched:
     """What a tick with `schedule.on_drift` asks: whether the rows that came since the champion's run have drifted.
 
-    Call it inside a flow: its steps become task runs of that flow. `found.state` is `drift`, `unsure`, `stable` or
-    `nothing new`; `found.words` is the reason to record, and retraining makes sense on `drift` alone. The look is
-    recorded in the study's experiment as a run of kind `watch`. A study without any run raises a PlaceError.
+    `table` has the rows that the tick sees, which are those up to its time. Call it inside a flow: its steps become
+    task runs of that flow. `found.state` is `drift`, `unsure`, `stable` or `nothing new`; `found.words` is the reason
+    to record, and retraining makes sense on `drift` alone. The look is recorded in the study's experiment as a run of
+    kind `watch`. A study without any run raises a PlaceError.
     """
     reference = choose_reference(study.name)
-    table = clean(ingest(study), study)
     return record_watch(look_at_new_rows(reference, table, study.watch, as_of), study)

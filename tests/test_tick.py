@@ -145,6 +145,38 @@ def test_a_backfill_runs_each_tick_on_its_rows_and_promotes_nobody_unless_told(r
     assert {line.because for line in ticks_of("tiny")} == {"backfill"}
 
 
+def write_drifting_rows():
+    """Rows up to noon, then none for an hour, then as many in the next hour that have moved."""
+    (before, y), (after, z) = (two_clouds(n_common=300, n_rare=100, seed=seed) for seed in (0, 1))
+    after["telling"] = after["telling"] + 3.0
+    times = [start + k * HOUR / 400 for start in (NOON - HOUR, NOON + HOUR) for k in range(1, 401)]
+    columns = {name: np.r_[before[name], after[name]] for name in before}
+    columns |= {"at": [f"{time:%Y-%m-%d %H:%M:%S}" for time in times]}
+    pd.DataFrame({**columns, "y": np.where(np.r_[y, z] == 1, "storm", "calm")}).to_csv("rows.csv", index=False)
+
+
+def test_on_drift_a_tick_looks_at_rows_up_to_its_time_and_retrains_on_drift_alone(room, monkeypatch):
+    write_drifting_rows()
+    schedule = CONF["schedule"] | {"on_change": False, "on_drift": True}
+    Path("tiny.yaml").write_text(yaml.safe_dump(CONF | {"schedule": schedule}), encoding="utf-8")
+
+    states = []
+    for n_hours in (0, 1, 2, 3):
+        stand_at(monkeypatch, NOON + n_hours * HOUR)
+        states.append(ticked(as_of=NOON + n_hours * HOUR))
+
+    assert [state.name for state in states] == ["Completed", "Skipped", "Completed", "Skipped"]
+    first, second = (state.result().run_id for state in (states[0], states[2]))
+    assert [states[1].message, states[3].message] == [
+        f"no rows have come since run {run_id} was trained" for run_id in (first, second)
+    ]
+    looks = {run.data.tags["evenhand.as_of"][11:16]: run for run in mlflow_runs("watch")}
+    assert {time: run.data.tags["evenhand.verdict"] for time, run in looks.items()} == {
+        "13:00": "nothing new", "14:00": "drift", "15:00": "nothing new",
+    }  # fmt: skip
+    assert looks["14:00"].data.metrics["new_rows"] == 400
+
+
 def test_a_tick_later_than_its_grace_is_skipped_with_a_record(room, monkeypatch):
     stand_at(monkeypatch, NOON + timedelta(minutes=31))
 
