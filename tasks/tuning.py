@@ -28,6 +28,9 @@ from evenhand.tables import FINAL, Balanced, Ledger, Output, Plan, Table, Traini
 from evenhand.tuned import Tuned, trials_as_facts, trials_from
 from evenhand.vocabulary import LOWER_IS_BETTER, UNSAMPLED
 
+FEWEST_IN_PILOTS, MOST_PILOTS = 60, 8
+LITTLE_USED = 0.9
+
 
 @step("tune")
 def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> Tuned:
@@ -55,12 +58,20 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
     entry = Store().keep("tuned", inputs, __name__, build)
     facts = entry.facts
     found = Tuned(
-        plan.name, fold, facts["params"], metric, trials_from(facts["trials"]), facts["seconds"], budget, entry.reused
-    )
-    logger().info(
-        "%d trials in %.1f s for %s on %s; chosen %s", len(found.trials), found.seconds, plan.name, fold, found.params
-    )
+        plan=plan.name, fold=fold, params=facts["params"], metric=metric, trials=trials_from(facts["trials"]),
+        seconds=facts["seconds"], budget=budget, reused=entry.reused, ended=facts["ended"],
+    )  # fmt: skip
+    logger().info("%s for %s on %s; chosen %s", _words(found), plan.name, fold, found.params)
     return found
+
+
+def _words(found: Tuned) -> str:
+    """How many trials in how many seconds, and why no more where less was used than was given."""
+    used = f"{len(found.trials)} trials in {found.seconds:.1f} s"
+    if found.budget is None:
+        return used
+    why = f": {found.ended}" if found.seconds < LITTLE_USED * found.budget else ""
+    return f"{used} of {found.budget:.1f} s{why}"
 
 
 def settle(plans: Iterable[Plan], tuned: Mapping[tuple[str, str], Tuned], folds: Sequence[str]) -> dict[Any, Plan]:
@@ -77,9 +88,12 @@ def settle(plans: Iterable[Plan], tuned: Mapping[tuple[str, str], Tuned], folds:
 def _searched(inside: "_Inside", budget: float | None, began: float) -> dict[str, Any]:
     tuning, study = inside.plan.tuning, inside.study
     assert tuning is not None
+    n_rows = min(len(trained) for trained, _ in inside.parts)
+    shares, ladder = shares_of(n_rows), shares_of(n_rows, FEWEST_IN_PILOTS, MOST_PILOTS)
     search = Search(
         points=points(tuning.over, study.seed),
-        shares=shares_of(min(len(trained) for trained, _ in inside.parts)),
+        shares=shares,
+        pilots=ladder[: -len(shares)],
         evaluate=inside.evaluate,
         sign=-1.0 if inside.metric in LOWER_IS_BETTER else 1.0,
         clock=time.perf_counter,
@@ -96,6 +110,7 @@ def _searched(inside: "_Inside", budget: float | None, began: float) -> dict[str
         "params": best.params,
         "trials": trials_as_facts(search.tried),
         "seconds": time.perf_counter() - began,
+        "ended": search.ended,
     }
 
 

@@ -16,7 +16,10 @@ class Bench:
         return self.now
 
     def evaluate(self, params, share, stop_at):
-        self.now += self.cost(params, share)
+        for place in range(2):
+            if place and self.now + self.cost(params, share) / 2 > stop_at:
+                return None
+            self.now += self.cost(params, share) / 2
         told = self.score(params, share)
         return told if isinstance(told, str) else [told] * 2
 
@@ -154,3 +157,81 @@ def test_a_search_without_end_is_ended():
     search.by_seconds(1e6, 0.0)
 
     assert len(search.tried) == 1000
+
+
+LADDER = tuple(3.0**-power for power in range(5, -1, -1))
+
+
+def with_pilots(bench, points):
+    return Search(iter(points), LADDER[3:], bench.evaluate, 1.0, bench.clock, pilots=LADDER[:3])
+
+
+@pytest.mark.parametrize(("fixed", "steepness"), [(0.0, 2), (0.5, 1), (2.0, 0.5), (0.3, 3)])
+@pytest.mark.parametrize("dear", [2.0, 8.0, 25.0, 60.0, 120.0])
+def test_a_budget_is_kept_where_a_trial_on_all_rows_is_large_beside_it(fixed, steepness, dear):
+    bench = Bench(cost=lambda params, share: (fixed + dear * share**steepness) * (1 + params["x"] % 3 / 4))
+    search = with_pilots(bench, numbered())
+
+    search.by_seconds(60.0, 0.0)
+
+    assert 54 <= bench.now <= 66
+    assert search.best() is not None
+
+
+def test_a_search_begins_on_fewer_rows_where_the_first_share_is_dear():
+    cheap, dear = (Bench(cost=lambda params, share, unit=unit: unit * share**2) for unit in (1.0, 90.0))
+    searches = [with_pilots(bench, numbered()) for bench in (cheap, dear)]
+
+    for search in searches:
+        search.by_seconds(10.0, 0.0)
+
+    first = [min(trial.share for trial in search.tried) for search in searches]
+    assert first == [1 / 9, 1 / 27]  # 90 / 27^2 = 0.12 s are little of 10 s, nine times as much is more than a tenth
+
+
+def test_what_is_slow_once_does_not_keep_a_search_from_going_on():
+    costs = iter([3.0] * 3)
+    bench = Bench(cost=lambda params, share: next(costs, 0.5 * share))
+    search = with_pilots(bench, numbered())
+
+    search.by_seconds(30.0, 0.0)
+
+    assert search.best().share == 1
+    assert 27 <= bench.now <= 33
+
+
+def test_points_refused_on_few_rows_begin_on_more():
+    bench = Bench(score=lambda params, share: "too few rows" if share < 1 / 4 else params["x"])
+    search = with_pilots(bench, numbered(20))
+
+    search.by_seconds(1.0, 0.0)
+
+    assert search.best() is not None
+    assert min(trial.share for trial in search.tried if not trial.refused) >= 1 / 4
+
+
+def test_time_left_when_all_points_were_drawn_goes_to_more_rows():
+    search = searched(Bench(), numbered(9))
+
+    search.by_seconds(100.0, 0.0)
+
+    assert sum(trial.share == 1.0 for trial in search.tried) == 9
+    assert search.ended == "every point was tried on all rows"
+
+
+def test_points_too_dear_for_now_wait_for_their_turn():
+    bench = Bench(score=lambda params, share: -params["x"], cost=lambda params, share: 2.0 if params["x"] % 2 else 0.2)
+    search = searched(bench, numbered(8), shares=(1.0,))
+
+    search.by_seconds(100.0, 0.0)
+
+    assert {trial.params["x"] for trial in search.tried} == set(range(8))
+
+
+def test_a_search_tells_why_it_used_less():
+    bench = Bench(cost=lambda params, share: 40.0)
+    search = searched(bench, numbered(), shares=(1.0,))
+
+    search.by_seconds(70.0, 0.0)
+
+    assert (bench.now, search.ended) == (40.0, "no further trial fits")

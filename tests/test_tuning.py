@@ -332,3 +332,13 @@ def test_powers_that_yaml_reads_as_text_are_numbers():
 def test_values_that_are_neither_a_list_nor_a_range_are_told_once(values, words):
     with pytest.raises(ValidationError, match=f"(?s)1 validation error.*{words}"):
         Tune(trials=2, over={"C": values})
+
+
+def test_a_search_that_had_time_left_says_why():
+    write_two_clouds()
+
+    found = tuned(ready(candidates={"knn": {"tune": {"seconds": 240.0, "over": {"n_neighbors": [1, 3]}}}}))
+
+    assert found.seconds < found.budget
+    assert found.as_json()["ended"] == "every point was tried on all rows"
+    assert tuning._words(found).endswith("of 60.0 s: every point was tried on all rows")

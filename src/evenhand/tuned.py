@@ -46,6 +46,7 @@ class Tuned:
     seconds: float = 0.0
     budget: float | None = None
     reused: bool = False
+    ended: str = ""
 
     @property
     def chosen(self) -> Trial:
@@ -63,6 +64,7 @@ class Tuned:
             "trials": len(self.trials),
             "seconds": self.seconds,
             "time_bound": self.budget is not None,
+            "ended": self.ended,
         }
 
 
