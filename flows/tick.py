@@ -22,6 +22,7 @@ from evenhand.tasks.ticking import (
     lateness,
     one_tick_of,
     read,
+    refuse_unbounded,
     skip,
     unchanged,
 )
@@ -53,6 +54,14 @@ def tick(
             return _ticked(this, study, at, force)
     except Held as held:
         return Cancelled(message=skip(this, str(held)).why)
+
+
+def check_bounded(study: Study, moment: datetime) -> None:
+    """Refuse to run a study as of moments gone by if its rows cannot be told apart by time."""
+    if study.columns.time is None:
+        refuse_unbounded(study, moment, "there is no columns.time that says when a row came")
+    if why := clean.fn(ingest.fn(study), study, moment).unbounded:
+        refuse_unbounded(study, moment, why)
 
 
 def clock() -> datetime:
@@ -92,7 +101,7 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
         from evenhand.flows.retrain import retrain
 
         report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
-        done = finish(this, report)
+        done = finish(this, report, table)
         return Completed(message=done.why, data=done)
     except Held:
         raise

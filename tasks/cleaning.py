@@ -1,7 +1,7 @@
 """The second stage: rows as the study wants them, with the role of each column; nothing is learned."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenhand.bounding import is_seen, last_seen
+from evenhand.bounding import Bound, bound, is_seen
 from evenhand.canonical import fingerprint
 from evenhand.coercion import as_numbers, as_said, as_text
 from evenhand.errors import DataError, listed, nearest
@@ -36,9 +36,10 @@ FEATURES = ("numeric", "categorical", "text")
 def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Table:
     """The rows a study learns from, their target and the role of each column, by row rules only.
 
-    With `as_of` and a columns.time, rows that are later are not seen.
+    With `as_of`, rows that are later by columns.time are not seen; where it cannot tell, `unbounded` says why.
     """
-    until = _until(snapshot, study, as_of)
+    found = _bound(snapshot, study, as_of)
+    until = found.until
     inputs = {
         "snapshot": snapshot.digest,
         "cleaning": study.cleaning,
@@ -47,7 +48,9 @@ def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Ta
         **({} if until is None else {"until": str(until)}),
     }
     entry = Store().keep("table", inputs, __name__, partial(_build, snapshot, study, until))
-    table = _table(entry, snapshot, study.target)
+    table = replace(_table(entry, snapshot, study.target), unbounded=found.why_none)
+    if found.why_none:
+        table = replace(table, notes=(*table.notes, found.why_none))
     for rule, n_taken in table.taken.items():
         logger().info("%s taken out by %s", counted(n_taken, "row"), rule)
     for note in table.notes:
@@ -72,12 +75,12 @@ def _table(entry: Entry, snapshot: Snapshot, target: str) -> Table:
     )
 
 
-def _until(snapshot: Snapshot, study: Study, as_of: datetime | None) -> pa.Scalar | None:
-    """The time of the last row that is seen, where some are later than the moment asked for."""
+def _bound(snapshot: Snapshot, study: Study, as_of: datetime | None) -> Bound:
+    """Up to which time rows are seen; a columns.time that is not there is told with the other columns."""
     name = study.columns.time
     if as_of is None or name is None or name not in {column.name for column in snapshot.columns}:
-        return None
-    return last_seen(as_array(pq.read_table(snapshot.path, columns=[name]), name), study, as_of)
+        return Bound()
+    return bound(as_array(pq.read_table(snapshot.path, columns=[name]), name), study, as_of)
 
 
 def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Path) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from typing import NoReturn
 
 from evenhand import tracking
 from evenhand.conf import load_study
@@ -43,6 +44,7 @@ __all__ = [
     "pause",
     "read",
     "reckon",
+    "refuse_unbounded",
     "scheduled",
     "skip",
     "ticks_of",
@@ -166,11 +168,21 @@ def skip(tick: Tick, why: str) -> Tick:
 
 
 @step("record tick")
-def finish(tick: Tick, report: Report) -> Tick:
+def finish(tick: Tick, report: Report, table: Table) -> Tick:
     """The line of a tick that retrained, whose run in MLflow is told what it was for."""
     tracking.log_tags(tracking.open_store(), report.run_id, _tags(tick))
     why = report.notes[-1] if report.notes else f"{counted(report.n_executed, 'fit')} done, {report.n_reused:,} reused"
-    return note(replace(tick, outcome="retrained", why=why, run_id=report.run_id))
+    told = "; ".join(part for part in (why, table.unbounded) if part)
+    return note(replace(tick, outcome="retrained", why=told, run_id=report.run_id))
+
+
+def refuse_unbounded(study: Study, moment: datetime, why: str) -> NoReturn:
+    """Tell that rows which no date tells apart cannot be run as of a moment gone by."""
+    raise ConfError(
+        f"A tick of days gone by sees the rows up to its time, but study '{study.name}' cannot be run as of "
+        f"{shown(moment)}: {why}. Every tick would train on all rows, later ones too, and stand in the record as made "
+        "then. Name a column of dates as columns.time, or run the rows as they are with `evenhand run`."
+    )
 
 
 def fail(tick: Tick, error: Exception) -> Tick:

@@ -1,5 +1,6 @@
 """A tick decides by what changed, how late it is and who is at work, and leaves a record in both tools."""
 
+import html
 import os
 import subprocess
 import sys
@@ -175,6 +176,43 @@ def test_on_drift_a_tick_looks_at_rows_up_to_its_time_and_retrains_on_drift_alon
         "13:00": "nothing new", "14:00": "drift", "15:00": "nothing new",
     }  # fmt: skip
     assert looks["14:00"].data.metrics["new_rows"] == 400
+
+
+def number_the_rows():
+    """Have the time of a row be seconds since the first."""
+    frame = pd.read_csv("rows.csv")
+    frame.assign(at=np.arange(len(frame)) * 3600.0).to_csv("rows.csv", index=False)
+
+
+def test_a_tick_on_rows_whose_times_are_no_dates_says_that_it_sees_them_all(room):
+    number_the_rows()
+
+    done = ticked(as_of=NOON).result()
+
+    told = "columns.time 'at' holds numbers that are no dates, so rows later than the time asked for are seen too"
+    assert done.why == f"3 fits done, 0 reused; {told}"
+    assert ticks_of("tiny")[-1].why == done.why
+    page = Path(os.environ["EVENHAND_HOME"]) / f"reports/tiny/{done.run_id}/report.html"
+    assert html.unescape(page.read_text(encoding="utf-8")).count(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"time": "at"}, "2026-03-10 12:00 UTC: columns.time 'at' holds numbers that are no dates"),
+        ({"key": "at"}, "there is no columns.time that says when a row came"),
+    ],
+)
+def test_a_backfill_of_rows_that_no_date_tells_apart_is_refused_before_it_begins(room, columns, words):
+    number_the_rows()
+    Path("tiny.yaml").write_text(yaml.safe_dump(CONF | {"columns": columns}), encoding="utf-8")
+
+    refused = CliRunner().invoke(main, ["backfill", "tiny.yaml", "--from", "2026-03-10", "--to", "2026-03-10T12:00"])
+
+    assert refused.exit_code == 2
+    assert words in refused.output
+    assert "Name a column of dates as columns.time" in refused.output
+    assert ticks_of("tiny") == ()
 
 
 def test_a_tick_later_than_its_grace_is_skipped_with_a_record(room, monkeypatch):

@@ -1,5 +1,6 @@
 """Which rows a run as of a moment sees: those that are no later, so that a replay sees what was there."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -14,14 +15,27 @@ SINCE_1970 = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 PLAUSIBLE_SECONDS = (1e9, 1e10)  # September 2001 to November 2286
 
 
-def last_seen(times: pa.Array, study: Study, as_of: datetime) -> pa.Scalar | None:
-    """The greatest time that is seen as of a moment; None where every row is, or where the numbers are no dates."""
+UNBOUNDED = "so rows later than the time asked for are seen too"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Up to which time rows are seen; None where every row is, with the reason where no moment could change that."""
+
+    until: pa.Scalar | None = None
+    why_none: str = ""
+
+
+def bound(times: pa.Array, study: Study, as_of: datetime) -> Bound:
+    """The greatest time that is seen as of a moment, told from the values of columns.time."""
     times, _ = as_said(str(study.columns.time), times, study.cleaning, is_time=True)
     limit = _limit(times, as_of, study)
-    if limit is None or not pc.any(pc.greater(times, limit)).as_py():
-        return None
+    if limit is None:
+        return Bound(why_none=f"columns.time '{study.columns.time}' holds numbers that are no dates, {UNBOUNDED}")
+    if not pc.any(pc.greater(times, limit)).as_py():
+        return Bound()
     seen = pc.max(times.filter(pc.less_equal(times, limit)))
-    return seen if seen.is_valid else limit
+    return Bound(seen if seen.is_valid else limit)
 
 
 def is_seen(times: pa.Array, until: pa.Scalar) -> pa.Array:

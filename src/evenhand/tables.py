@@ -60,6 +60,7 @@ class Table:
     taken: dict[str, int]
     notes: tuple[str, ...] = ()
     contract: tuple[Column, ...] = ()
+    unbounded: str = ""  # why rows later than the moment asked for could not be left out
 
     @property
     def task(self) -> str:

@@ -113,8 +113,12 @@ def backfill(conf: str, first: datetime, last: datetime, promote: bool) -> None:
     from evenhand.flows.running import be_quiet, run_tick
     from evenhand.overview import ticks_between
 
-    ticks = ticks_between(load_study(conf), first, last)
+    study = load_study(conf)
+    ticks = ticks_between(study, first, last)
     be_quiet()
+    from evenhand.flows.tick import check_bounded
+
+    check_bounded(study, ticks[-1])
     for moment in ticks:
         done = run_tick(str(Path(conf).absolute()), moment, "backfill", promotes=promote)
         click.echo(f"{done.as_of[:16]}  {done.outcome}: {done.why}")
