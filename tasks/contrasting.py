@@ -101,7 +101,7 @@ def why_others(first: Recorded, other: Recorded) -> str:
         mine, theirs = first.study.get(part), other.study.get(part)
         if mine != theirs:
             reasons.append(f"{part} is {_differing(mine, theirs)}")
-    return "; ".join(reasons) or "the program or a package that splits has another version"
+    return "; ".join(reasons) or "the program or a package has another version, and puts rows on other sides"
 
 
 def _differing(mine: object, theirs: object) -> str:

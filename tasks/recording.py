@@ -99,7 +99,7 @@ def record(run: OpenRun, results: Results) -> Report:
     n_reused = sum(each.reused for each in results.scores)
     report = Report(
         study=results.study.name,
-        split_id=results.ledger.digest,
+        split_id=results.ledger.split_id,
         n_training=results.ledger.n_training,
         n_holdout=results.ledger.n_holdout,
         seconds=time.perf_counter() - run.started,
@@ -128,7 +128,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, predicti
         "evenhand.rank": str(rank),
         "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
         "evenhand.solver": figures.solver,
-        "evenhand.split_id": results.ledger.digest,
+        "evenhand.split_id": results.ledger.split_id,
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
         **({"evenhand.tuned": _tuned_words(plan.tuning)} if plan.tuning else {}),
     }

@@ -1,7 +1,8 @@
 """Which rows are held out and how the others are folded: the only place where a holdout is born."""
 
+import hashlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from evenhand.frames import read_rows, read_target
 from evenhand.log import logger
 from evenhand.settings import Split, Study
 from evenhand.steps import step
-from evenhand.store import Store
+from evenhand.store import Store, digest
 from evenhand.tables import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 
 
@@ -48,7 +49,7 @@ def split(table: Table, study: Study) -> Ledger:
         facts["n_holdout"],
         study.split.holdout,
         facts["n_withheld"],
-        entry.digest[:12],
+        facts["split_id"][:12],
     )
     return Ledger(
         digest=entry.digest,
@@ -59,6 +60,7 @@ def split(table: Table, study: Study) -> Ledger:
         folds=tuple(facts["folds"]),
         is_by_time=facts["is_by_time"],
         notes=tuple(facts["notes"]),
+        split_id=facts["split_id"],
     )
 
 
@@ -90,14 +92,24 @@ def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
         columns[f"repeat_{repeat}"][training] = numbers
     pq.write_table(pa.table(columns), folder / "ledger.parquet", compression="zstd")
     n_withheld = int((side == WITHHELD).sum())
+    is_by_time = fold_kind(study, table) == "time"
     return {
+        "split_id": split_id_of({**columns, "target": rows.y}, table.classes, is_by_time),
         "n_training": len(training),
         "n_holdout": int((side == HOLDOUT).sum()),
         "n_withheld": n_withheld,
         "folds": _fold_names(study.split, fold_of),
-        "is_by_time": fold_kind(study, table) == "time",
+        "is_by_time": is_by_time,
         "notes": [f"{n_withheld} rows with an exact copy in the holdout are not trained on"] if n_withheld else [],
     }
+
+
+def split_id_of(columns: Mapping[str, np.ndarray], classes: Sequence[str], is_by_time: bool) -> str:
+    """The digest of which row, with its target, lies on which side and in which fold; nothing else goes into it."""
+    found = hashlib.blake2b(digest([list(classes), is_by_time, list(columns)]).encode(), digest_size=16)
+    for values in columns.values():
+        found.update(values.astype(values.dtype.newbyteorder("<")).tobytes())
+    return found.hexdigest()
 
 
 def _rows(table: Table, study: Study) -> _Rows:

@@ -1,6 +1,7 @@
 """Runs set side by side and candidates ranked over studies, as a person asks for them."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 from makers import make_study, room_of_its_own, two_clouds, work, write_rows, write_two_clouds
 from rich.console import Console
 
+from evenhand import store
 from evenhand.cli import main
 from evenhand.contrasts import Gap, Rival
 from evenhand.decisions import Contender, Decision, decide
@@ -43,7 +45,7 @@ def room(tmp_path_factory, empty_database):
     """Four runs of one study (the last on another holdout), and two other studies."""
     with room_of_its_own(tmp_path_factory.mktemp("contrast"), empty_database) as folder:
         write_two_clouds(n_common=150, n_rare=50)
-        made = {"first": recorded(), "again": recorded(), "worse": recorded(candidates={"dummy": {}})}
+        made = {"first": recorded(), "again": of_another_version(), "worse": recorded(candidates={"dummy": {}})}
         made["other_rows"] = recorded(seed=5, split={"folds": 3, "holdout": "random", "holdout_share": 0.4})
         made["other"] = recorded(name="other", source={"path": "other.csv"}) if _others() else None
         columns, _ = two_clouds(n_common=150, n_rare=50)
@@ -57,6 +59,13 @@ def room(tmp_path_factory, empty_database):
         made["errors"] = recorded(name="errors", metric="log_loss")
         made["lonely"] = recorded(name="lonely", candidates={"logistic": {}})
         yield folder, made
+
+
+def of_another_version():
+    """The same study worked after a package was changed, with nothing that the store kept before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "versions", lambda: {"numpy": "another"})
+        return recorded()
 
 
 def _labels(n_common, n_rare):
@@ -160,6 +169,16 @@ def test_every_other_metric_has_its_paired_bootstrap_interval(runs):
     assert {"average_precision", "f1", "log_loss", "brier_score_loss"} <= set(gaps)
     assert all(gap.low <= gap.better_by <= gap.high for gap in gaps.values())
     assert gaps["log_loss"].better_by == pytest.approx(gaps["log_loss"].first - gaps["log_loss"].other)
+
+
+def test_runs_of_the_same_rows_and_sides_are_comparable_whatever_version_split_them(runs):
+    ledgers = list((Path("home") / "store" / "ledger").rglob("ledger.parquet"))
+
+    found = contrasted(["tiny@1", "tiny@2"], None)
+
+    assert runs["first"].split_id == runs["again"].split_id
+    assert len({file.parent.name for file in ledgers}) > len({each.split_id for each in runs.values()})
+    assert found.rivals[0].gaps
 
 
 def test_an_unchanged_rerun_says_the_same_of_every_row(runs):

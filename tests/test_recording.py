@@ -64,7 +64,7 @@ def test_what_a_person_looks_for_is_in_mlflow(storm):
     assert parent.info.run_name == "tiny"
     assert {child.info.run_name for child in children} == {each.plan.name for each in found.judgement.figures}
     assert {child.info.status for child in children} == {"FINISHED"}
-    assert parent.data.tags["evenhand.split_id"] == found.ledger.digest
+    assert parent.data.tags["evenhand.split_id"] == found.ledger.split_id
     assert parent.data.tags["evenhand.data"] == found.snapshot.digest
     assert parent.data.tags["evenhand.version.numpy"] == np.__version__
     assert parent.data.metrics["fits_executed"] == 3 * 4  # candidates x (3 folds + holdout)

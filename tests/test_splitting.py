@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from makers import make_regression, make_study, make_table, two_clouds
 
+from evenhand import store
 from evenhand.errors import DataError
 from evenhand.folding import content_hashes, fold_rows, parsed_fold
 from evenhand.tables import FINAL, HOLDOUT, TRAINING, WITHHELD
-from evenhand.tasks.splitting import split
+from evenhand.tasks.splitting import split, split_id_of
 
 
 def plain_study(make=make_study, columns=None, **settings_):
@@ -245,6 +246,28 @@ def test_the_same_rows_and_settings_have_one_split_id(clouds):
     first, second, other = (split.fn(clouds, plain_study(folds=folds)) for folds in (3, 3, 4))
 
     assert first.digest == second.digest != other.digest
+    assert first.split_id == second.split_id != other.split_id
+
+
+def test_the_split_id_is_that_of_rows_and_sides_whatever_version_made_them(clouds, monkeypatch):
+    first = split.fn(clouds, plain_study())
+    monkeypatch.setattr(store, "versions", lambda: {"pandas": "another"})
+    second = split.fn(clouds, plain_study())
+
+    assert first.digest != second.digest
+    assert first.split_id == second.split_id
+
+
+@pytest.mark.parametrize("changed", ["side", "content", "repeat_0", "target"])
+def test_one_row_that_moves_or_changes_makes_another_split_id(changed):
+    columns = {name: np.arange(6, dtype=np.int16) for name in ("side", "content", "repeat_0", "target")}
+    first = split_id_of(columns, ["calm", "storm"], False)
+    other = {**columns, changed: np.array([0, 1, 2, 3, 5, 4], dtype=np.int16)}
+
+    assert split_id_of(other, ["calm", "storm"], False) != first
+    assert split_id_of(columns, ["calm", "rain"], False) != first
+    assert split_id_of(columns, ["calm", "storm"], True) != first
+    assert split_id_of(dict(columns), ["calm", "storm"], False) == first
 
 
 def test_the_seed_moves_folds_but_no_row_across_a_hash_holdout(clouds):

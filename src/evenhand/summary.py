@@ -81,7 +81,7 @@ def _facts(
         lower_is_better=report.judgement.metric in LOWER_IS_BETTER,
         n_training=ledger.n_training,
         n_holdout=ledger.n_holdout,
-        split_id=ledger.digest,
+        split_id=ledger.split_id,
         data_digest=snapshot.digest,
         when=when,
         description=study.description,

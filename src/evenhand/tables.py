@@ -70,7 +70,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Which row is held out and which fold each training row is judged in; `digest` is the split id."""
+    """Which row is held out and which fold each training row is judged in.
+
+    `split_id` is made of rows and sides alone, so that runs of other versions can be set side by side; `digest` is the
+    key of the store, which changes with the code and the packages that made the ledger.
+    """
 
     digest: str
     path: Path
@@ -80,6 +84,7 @@ class Ledger:
     folds: tuple[str, ...]
     is_by_time: bool = False
     notes: tuple[str, ...] = ()
+    split_id: str = ""
 
 
 @dataclass(frozen=True)
