@@ -76,6 +76,21 @@ def test_regressor_solves_the_problem_of_the_precomputed_kernel(measure, n_value
     np.testing.assert_allclose(model.predict(X), reference.predict(gram), atol=0.01)
 
 
+def test_rows_are_ranked_as_by_the_best_weights_where_similarities_are_weak():
+    rng = np.random.default_rng(0)
+    share = 1 / np.arange(1, 21) ** 0.7
+    X = rng.choice(20, size=(4500, 40), p=share / share.sum())
+    target = rng.normal(scale=0.5, size=(10, 20))[np.arange(10), X[:, :10]].sum(axis=1) + rng.logistic(size=4500)
+    y = np.where(target > np.quantile(target, 0.7), "yes", "no")
+    best = SimilaritySVC("goodall4", tol=1e-8, random_state=0).fit(X[:4000], y[:4000])
+
+    model = SimilaritySVC("goodall4", random_state=0).fit(X[:4000], y[:4000])
+
+    scores = model.decision_function(X[4000:]), best.decision_function(X[4000:])
+    assert model.duality_gap_[0] < 1e-3 * model.dual_objective_[0]
+    assert np.corrcoef(*scores)[0, 1] > 0.998
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_unseen_rows_are_scored_by_their_similarities_to_the_training_rows(measure):
     X, _, y = coded_rows()

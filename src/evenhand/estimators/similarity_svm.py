@@ -119,7 +119,8 @@ class _SimilarityMachine(BaseEstimator):
         if not is_closed(found, problem, self.tol):
             warnings.warn(
                 f"{type(self).__name__} was asked for a duality gap of tol={self.tol} but stopped after {found.n_iter} "
-                f"passes at {found.gap / abs(found.objective + found.gap):.2g}. Raise max_iter or tol, or lower C.",
+                f"passes at {found.gap / abs(found.objective + found.gap):.2g}, where scores still moved by "
+                f"{found.moved:.2g} of their spread. Raise max_iter or tol, or lower C.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -160,7 +161,8 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
     column_weights : array-like of shape (n_columns,), default=None
         A weight of 2 equals the column twice.
     tol : float, default=1e-3
-        Duality gap, as a share of the objective, at which to stop.
+        Duality gap, as a share of the objective, at which to stop, once the scores of the rows rest too: between two
+        looks they may move by ``sqrt(2.5 * tol)`` of their spread.
     max_iter : int, default=5000
         Passes over the rows.
     random_state : int, RandomState or None, default=None
