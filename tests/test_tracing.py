@@ -24,11 +24,13 @@ def write_mixed_rows():
     write_rows("rows.csv", {**columns, "owner": np.arange(120) // 3}, y)
 
 
-def prepared_and_balanced(study):
-    """The trainings of every fold as the flow makes them, and the ledger."""
+def prepared_and_balanced(study, folds=None):
+    """The trainings of every fold (or the first few, and all rows) as the flow makes them, and the ledger."""
     table = clean.fn(ingest.fn(study), study)
     ledger = split.fn(table, study)
-    prepared = {("plain", fold): prepare.fn(table, ledger, study, "plain", fold) for fold in (*ledger.folds, FINAL)}
+    prepared = {
+        ("plain", fold): prepare.fn(table, ledger, study, "plain", fold) for fold in (*ledger.folds[:folds], FINAL)
+    }
     balanced = {
         ("plain", name, fold): balance.fn(prepared["plain", fold].training, table, study, name)
         for name in study.balance
@@ -134,3 +136,39 @@ def test_a_sampler_that_tells_no_parents_is_named_as_not_verified():
 
     assert found.verdict == "warned"
     assert "not verified for smote" in found.words
+
+
+KINDS = ("undersample", "oversample", "smote", "smotenc", "smoten", "borderline_smote", "svm_smote", "adasyn",
+         "near_miss", "tomek", "smote_tomek", "smote_enn")  # fmt: skip
+
+
+def write_clean_rows(seed):
+    """Rows of all scales with copies, ties, missing values and categories."""
+    random = np.random.default_rng(seed)
+    y = (random.random(150) < 0.35).astype(int)
+    columns = {
+        "tiny": random.normal(size=150) * 1e-9,
+        "huge": random.normal(size=150) * 1e9 + y,
+        "tied": random.integers(0, 3, 150),
+        "sky": random.choice(["blue", "grey", "red"], 150),
+        "gappy": np.where(random.random(150) < 0.2, np.nan, random.normal(size=150) + y),
+    }
+    twice = np.r_[np.arange(150), np.arange(15)]
+    write_rows("rows.csv", {name: each[twice] for name, each in columns.items()}, y[twice])
+
+
+@pytest.mark.filterwarnings("ignore:n_quantiles")
+def test_a_hundred_clean_runs_are_traced_without_a_false_alarm():
+    scales = ("standard", "none", "rank_normal", "min_max")
+    alarms = []
+    for seed in range(100):
+        write_clean_rows(seed)
+        kind, scale = KINDS[seed % len(KINDS)], scales[seed // len(KINDS) % len(scales)]
+        study = make_study(
+            name=f"clean_{seed}", seed=seed, balance=[kind], encodings={"plain": {"numeric": {"scale": scale}}}
+        )
+        made = prepared_and_balanced(study, folds=1)
+        found = trace.fn(made.prepared, made.balanced, made.ledger, allows_leaks=True)
+        alarms += [(kind, scale, found.words)] if found.verdict != "passed" else []
+
+    assert alarms == []
