@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evenhand import tracking
-from evenhand.crowning import Proposed, promote, proposed_by, register, stand
+from evenhand.crowning import Proposed, promote, proposed_by, register, stand, withdrawn
 from evenhand.decisions import Contender, Decision, Decisions, decide, decisions_of
 from evenhand.errors import DataError, EvenhandError
 from evenhand.frames import read_rows, read_target
@@ -70,6 +70,8 @@ def _mended(name: str) -> Decisions:
 def _verdict(proposed: Proposed, seen: Decisions, table: Table, ledger: Ledger, study: Study) -> Gated:
     if seen.champion is None:
         return Gated("promote", "there is no champion yet: the first model is promoted")
+    if why := withdrawn(proposed, seen):
+        return Gated("keep", why)
     try:
         model = _champion(proposed, seen.champion)
         rows = unseen(proposed.place, seen.champion.run_id, model, table, ledger)

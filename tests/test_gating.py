@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from makers import make_study, room_of_its_own, two_clouds, work, write_rows
 
 from evenhand import tracking
+from evenhand.crowning import proposed_by, withdrawn
 from evenhand.decisions import Contender, Decision, decide, decisions_of
 from evenhand.errors import EvenhandError
 from evenhand.folding import fold_rows
@@ -258,3 +260,72 @@ def test_a_promotion_that_fails_is_an_error_in_the_ledger(runs, monkeypatch):
 
     assert verdict.verdict == decisions_of("tiny").lines[-1].verdict == "error"
     assert "but it was not promoted: no room" in verdict.words
+
+
+def rolled_back(runs, name, why):
+    """Have a run be champion after the first one, and a person take that back."""
+    crowned(runs)
+    run = runs[name][1]
+    digest = folder_digest(tracking.model_folder(run.place, run.run_id))
+    (first,) = decisions_of("tiny").lines
+    second = decide(
+        Decision("tiny", "promote", "better", Contender(run.run_id, 2, digest), first.candidate), first.hash
+    )
+    line = Decision("tiny", "rollback", why, first.candidate, better, who="ada@sea", when="2026-05-01T08:00")
+    return decide(line, second.hash)
+
+
+def test_what_a_person_rolled_back_is_not_promoted_by_the_gate_again(runs):
+    back = rolled_back(runs, "other_holdout", "it cries wolf.")
+
+    verdict = challenged(runs, "other_holdout")
+
+    said = "it is the same model that ada@sea rolled back at 2026-05-01T08:00: it cries wolf."
+    assert (verdict.verdict, verdict.look) == ("keep", 0)
+    assert verdict.words.startswith(said)
+    assert "`evenhand champion promote tiny --why ...`" in verdict.words
+    line, run = decisions_of("tiny").lines[-1], runs["other_holdout"][1]
+    assert (line.verdict, line.why, line.before) == ("keep", verdict.words, back.hash)
+    assert line.champion.run_id == runs["champion"][1].run_id
+    page = tracking.artifact(run.place, run.run_id, "verdict.md").read_text()
+    assert page.startswith(f"# tiny: keep\n\n{said}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        ({"model_digest": "other"}, "it is the same candidate 'logistic' on the same data that ada@sea rolled back"),
+        ({"data": "newer"}, "it is the same model that ada@sea rolled back"),
+        ({"model_digest": "other", "data": "newer"}, ""),
+        ({"model_digest": "other", "best": "another"}, ""),
+        ({"model_digest": "", "data": ""}, ""),
+    ],
+)
+def test_a_rollback_stands_for_the_same_model_and_for_the_same_candidate_on_the_same_data(runs, changed, same):
+    rolled_back(runs, "other_holdout", "it cries wolf")
+    _, run, _ = runs["other_holdout"]
+    proposed = proposed_by(run.place, run.run_id)
+    tags = proposed.tags | {f"evenhand.{name}": value for name, value in changed.items()}
+
+    why = withdrawn(replace(proposed, tags=tags), decisions_of("tiny"))
+
+    assert why.startswith(same)
+    assert bool(why) == bool(same)
+
+
+def test_who_promotes_what_was_rolled_back_gives_it_back_to_the_gate(runs):
+    back = rolled_back(runs, "other_holdout", "it cries wolf")
+    decide(Decision("tiny", "promote", "it was right", back.champion, back.candidate), back.hash)
+    _, run, _ = runs["other_holdout"]
+
+    assert withdrawn(proposed_by(run.place, run.run_id), decisions_of("tiny")) == ""
+
+
+def test_a_rollback_of_a_run_that_was_removed_stands_for_nothing(runs):
+    crowned(runs)
+    (first,) = decisions_of("tiny").lines
+    gone = Contender("0" * 32, 2, "digest")
+    decide(Decision("tiny", "rollback", "bad", first.candidate, gone), first.hash)
+    _, run, _ = runs["other_holdout"]
+
+    assert withdrawn(proposed_by(run.place, run.run_id), decisions_of("tiny")) == ""

@@ -6,8 +6,8 @@ from pathlib import Path
 import yaml
 
 from evenhand import tracking
-from evenhand.decisions import Contender, Decision, Decisions, decide, decisions_of, repair
-from evenhand.errors import EvenhandError
+from evenhand.decisions import CROWNING, Contender, Decision, Decisions, decide, decisions_of, repair
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.model_files import SAID, folder_digest, models_named
 from evenhand.registry import Registry
 from evenhand.reloading import difference_when_reloaded
@@ -101,6 +101,32 @@ def roll_back(name: str, why: str, version: int | None = None) -> Decision:
         )
     line = Decision(name, "rollback", why, back.candidate, seen.champion, back.data, back.figures)
     return _decided(place, line, seen)
+
+
+def withdrawn(proposed: Proposed, seen: Decisions) -> str:
+    """Why a run's model must not be promoted but by a person: one rolled it back, and it is the same; empty if not."""
+    for number in reversed(range(len(seen.lines))):
+        line = seen.lines[number]
+        if line.verdict in CROWNING and _sameness(proposed, line.candidate):
+            return ""  # crowned again since
+        if line.verdict == "rollback" and line.champion and (same := _sameness(proposed, line.champion)):
+            said = f"it is {same} that {line.who} rolled back at {line.when}: {line.why.rstrip('.')}."
+            return f"{said} Newer data may bring it back, or `evenhand champion promote {line.study} --why ...`"
+    return ""
+
+
+def _sameness(proposed: Proposed, other: Contender) -> str:
+    """In which way a proposed model is one that was decided on: by its content, or by its candidate and data."""
+    mine = proposed.tags
+    try:
+        theirs = tracking.run_of(proposed.place, other.run_id).data.tags
+    except PlaceError:  # the run was removed since
+        return ""
+    digest, data, best = (mine.get(f"evenhand.{name}") for name in ("model_digest", "data", "best"))
+    if digest and digest == theirs.get("evenhand.model_digest"):
+        return "the same model"
+    is_alike = data and (data, best) == tuple(theirs.get(f"evenhand.{name}") for name in ("data", "best"))
+    return f"the same candidate '{best}' on the same data" if is_alike else ""
 
 
 def stand(name: str) -> Standing:
