@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.acceleration import available, solver_of
+from evenhand.budgeted import Budgeted, budgeted_of
 from evenhand.catalogue import home_module
 from evenhand.intervals import spreads_of
+from evenhand.log import logger
 from evenhand.matrices import read_matrix
 from evenhand.memory import PeakMemory
 from evenhand.metrics import Told, metrics_of
@@ -41,6 +43,10 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
     )
     metrics = _metrics(entry, table, prepared)
     facts = entry.facts
+    budgeted = None
+    if facts["budgeted"]:
+        budgeted = Budgeted(fold=prepared.fold, seconds=facts["fit_seconds"], **facts["budgeted"])
+        logger().info("%s on %s: %s", plan.name, prepared.fold, budgeted.words)
     return Scores(
         plan=plan.name,
         fold=prepared.fold,
@@ -56,6 +62,7 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
         reused=entry.reused,
         warnings=tuple(facts["warnings"]),
         settled=facts["settled"],
+        budgeted=budgeted,
     )
 
 
@@ -90,6 +97,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         "scale": scale,
         "warnings": _warnings(estimator),
         "settled": getattr(estimator, "settled_params_", {}),
+        "budgeted": budgeted_of(estimator),
     }
 
 
@@ -161,11 +169,8 @@ def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None
 
 
 def _warnings(estimator: Any) -> list[str]:
-    """Solvers that stopped before they were done, and machines that a budget kept from being exact."""
+    """Solvers that stopped before they were done."""
     estimator = getattr(estimator, "regressor_", estimator)
-    foreseen = getattr(estimator, "predicted_seconds_", {})
-    if "exact" in foreseen and estimator.choice_ != "exact":
-        return [f"{estimator.choice_}, as exact was foreseen to take more than the budget of {estimator.budget:g} s"]
     if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
         return []
     done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)

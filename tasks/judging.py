@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenhand.budgeted import budget_note
 from evenhand.errors import ConfError, DataError
 from evenhand.intervals import intervals_of_means
 from evenhand.matrices import read_matrix_rows
@@ -65,6 +66,10 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
     final = next((each for each in scores if each.fold == FINAL), None)
     names = list(dict.fromkeys(name for each in folds for name in each.held_metrics))
     settled = final.settled if final else folds[0].settled
+    budgeted = tuple(each.budgeted for each in scores if each.budgeted is not None)
+    notes = dict.fromkeys(warning for each in scores for warning in each.warnings)
+    if note := budget_note(budgeted, FINAL):
+        notes[note] = None
     return Figures(
         plan=replace(plan, settled=settled) if settled else plan,
         folds={
@@ -80,7 +85,8 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
         peak_mb=max(each.peak_mb for each in scores),
         solver=scores[0].solver,
         scale=scores[0].scale,
-        warnings=tuple(dict.fromkeys(warning for each in scores for warning in each.warnings)),
+        warnings=tuple(notes),
+        budgeted=budgeted,
         n_reused=sum(each.reused for each in scores),
         cv_interval=_fold_intervals(folds),
         holdout_interval={name: (low, high) for name, (low, high, _) in final.held_spreads.items()} if final else {},

@@ -224,16 +224,25 @@ def test_training_metrics_are_about_rows_before_balancing(tmp_path):
     assert kept(found)["scores"] == pytest.approx(GaussianNB().fit(*rows(8)).predict_proba(rows(20, 1)[0])[:, 1])
 
 
-def test_a_machine_that_a_budget_kept_from_being_exact_says_so(tmp_path, monkeypatch):
+def test_a_machine_with_a_budget_tells_what_it_chose_and_what_it_foresaw(tmp_path, monkeypatch):
     from evenhand.estimators import budget_svm
 
     def chosen(self, X, y, end):
-        self.predicted_seconds_ = {"exact": 400.0}
+        self.predicted_seconds_ = {"exact": 400.0, "linear": 1.5}
         return "linear", None
 
     monkeypatch.setattr(budget_svm.BudgetSVC, "_chosen", chosen)
 
     found = fitted(tmp_path, "budget_svm", params={"budget": 5.0})
 
-    assert found.warnings == ("linear, as exact was foreseen to take more than the budget of 5 s",)
     assert found.settled == {"way": "linear", "size": None}
+    assert found.budgeted is not None
+    assert (found.budgeted.fold, found.budgeted.choice, found.budgeted.budget) == (found.fold, "linear", 5.0)
+    assert found.budgeted.words.endswith(" s of 5 s; foreseen: exact 400.0 s, linear 1.5 s")
+
+
+def test_a_machine_that_was_told_how_and_one_without_a_budget_have_nothing_to_tell(tmp_path):
+    told = fitted(tmp_path, "budget_svm", params={"way": "linear"})
+
+    assert told.budgeted is None
+    assert fitted(tmp_path, "gaussian_nb").budgeted is None

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 STDLIB = set(sys.stdlib_module_names)
 PURE = {"numpy", "scipy", "pandas", "pyarrow"}
-PURE_ROOMS = ("tables", "decided", "tuned", "errors", "statistics", "_statistics_.*")
+PURE_ROOMS = ("tables", "decided", "tuned", "budgeted", "errors", "statistics", "_statistics_.*")
 
 
 def modules():

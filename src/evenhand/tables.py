@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.budgeted import Budgeted
 from evenhand.decided import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
 from evenhand.tuned import Tuned, Tuning
 
@@ -186,6 +187,7 @@ class Scores:
     reused: bool = False
     warnings: tuple[str, ...] = ()
     settled: dict[str, Any] = field(default_factory=dict)
+    budgeted: Budgeted | None = None
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,7 @@ class Figures:
     cv_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
     holdout_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
     calibrated: dict[str, float] = field(default_factory=dict)
+    budgeted: tuple[Budgeted, ...] = ()
 
     def mean(self, metric: str) -> float:
         """The mean of a metric over the folds; NaN where the model cannot have it."""
@@ -348,6 +351,7 @@ class Report:
             "balance": plan.balance,
             "params": {**plan.params, **plan.settled},
             "tuned": [each.as_json() for each in self.tuned if each.plan == plan.name],
+            "budgeted": as_plain(figures.budgeted),
             "cv": {
                 metric: {"mean": figures.mean(metric), "std": figures.std(metric), "folds": list(values)}
                 for metric, values in figures.folds.items()
