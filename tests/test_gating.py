@@ -268,9 +268,8 @@ def rolled_back(runs, name, why):
     run = runs[name][1]
     digest = folder_digest(tracking.model_folder(run.place, run.run_id))
     (first,) = decisions_of("tiny").lines
-    second = decide(
-        Decision("tiny", "promote", "better", Contender(run.run_id, 2, digest), first.candidate), first.hash
-    )
+    better = Contender(run.run_id, 2, digest)
+    second = decide(Decision("tiny", "promote", "better", better, first.candidate), first.hash)
     line = Decision("tiny", "rollback", why, first.candidate, better, who="ada@sea", when="2026-05-01T08:00")
     return decide(line, second.hash)
 
