@@ -102,7 +102,7 @@ def message():
 def bring():
     """A file from elsewhere."""
     Path("elsewhere.csv").write_text("a,y\n1,2\n")
-    return {"content": fetch(Path("elsewhere.csv").absolute().as_uri()).read_text()}
+    return {"content": next(iter(fetch(Path("elsewhere.csv").absolute().as_uri()))).read_text()}
 
 
 SCENES = {each.__name__: each for each in (study, score, prune, mend, message, bring)}

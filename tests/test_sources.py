@@ -1,13 +1,17 @@
 """Every source gives the rows it holds, and a source that cannot be read says what to do."""
 
+import base64
 import gzip
 import http.server
 import json
 import sqlite3
+import sys
 import threading
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -386,10 +390,11 @@ def test_a_file_without_a_telling_name_is_known_by_its_first_bytes(tmp_path, sta
 
 
 @pytest.fixture
-def site(tmp_path):
-    """A web site on this machine that serves the folder `site`."""
+def site(tmp_path, request):
+    """A web site on this machine that serves the folder `site`, or as a handler given does."""
     put(tmp_path / "site" / "rows.csv", CSV)
-    handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "site"))
+    folder = partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "site"))
+    handler = getattr(request, "param", folder)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -418,6 +423,112 @@ def test_nothing_at_an_address_is_told(site):
 def test_an_address_out_of_reach_can_be_tried_again():
     with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9/rows\.csv \(source\.url\) could not be fetched"):
         fetch("http://127.0.0.1:9/rows.csv")
+
+
+@pytest.fixture
+def bucket():
+    """A bucket in memory, reached through fsspec as one on s3 or gs is."""
+    files = fsspec.filesystem("memory")
+    files.pipe({"/shop/1.csv": CSV.encode(), "/shop/2.csv": b"age,city,label\n7,Bari,no\n", "/shop/_log.csv": b"x"})
+    yield files
+    files.store.clear()
+
+
+@pytest.mark.parametrize("address", ["memory://shop", "memory://shop/[0-9].csv"])
+def test_a_folder_or_glob_of_a_bucket_is_one_source(bucket, address):
+    assert read(url=address)["age"].to_pylist() == [31, 52, 7]
+
+
+def test_a_file_that_came_to_a_folder_of_a_bucket_is_seen(bucket):
+    read(url="memory://shop")
+    bucket.pipe("/shop/3.csv", b"age,city,label\n8,Bari,no\n")
+
+    assert read(url="memory://shop")["age"].to_pylist() == [31, 52, 7, 8]
+
+
+def test_a_file_of_a_bucket_is_told_by_its_address(bucket):
+    bucket.pipe("/shop/1.csv", b"age,age,label\n1,2,no\n")
+
+    with pytest.raises(DataError, match=r"'memory://.*shop/1\.csv' has"):
+        read(url="memory://shop")
+
+
+def test_a_glob_that_matches_nothing_is_told(bucket):
+    with pytest.raises(DataError, match=r"nothing at memory://shop/\*\.parquet \(source\.url\)"):
+        read(url="memory://shop/*.parquet")
+
+
+def test_a_folder_of_a_bucket_without_files_is_told(bucket):
+    bucket.rm(["/shop/1.csv", "/shop/2.csv"])
+
+    with pytest.raises(DataError, match=r"shop \(source\.url\) is a folder without files"):
+        read(url="memory://shop")
+
+
+@pytest.mark.parametrize(
+    "address, words", [("s3://b/rows.csv", r"s3fs.*\[s3\]"), ("gs://b/rows.csv", r"gcsfs.*\[gs\]")]
+)
+def test_a_file_system_that_is_not_installed_is_told_with_its_package(monkeypatch, address, words):
+    for package in ("s3fs", "gcsfs"):
+        monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(DataError, match=rf"needs the package {words}"):
+        fetch(address)
+
+
+@pytest.mark.parametrize(
+    "address, words",
+    [("rows.csv", r"'rows\.csv' is no address.*source\.path"), ("s4://b/rows.csv", "'s4://', which is not known")],
+)
+def test_what_is_no_address_is_told(address, words):
+    with pytest.raises(DataError, match=words):
+        fetch(address)
+
+
+class Guarded(http.server.BaseHTTPRequestHandler):
+    """Gives rows to anna, whose password is `open sesame`, and nothing to others."""
+
+    def do_GET(self):
+        known = self.headers["Authorization"] == "Basic " + base64.b64encode(b"anna:open sesame").decode()
+        self.send_response(200 if known else 401)
+        self.end_headers()
+        if known and self.command == "GET":
+            self.wfile.write(CSV.encode())
+
+    do_HEAD = do_GET
+
+
+@pytest.mark.parametrize("site", [Guarded], indirect=True)
+def test_an_address_that_needs_a_password_takes_it_from_the_environment(site, monkeypatch):
+    monkeypatch.setenv("PASSWORD", "open%20sesame")
+
+    assert read(url=site.replace("//", "//anna:${PASSWORD}@")).to_pydict() == ROWS
+
+
+@pytest.mark.parametrize("site", [Guarded], indirect=True)
+def test_an_address_that_is_refused_says_where_access_is_given(site):
+    with pytest.raises(DataError, match=r"was refused: .*401.*\$\{PASSWORD\}@"):
+        fetch(f"{site}/rows.csv")
+
+
+@pytest.mark.parametrize("name", ["NoCredentialsError", "PermissionError"])
+def test_a_bucket_without_credentials_names_the_variables(bucket, monkeypatch, name):
+    kind = type(name, (PermissionError if name == "PermissionError" else Exception,), {})
+    monkeypatch.setattr(type(bucket), "info", Mock(side_effect=kind("Unable to locate credentials")))
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda address: (bucket, "/shop/1.csv"))
+
+    with pytest.raises(DataError, match=r"was refused: .*AWS_ACCESS_KEY_ID"):
+        fetch("s3://shop/1.csv")
+
+
+def test_a_missing_bucket_is_an_answer_and_not_tried_again(bucket, monkeypatch):
+    missing = FileNotFoundError("The specified bucket does not exist")
+    missing.__cause__ = Exception("NoSuchBucket")
+    missing.__cause__.response = {"ResponseMetadata": {"HTTPStatusCode": 404}}  # as botocore says it
+    monkeypatch.setattr(type(bucket), "info", Mock(side_effect=missing))
+
+    with pytest.raises(DataError, match=r"nothing at memory://shop/1\.csv"):
+        fetch("memory://shop/1.csv")
 
 
 def test_a_file_half_fetched_is_never_seen(site, tmp_path, monkeypatch):

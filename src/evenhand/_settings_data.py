@@ -29,7 +29,7 @@ class Source(Settings):
     """Where rows come from: exactly one of path, url, sql, openml and sklearn."""
 
     path: Names | None = Field(None, description="a file, a folder, a glob, or a list of them")
-    url: str | None = Field(None, description="http(s), s3 or gs address of one file")
+    url: str | None = Field(None, description="http(s), s3 or gs address of a file; in a bucket also a folder or glob")
     sql: SqlSource | None = None
     openml: int | None = Field(None, description="the id of a data set on OpenML")
     sklearn: Annotated[BundledSource | None, BeforeValidator(lambda v: {"name": v} if isinstance(v, str) else v)] = None

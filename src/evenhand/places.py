@@ -35,6 +35,11 @@ def reading(path: Path) -> Iterator[None]:
         raise DataError(f"'{path}' is damaged or cannot be read: {error}. Fetch or write it again.") from None
 
 
+def is_hidden(path: Path) -> bool:
+    """Whether a file or a folder on the way to it is put aside by its name."""
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
 def run_folder(location: str, run_id: str) -> Path | None:
     """Where a run of an experiment keeps its files, if that is a folder of this machine."""
     if not location.startswith("file:"):

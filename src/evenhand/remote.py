@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterator
+from glob import has_magic
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,21 @@ from evenhand.conf import VARIABLE, expanded
 from evenhand.errors import DataError, EvenhandError, PlaceError
 from evenhand.faults import around
 from evenhand.files import by_columns, spooled
-from evenhand.places import writing
+from evenhand.places import is_hidden, writing
 from evenhand.settings import SqlSource
 from evenhand.store import digest, home
 
 CHUNK = 1 << 22
 ROWS_AT_ONCE = 20_000
 MARKS = ("ETag", "etag", "LastModified", "updated")
+PACKAGES = {"s3": ("s3fs", "s3"), "gs": ("gcsfs", "gs"), "gcs": ("gcsfs", "gs")}
+DENIED = re.compile("NoCredentials|PartialCredentials|Anonymous caller|Forbidden|Unauthorized")
+ACCESS = {
+    "http": ", such as https://${USER_NAME}:${PASSWORD}@host/rows.csv",
+    "s3": " in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE (FSSPEC_S3_ANON=true for a public bucket, "
+    "AWS_ENDPOINT_URL for a store of your own)",
+    "gs": " in GOOGLE_APPLICATION_CREDENTIALS (FSSPEC_GS_TOKEN=anon for a public bucket)",
+}
 
 
 class Unreachable(PlaceError):
@@ -60,34 +70,79 @@ class Secret:
             return None
 
 
-def fetch(address: str) -> Path:
-    """The file at an address, fetched anew unless the server says that it is the one fetched before."""
+def fetch(address: str) -> dict[Path, str]:
+    """The files that an address stands for, each with its name for people.
+
+    A file is fetched anew unless the server says that it is the one fetched before.
+    """
     import fsspec
 
     secret = Secret(address)
-    name = Path(urlsplit(address).path).name or "file"
-    path = home() / "fetched" / f"{digest(address)[:12]}-{name}"
+    if "://" not in secret.value:
+        raise DataError(
+            f"source.url '{secret.shown}' is no address, such as https://host/rows.csv or s3://bucket/rows.csv. A file "
+            "of this machine goes under source.path."
+        )
     try:
         files, remote = fsspec.core.url_to_fs(secret.value)
-        mark = _mark(files.info(remote))
-        if mark and path.exists() and _marked(path) == mark:
-            return path
-        with files.open(remote, "rb") as source:
-            _put(path, iter(lambda: source.read(CHUNK), b""))
-    except ImportError as error:
-        raise DataError(f"{secret.shown} (source.url) needs another package: {secret.hide(error)}") from None
+        files.invalidate_cache()
+        names = _names(files, remote)
+        if names == [remote]:
+            return {_brought(files, remote, digest(address)): secret.shown}
+        return {_brought(files, n, digest([address, n])): secret.hide(files.unstrip_protocol(n)) for n in names}
     except EvenhandError:
         raise
     except Exception as error:  # every file system of fsspec has errors of its own
-        if isinstance(error, FileNotFoundError) and _is_an_answer(error.__cause__):
-            raise DataError(f"there is nothing at {secret.shown} (source.url): check the address.") from None
-        cause = error.__cause__ or error
-        raise Unreachable(
-            f"{secret.shown} (source.url) could not be fetched: {type(cause).__name__}: {secret.hide(cause)}. "
-            "Check the address, the access it needs and the network."
-        ) from None
+        raise _trouble(secret, error) from None
+
+
+def _names(files: Any, remote: str) -> list[str]:
+    """What a glob matches or a folder holds, in the order of names, or the one file that is meant."""
+    on_the_web = "https" in files.protocol
+    if has_magic(remote) and not on_the_web:
+        found = [name for name, facts in files.glob(remote, detail=True).items() if facts["type"] == "file"]
+        if found:
+            return sorted(found)
+    if on_the_web or files.info(remote)["type"] != "directory":
+        return [remote]
+    inside = [name for name in files.find(remote) if not name.endswith("/")]
+    found = sorted(name for name in inside if not is_hidden(Path(name.removeprefix(remote).lstrip("/"))))
+    if not found:
+        raise DataError(f"{files.unstrip_protocol(remote)} (source.url) is a folder without files: mend source.url.")
+    return found
+
+
+def _brought(files: Any, remote: str, key: str) -> Path:
+    name = Path(urlsplit(remote).path if "://" in remote else remote).name or "file"
+    path = home() / "fetched" / f"{key[:12]}-{name}"
+    mark = _mark(files.info(remote))
+    if mark and path.exists() and _marked(path) == mark:
+        return path
+    with files.open(remote, "rb") as source:
+        _put(path, iter(lambda: source.read(CHUNK), b""))
     _put(path.with_name(path.name + ".mark"), iter([json.dumps(mark).encode()]))
     return path
+
+
+def _trouble(secret: Secret, error: Exception) -> EvenhandError:
+    """A failure of any file system in our words: what is wrong for good, or what may pass."""
+    asked, protocol = f"{secret.shown} (source.url)", secret.value.partition("://")[0]
+    cause = error.__cause__ or error
+    said = f"{type(cause).__name__}: {secret.hide(cause)}".splitlines()[0]
+    if isinstance(error, ImportError):
+        package, extra = PACKAGES.get(protocol, ("", ""))
+        remedy = (
+            f"the package {package}: pip install {package} (or evenhand[{extra}])" if package else f"a package: {said}"
+        )
+        return DataError(f"{asked} needs {remedy}.")
+    if isinstance(error, ValueError) and "Protocol not known" in str(error):
+        return DataError(f"{asked} begins with '{protocol}://', which is not known: write https, s3 or gs.")
+    if isinstance(error, PermissionError) or _status(error.__cause__) in {401, 403} or DENIED.search(said):
+        where = ACCESS.get({"gcs": "gs", "https": "http"}.get(protocol, protocol), "")
+        return DataError(f"{asked} was refused: {said}. Give access from the environment{where}.")
+    if isinstance(error, FileNotFoundError) and _is_an_answer(error.__cause__):
+        return DataError(f"there is nothing at {asked}: check the address.")
+    return Unreachable(f"{asked} could not be fetched: {said}. Check the address, the access it needs and the network.")
 
 
 def query(source: SqlSource, scratch: Path) -> Path:
@@ -128,7 +183,15 @@ def _answers(secret: Secret, statement: str) -> Iterator[dict[str, list[Any]]]:
 
 def _is_an_answer(cause: BaseException | None) -> bool:
     """Whether somebody said that there is no such file, rather than nobody saying anything."""
-    return cause is None or isinstance(cause, FileNotFoundError) or getattr(cause, "status", None) in {404, 410}
+    return cause is None or isinstance(cause, FileNotFoundError) or _status(cause) in {404, 410}
+
+
+def _status(cause: BaseException | None) -> int | None:
+    """The HTTP status that is behind an error, as aiohttp or botocore keeps it."""
+    answer = getattr(cause, "response", None)
+    if isinstance(answer, dict):
+        return answer.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    return getattr(cause, "status", None)
 
 
 def _mark(facts: dict[str, Any]) -> str:

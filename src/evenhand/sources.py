@@ -8,9 +8,9 @@ import glob
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from evenhand.conf import VARIABLE, expanded
 from evenhand.delimited import open_binary, open_delimited
 from evenhand.errors import DataError, EvenhandError, nearest
 from evenhand.files import open_arrow, open_json_lines, open_parquet
-from evenhand.places import reading, writing
+from evenhand.places import is_hidden, reading, writing
 from evenhand.remote import Secret, fetch, query
 from evenhand.settings import Source, Study
 from evenhand.store import Store, file_digest
@@ -45,11 +45,12 @@ PACKED = {".gz", ".zst", ".bz2"}
 
 @dataclass(frozen=True)
 class Opened:
-    """A source ready to be read: its name for people, what decides its content, and how to read it."""
+    """A source ready to be read: its name for people, what decides its content, how to read it, names of its files."""
 
     origin: str
     inputs: dict[str, Any]
     read: Callable[[], Rows]
+    called: Mapping[Path, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -58,10 +59,16 @@ def opened(study: Study) -> Iterator[Opened]:
     scratch = Store().root / "unfinished" / f"{os.getpid()}-{uuid.uuid4().hex}"
     with writing(scratch):
         scratch.mkdir(parents=True)
+    called: Mapping[Path, str] = {}
     try:
-        yield _opened(study, scratch)
+        source = _opened(study, scratch)
+        called = source.called
+        yield source
     except EvenhandError as error:
-        raise type(error)(_without_values(str(error), study.source)) from None
+        text = _without_values(str(error), study.source)
+        for path, name in called.items():
+            text = text.replace(str(path), name)
+        raise type(error)(text) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -102,7 +109,9 @@ def _opened(study: Study, scratch: Path) -> Opened:
     if source.path is not None:
         return _opened_files(find_files(source.path, study._file), source, ", ".join(source.path), scratch)
     if source.url is not None:
-        return _opened_files((fetch(source.url),), source, Secret(source.url).shown, scratch)
+        called = fetch(source.url)
+        found = _opened_files(tuple(called), source, Secret(source.url).shown, scratch)
+        return replace(found, called=called)
     if source.sql is not None:
         path = query(source.sql, scratch)
         return _opened_files((path,), source, f"query on {Secret(source.sql.url).shown}", scratch, "parquet")
@@ -123,9 +132,7 @@ def _opened_files(
     except OSError as error:
         raise DataError(f"{origin} (source) cannot be read: {error.strerror or error}.") from None
     if len(forms) > 1:
-        raise DataError(
-            f"source.path '{origin}' matches files of several formats ({', '.join(sorted(forms))}): name one."
-        )
+        raise DataError(f"{origin} (source) matches files of several formats ({', '.join(sorted(forms))}): name one.")
     form = forms.pop()
     how = {"delimiter": source.delimiter, "encoding": source.encoding} if form == "csv" else {}
     return Opened(origin, {"files": digests, "format": form, **how}, partial(_read, form, paths, source, scratch))
@@ -149,14 +156,10 @@ def _places(text: str, conf_file: str) -> list[Path]:
 
 def _matches(place: Path) -> list[Path]:
     if place.is_dir():
-        return sorted(path for path in place.rglob("*") if path.is_file() and not _is_hidden(path.relative_to(place)))
+        return sorted(path for path in place.rglob("*") if path.is_file() and not is_hidden(path.relative_to(place)))
     if place.exists():
         return [place]
     return sorted(path for path in map(Path, glob.glob(str(place), recursive=True)) if path.is_file())
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _not_found(pattern: str, conf_file: str) -> DataError:
