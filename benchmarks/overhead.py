@@ -55,9 +55,11 @@ def timed(module: Any, name: str, spent: list[float]) -> None:
 
 def main() -> None:
     """Run the study in part to warm up, then with another seed, and print the figures."""
+    from evenhand.collecting import seldom
     from evenhand.flows import running
     from evenhand.settings import Study
 
+    seldom()  # as the command does
     with tempfile.TemporaryDirectory() as room:
         os.chdir(room)
         os.environ["EVENHAND_HOME"] = str(Path(room) / "home")

@@ -14,8 +14,10 @@ class Told(click.Group):
     """Turns an EvenhandError into its text and exit code 2, and leaves everything else its traceback."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        from evenhand.collecting import seldom
         from evenhand.stopping import at_once
 
+        seldom()
         with at_once():
             return super().__call__(*arguments, **named)
 
