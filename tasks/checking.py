@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
-from scipy.stats import rankdata
+from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
 from evenhand.catalogue import build_model
@@ -14,13 +14,14 @@ from evenhand.conf import refuse
 from evenhand.encoder import new_encoder
 from evenhand.folding import content_hashes, fold_rows
 from evenhand.frames import read_rows, read_target
+from evenhand.giveaways import strength
 from evenhand.leaks import stop_at_leaks
 from evenhand.purposes import purpose_mistakes
 from evenhand.samplers import Resampler
 from evenhand.settings import Study
 from evenhand.statistics import auc_interval
 from evenhand.steps import step
-from evenhand.tables import FINAL, HOLDOUT, TRAINING, Check, Ledger, Output, Plan, Table
+from evenhand.tables import FINAL, HOLDOUT, TRAINING, Check, Feature, Ledger, Output, Plan, Table
 
 TELLS_ALMOST_ALL = 0.9995
 LEVEL = 0.9999
@@ -76,44 +77,20 @@ def _telling_columns(frame: pd.DataFrame, y: np.ndarray, table: Table, ledger: L
     name = "columns that give the target away"
     rows = fold_rows(ledger, FINAL)[0]
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(int)]
-    told = [
-        f"'{feature.name}' ({strength:.4f})"
+    found = [
+        f"'{feature.name}' ({told:.4f})"
         for feature in table.features
         if feature.kind != "text"
-        and (strength := _strength(frame[feature.name].iloc[rows], y[rows], feature.kind, bool(table.classes)))
-        >= TELLS_ALMOST_ALL
+        and (told := _told_by(frame[feature.name].iloc[rows], y[rows], feature, table)) >= TELLS_ALMOST_ALL
     ]
-    if not told:
+    if not found:
         return Check(name, "passed", f"none of {len(table.features)} columns alone tells {table.target}")
-    words = f"{', '.join(told[:5])} alone tell {table.target}: put them in columns.ignore if they are known too late"
+    words = f"{', '.join(found[:5])} alone tell {table.target}: put them in columns.ignore if they are known too late"
     return Check(name, "warned", words)
 
 
-def _strength(column: pd.Series, y: np.ndarray, kind: str, is_class: bool) -> float:
-    """How well one column alone tells the target, from 0 to 1: area under the curve, or squared rank correlation."""
-    if kind == "numeric":
-        values = column.to_numpy(dtype=float)
-        known = np.isfinite(values)
-        values, y = values[known], y[known]
-    else:
-        values, y = _category_means(column, y)
-    if len(y) < 20 or len(np.unique(values)) < 2 or len(np.unique(y)) < 2:
-        return 0.0
-    if not is_class:
-        return float(np.corrcoef(rankdata(values), rankdata(y))[0, 1] ** 2)
-    areas = [roc_auc_score(y == k, values) for k in np.unique(y)]
-    return float(np.mean([max(area, 1 - area) for area in areas]))
-
-
-def _category_means(column: pd.Series, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean target of each second row's category, told from the other rows; unseen categories are left out."""
-    codes = pd.factorize(column, use_na_sentinel=False)[0]
-    n_codes = int(codes.max(initial=0)) + 1
-    counts = np.bincount(codes[::2], minlength=n_codes)
-    means = np.bincount(codes[::2], weights=y[::2], minlength=n_codes) / np.maximum(counts, 1)
-    others, truth = codes[1::2], y[1::2]
-    is_known = counts[others] > 0
-    return means[others][is_known], truth[is_known]
+def _told_by(column: pd.Series, y: np.ndarray, feature: Feature, table: Table) -> float:
+    return strength(column, y, is_numeric=feature.kind == "numeric", is_class=bool(table.classes))
 
 
 def _later_training_rows(frame: pd.DataFrame, study: Study, ledger: Ledger) -> Check:
@@ -186,9 +163,10 @@ def _scores(estimator: Any, X: Any) -> np.ndarray:
 def _verdict(name: str, plan: Plan, y: np.ndarray, scores: np.ndarray, n_classes: int) -> Check:
     if n_classes == 0:
         error, spread = np.mean((y - scores) ** 2), np.var(y)
-        r2 = float(1 - error / spread)
-        limit = 5 / np.sqrt(len(y))
-        words = f"{plan.candidate} on permuted targets: R2 {r2:.3f}, expected at or below 0"
+        r2, limit = float(1 - error / spread), _most_by_chance(len(y))
+        words = (
+            f"{plan.candidate} on permuted targets: R2 {r2:.3f}, expected at or below 0, by chance up to {limit:.3f}"
+        )
         return Check(name, "passed" if r2 <= limit else "failed", words)
     areas = list(_areas(y, scores, n_classes))
     if not areas:
@@ -196,6 +174,12 @@ def _verdict(name: str, plan: Plan, y: np.ndarray, scores: np.ndarray, n_classes
     area, low, high = max(areas, key=lambda each: abs(each[0] - 0.5))
     words = f"{plan.candidate} on permuted labels: AUC {area:.3f}, {LEVEL:.2%} interval {low:.3f} to {high:.3f}"
     return Check(name, "passed" if low <= 0.5 <= high else "failed", words)
+
+
+def _most_by_chance(n_rows: int) -> float:
+    """The squared correlation that chance exceeds at the level of the look; R2 is never above it."""
+    reach = float(t.ppf(0.5 + LEVEL / 2, max(n_rows - 2, 1)))
+    return reach**2 / (reach**2 + max(n_rows - 2, 1))
 
 
 def _areas(y: np.ndarray, scores: np.ndarray, n_classes: int) -> Iterator[tuple[float, float, float]]:

@@ -117,8 +117,8 @@ def told(order):
     return {
         "gate": Gate(False, "The served model is as good on the same rows: difference 0.004, p = 0.41."),
         "comparisons": (
-            Comparison(order[1], -0.012, -0.041, 0.017, 0.41, "cannot be told apart"),
-            Comparison(order[2], -0.071, -0.118, -0.024, 0.008, "worse"),
+            Comparison(order[1], -0.012, -0.041, 0.017, 0.41, "cannot be told apart", 0.35),
+            Comparison(order[2], -0.071, -0.118, -0.024, 0.008, "worse", 0.41),
         ),
         "refused": (("one_class_svm", "It needs a class to learn from; none was named."),),
         "trials": trials(),

@@ -61,6 +61,39 @@ def test_the_holdout_difference_is_that_of_the_two_holdout_figures():
     assert dummy.holdout_difference == pytest.approx(best.holdout["roc_auc"] - other.holdout["roc_auc"])
 
 
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_p_values_on_the_holdout_are_holms_over_the_candidates(metric, monkeypatch):
+    from evenhand.tasks import comparing
+
+    found, raw = two_models(metric=metric), {}
+    honest = comparing._pair
+
+    def noted(name, best, other, table):
+        raw[other.name] = honest(name, best, other, table)
+        return raw[other.name]
+
+    monkeypatch.setattr(comparing, "_pair", noted)
+    judgement = compare.fn(found.judgement, found.table, found.study)
+
+    told = {each.name: each.holdout_p_value for each in judgement.versus}
+    low, high = sorted(one.p_value for one in raw.values())
+    assert sorted(told.values()) == pytest.approx([min(2 * low, 1), min(max(2 * low, high), 1)])
+    assert told["dummy"] <= 0.05
+
+
+def test_the_power_of_the_holdout_is_told_where_the_metric_is_a_share():
+    powers = {}
+    for metric in ("roc_auc", "log_loss"):
+        found = two_models(metric=metric)
+        judgement = compare.fn(found.judgement, found.table, found.study)
+        powers[metric] = {each.name: each.holdout_power for each in judgement.versus}
+
+    # two are compared, so the first step of Holm is at 0.025; models that say nearly the same are told apart sooner
+    alike = next(name for name in powers["roc_auc"] if name != "dummy")
+    assert 0.025 < powers["roc_auc"]["dummy"] < powers["roc_auc"][alike] <= 1
+    assert set(powers["log_loss"].values()) == {None}
+
+
 def test_the_best_is_chosen_unless_the_simplest_is_preferred():
     found = two_models()
 

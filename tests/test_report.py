@@ -10,7 +10,7 @@ import page_makers as makers
 import pytest
 
 from evenhand.decided import Effect, Explained
-from evenhand.page import Candidate, ColumnFacts, Gate, LeakCheck, ModelCard, PageContent, Thresholds
+from evenhand.page import Candidate, ColumnFacts, Comparison, Gate, LeakCheck, ModelCard, PageContent, Thresholds
 from evenhand.report import page
 from evenhand.report_charts_classes import chosen_place
 from evenhand.report_figures import figures_at
@@ -448,3 +448,12 @@ def test_what_the_name_says_is_not_said_twice():
     text = page(smallest(leaderboard=(row,)))
 
     assert '<span class="how">smote</span>' in text
+
+
+def test_the_power_of_the_holdout_stands_beside_each_comparison():
+    told = page(makers.binary())
+    without = page(replace(makers.binary(), comparisons=(Comparison("knn", -0.01, -0.04, 0.02, 0.4, "level"),)))
+
+    assert "35%" in told
+    assert "Power is the chance that the holdout tells two apart that truly are by 0.02." in told
+    assert "Power" not in without

@@ -11,6 +11,7 @@ from scipy.stats import binom, friedmanchisquare, norm
 from sklearn.metrics import roc_auc_score
 
 from evenhand.statistics import (
+    Interval,
     auc_interval,
     auc_power,
     auc_variance,
@@ -29,6 +30,7 @@ from evenhand.statistics import (
     mcnemar,
     odds_shift,
     paired_bootstrap,
+    power_of,
     share_shifts,
     spend_alpha,
     stability_index,
@@ -455,6 +457,24 @@ def test_the_stated_power_is_the_share_of_true_differences_found():
 
     assert 0.6 < stated < 0.85
     assert binom.ppf(0.001, 150, stated) <= found <= binom.ppf(0.999, 150, stated)
+
+
+def test_the_power_told_beside_a_comparison_is_the_share_of_true_differences_found():
+    draw = np.random.default_rng(3)
+    seen = [delong_test(y, *scores.T) for y, scores in (rivals(draw, 3000, (0.8, 0.82)) for _ in range(150))]
+
+    told = np.mean([power_of(0.02, each.interval) for each in seen])
+
+    assert 0.6 < told < 0.85
+    assert binom.ppf(0.001, 150, told) <= sum(each.differs() for each in seen) <= binom.ppf(0.999, 150, told)
+
+
+def test_the_power_of_an_interval_worked_by_hand():
+    # half a width of 1.96 is a deviation of 1: a difference of 1.96 is found as often as a normal exceeds 0
+    assert power_of(1.96, Interval(-1.96, 1.96, 0.95)) == pytest.approx(0.5, abs=1e-3)
+    assert power_of(0.0, Interval(-1.96, 1.96, 0.95), alpha=0.2) == pytest.approx(0.2)
+    assert power_of(0.02, Interval(0.0, 0.0, 0.95)) == 1.0
+    assert power_of(0.0, Interval(0.0, 0.0, 0.95)) == 0.05
 
 
 def test_power_without_a_difference_is_alpha_and_grows_with_rows_and_correlation():

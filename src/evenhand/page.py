@@ -111,7 +111,10 @@ class ConfusionTable:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A candidate against the best over the same folds: the difference, its interval and the corrected p value."""
+    """A candidate against the best over the same folds: the difference, its interval and the corrected p value.
+
+    `power` is the chance that the holdout would tell them apart if they truly differed by a little.
+    """
 
     name: str
     difference: float
@@ -119,6 +122,7 @@ class Comparison:
     high: float
     p_value: float | None = None
     words: str = ""
+    power: float | None = None
 
 
 @dataclass(frozen=True)

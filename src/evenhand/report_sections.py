@@ -24,6 +24,7 @@ from evenhand.report_parts import (
     tag,
 )
 from evenhand.report_svg import Strip
+from evenhand.vocabulary import TOLD_DIFFERENCE
 
 MOST_EFFECTS, MOST_COLUMNS, MOST_NAMED = 20, 15, 8
 
@@ -48,6 +49,9 @@ def comparisons(content: PageContent) -> Html | None:
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
     ]
     lead = "Where the interval holds zero, chance could have made the difference."
+    if any(one.power is not None for one in found):
+        columns.insert(-1, (Heading("Power", minor=True), lambda one: "" if one.power is None else f"{one.power:.0%}"))
+        lead += f" Power is the chance that the holdout tells two apart that truly are by {TOLD_DIFFERENCE}."
     shown = listing(found, columns, "Differences from the best")
     return section("comparisons", "Against the best", shown, lead=lead)
 

@@ -57,6 +57,7 @@ __all__ = [
     "mcnemar",
     "odds_shift",
     "paired_bootstrap",
+    "power_of",
     "quantile_edges",
     "share_shifts",
     "spend_alpha",
@@ -110,6 +111,15 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     adjusted = np.empty(known.size)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
+
+
+def power_of(difference: float, interval: Interval, *, alpha: float = 0.05) -> float:
+    """Return the chance that a two-sided test at alpha finds a true difference, if it spreads as the interval tells."""
+    deviation = (interval.high - interval.low) / 2 / float(norm.ppf(0.5 + interval.level / 2))
+    if deviation == 0:
+        return 1.0 if difference else alpha
+    shift, z = abs(difference) / deviation, float(norm.ppf(1 - alpha / 2))
+    return float(norm.cdf(shift - z) + norm.cdf(-shift - z))
 
 
 @dataclass(frozen=True)

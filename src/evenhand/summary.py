@@ -97,7 +97,7 @@ def _comparison(each: Versus) -> pages.Comparison:
     words = "apart" if each.is_apart else "cannot be told from the best"
     if each.holdout_difference is not None and each.holdout_p_value is not None:
         words += f"; on the holdout {each.holdout_difference:+.4f} (p = {each.holdout_p_value:.2g})"
-    return pages.Comparison(each.name, each.difference, each.low, each.high, each.p_value, words)
+    return pages.Comparison(each.name, each.difference, each.low, each.high, each.p_value, words, each.holdout_power)
 
 
 def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) -> pages.Candidate:

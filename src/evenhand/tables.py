@@ -245,6 +245,7 @@ class Versus:
     holdout_low: float | None = None
     holdout_high: float | None = None
     holdout_p_value: float | None = None
+    holdout_power: float | None = None
 
 
 @dataclass(frozen=True)
@@ -333,7 +334,7 @@ class Report:
             "chosen": self.judgement.winner.plan.name,
             "group": list(self.judgement.group),
             "candidates": [self._candidate(figures) for figures in self.judgement.figures],
-            **as_plain({name: getattr(self.judgement, name) for name in ("decided", "calibrated", "trials")}),
+            **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
             "checks": [asdict(check) for check in self.checks],
             "explained": as_plain(self.explained),

@@ -99,3 +99,4 @@ LOWER_IS_BETTER = frozenset(
     {"log_loss", "brier_score_loss", "root_mean_squared_error", "mean_absolute_error", "median_absolute_error"}
 )
 RESERVED_NAMES = ("ensemble",)
+TOLD_DIFFERENCE = 0.02  # the power is told for: a true difference of so much between two candidates
