@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenhand.intervals import drawn_pair, figures_of_tables, spreads_of
+from evenhand.intervals import _counts_drawn, drawn_pair, figures_of_tables, spreads_of
 from evenhand.metrics import Told, confusion, metrics_of
 from evenhand.statistics import auc_interval
 
@@ -103,3 +103,15 @@ def test_draws_of_a_pair_lie_around_the_metric_of_all_rows(metric):
 
     known = metrics_of(told, n_classes)[metric]
     assert abs(drawn.mean() - known) < drawn.std()
+
+
+@pytest.mark.parametrize("n_rows", [30, 30_000])
+def test_rows_of_a_group_are_drawn_as_often_as_it_has_rows_both_ways(n_rows):
+    shares = np.array([0.0, 0.1, 0.3, 0.6])
+
+    drawn = _counts_drawn((shares * n_rows).astype(int), np.random.default_rng(0), 4000)
+
+    # a count of n draws with chance p has mean n p and variance n p (1 - p)
+    assert set(drawn.sum(axis=1)) == {n_rows}
+    np.testing.assert_allclose(drawn.mean(axis=0), n_rows * shares, rtol=0.03)
+    np.testing.assert_allclose(drawn.var(axis=0), n_rows * shares * (1 - shares), rtol=0.15)
