@@ -39,6 +39,7 @@ def be_quiet(console_level: str = "WARNING") -> None:
     warnings.filterwarnings("ignore", message="Hint: Inferred schema contains integer column")  # decisions never lack
     warnings.filterwarnings("ignore", message="'Threading' parallel backend is not supported")  # it uses all cores then
     logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # every try of several with its traceback
+    warnings.filterwarnings("ignore", message="The 'alias' attribute with value")  # of packages imported side by side
     warnings.filterwarnings("ignore", message="n_quantiles")  # fewer rows than quantiles: one for each row is meant
 
 

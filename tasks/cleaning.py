@@ -19,6 +19,7 @@ from evenhand.coercion import as_numbers, as_said, as_text
 from evenhand.errors import DataError, listed, nearest
 from evenhand.frames import ROWS, TARGET, as_array
 from evenhand.log import logger
+from evenhand.progress import remark
 from evenhand.roles import given_roles, grouped_notes, inferred_role, summary
 from evenhand.rules import compile_rule
 from evenhand.settings import Cleaning, Study
@@ -51,12 +52,16 @@ def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Ta
     table = replace(_table(entry, snapshot, study.target), unbounded=found.why_none)
     if found.why_none:
         table = replace(table, notes=(*table.notes, found.why_none))
-    for rule, n_taken in table.taken.items():
-        logger().info("%s taken out by %s", counted(n_taken, "row"), rule)
-    for note in table.notes:
-        logger().info(note)
-    logger().info("%s left; columns: %s", counted(table.n_rows, "row"), summary(table.roles))
+    for told in _told(table):
+        logger().info(told)
+        remark("clean", told)
     return table
+
+
+def _told(table: Table) -> list[str]:
+    """What was done to rows and what columns were taken for, in lines."""
+    taken = [f"{counted(n_taken, 'row')} taken out by {rule}" for rule, n_taken in table.taken.items()]
+    return [*taken, *table.notes, f"{counted(table.n_rows, 'row')} left; columns: {summary(table.roles)}"]
 
 
 def _table(entry: Entry, snapshot: Snapshot, target: str) -> Table:

@@ -10,6 +10,7 @@ import pytest
 
 from evenhand.errors import DataError, PlaceError
 from evenhand.frames import as_features, read_rows, read_target
+from evenhand.progress import listening
 from evenhand.settings import Study
 from evenhand.tables import Feature
 from evenhand.tasks.cleaning import clean
@@ -59,6 +60,18 @@ def test_rows_and_target_are_kept_side_by_side():
     assert rows["city"].fillna("?").tolist() == ["Rome", "?", "Oslo", "Rome", "Bern"]
     assert read_target(table).tolist() == [0, 1, 0, 0, 1]
     assert read_target(table).dtype == "int32"
+
+
+def test_what_columns_are_taken_for_and_why_is_told_to_whoever_watches():
+    heard = []
+
+    with listening(heard.append):
+        cleaned(FRAME.assign(day=["2026-01-01", "2026-01-02", "2026-01-03"] * 2))
+
+    told = [step.remark for step in heard if step.remark]
+    assert "column 'day': ignored: holds dates; name it in columns.time to split by it" in told
+    assert told[0] == "1 row taken out by drop_missing_target"
+    assert told[-1].startswith("5 rows left; columns: ")
 
 
 def test_columns_can_be_read_alone():

@@ -205,6 +205,13 @@ def test_set_gives_a_candidate_without_a_body_one(whole):
     }
 
 
+@pytest.mark.parametrize("delimiter", [",", "\t", "|", ";"])
+def test_a_delimiter_can_be_set_without_quotes(whole, delimiter):
+    study = load_study(whole, [f"source.delimiter={delimiter}"])
+
+    assert study.source.delimiter == delimiter
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -1,7 +1,9 @@
 """What a person reads at the end of a run."""
 
 from evenhand.decided import Decided, Outcome
-from evenhand.screen import decided_lines
+from evenhand.progress import remark, tell
+from evenhand.screen import decided_lines, following
+from evenhand.settings import Study
 
 OUTCOME = Outcome(100, ((80, 4), (2, 14)), 0.44, 0.44, 14 / 18, 14 / 16, 4 / 84, 0.18)
 KEPT = Decided("cost", "cost_per_row", 0.3, "Threshold 0.3 for least cost.", OUTCOME, OUTCOME, OUTCOME)
@@ -32,3 +34,33 @@ def test_a_purpose_out_of_reach_and_several_classes_have_their_words_alone():
 
     assert decided_lines(unreached) == ["decided: It is not reached."]
     assert decided_lines(several) == ["decided: Least cost."]
+
+
+def study():
+    return Study(name="small", source={"path": "rows.csv"}, target="label", candidates={"dummy": {}})
+
+
+def test_off_a_terminal_a_box_has_a_line_and_what_is_remarked_stands_below_it(capsys):
+    with following(study()):
+        tell("clean", 0, 1)
+        remark("clean", "column 'day': holds dates")
+        tell("clean", 1, 1)
+
+    assert capsys.readouterr().err == "cleaning\n  column 'day': holds dates\n"
+
+
+def test_on_a_terminal_remarks_stand_as_they_are_written(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    with following(study()):
+        tell("clean", 0, 1)
+        remark("clean", "column '[bold]day': holds dates")
+
+    assert "  column '[bold]day': holds dates\n" in capsys.readouterr().err
+
+
+def test_boxes_that_a_study_does_not_have_are_not_told(capsys):
+    with following(study()):
+        tell("gate", 0, 1)
+
+    assert capsys.readouterr().err == ""

@@ -16,6 +16,7 @@ from evenhand.errors import ConfError, nearest
 from evenhand.settings import Settings, Study, as_named
 
 ROUNDS = 3
+DELIMITERS = {",", "\t", "|"}  # which YAML takes for signs of its own
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -127,7 +128,7 @@ def _set(content: dict[str, Any], change: str) -> None:
         if not isinstance(place, dict):
             raise ConfError(f"--set {change}: '{name}' holds a single value, so nothing can be set inside it")
     try:
-        place[last] = yaml.safe_load(value)
+        place[last] = value if value in DELIMITERS else yaml.safe_load(value)
     except yaml.YAMLError:
         raise ConfError(f"--set {change}: '{value}' is not a YAML value: quote it") from None
 

@@ -15,6 +15,7 @@ class Step:
     planned: int
     is_reused: bool = False
     note: str = ""
+    remark: str = ""
 
 
 Listener = Callable[[Step], None]
@@ -35,3 +36,9 @@ def tell(box: str, done: int, planned: int, *, is_reused: bool = False, note: st
     """Tell the listener, if there is one."""
     if (listener := _listener.get()) is not None:
         listener(Step(box, done, planned, is_reused, note))
+
+
+def remark(box: str, text: str) -> None:
+    """Tell the listener, if there is one, what a person should know of a box that is done with its work."""
+    if (listener := _listener.get()) is not None:
+        listener(Step(box, 1, 1, remark=text))

@@ -79,6 +79,9 @@ class _Live:
         self._progress.stop()
 
     def told(self, step: Step) -> None:
+        if step.remark:
+            self._progress.console.print(f"  {step.remark}", markup=False, highlight=False)
+            return
         if step.box not in self._bars:
             self._bars[step.box] = self._progress.add_task(WORDS[step.box], total=step.planned or 1, note="")
         counted = f"{step.done} of {step.planned}{self._pace.left(step)}" if step.planned > 1 else ""
@@ -101,6 +104,9 @@ class _Lines:
         return None
 
     def told(self, step: Step) -> None:
+        if step.remark:
+            self._write(f"  {step.remark}")
+            return
         left = self._pace.left(step)
         now = time.monotonic()
         is_end = step.done == step.planned
@@ -112,7 +118,11 @@ class _Lines:
         counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
         note = f" {step.note}" if step.note else ""
         words = f"{WORDS[step.box]}{counted}{'' if is_end else left}{note}"
-        sys.stderr.write(words.rstrip() + "\n")
+        self._write(words.rstrip())
+
+    @staticmethod
+    def _write(line: str) -> None:
+        sys.stderr.write(line + "\n")
         sys.stderr.flush()
 
 
