@@ -3,6 +3,7 @@ import re
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
 from evenhand.conf import expanded, load_study, refuse, schema
 from evenhand.errors import ConfError
@@ -242,6 +243,33 @@ def test_an_environment_variable_that_is_not_set_is_named(monkeypatch):
 def test_later_mistakes_are_told_with_the_lines_of_the_file(whole):
     with pytest.raises(ConfError, match=r"weather.yaml has 1 mistake:\n  line 7: candidates.knn.params: no such thing"):
         refuse(load_study(whole), [(("candidates", "knn", "params"), "no such thing")])
+
+
+def test_one_name_stands_for_a_list_of_one(whole):
+    study = load_study(whole, ["balance=smote", "candidates=gaussian_nb", "encodings=plain"])
+
+    assert [list(study.balance), list(study.candidates), list(study.encodings)] == [
+        ["smote"],
+        ["gaussian_nb"],
+        ["plain"],
+    ]
+
+
+@pytest.mark.parametrize("change", ["split=5", "encodings.plain=standard", "candidates.gaussian_nb=3"])
+def test_a_value_where_keys_are_needed_is_told_with_the_keys(tmp_path, change):
+    told = refused(tmp_path, WHOLE, [change])
+
+    assert "needs keys of its own below it; found" in told
+    assert {"split=5": "holdout_share", "encodings.plain=standard": "numeric"}.get(change, "params") in told
+
+
+@pytest.mark.parametrize("balance", ["smote", ["none", {"smote": {"k_neighbors": 3}}], {"smote": None}])
+def test_editors_take_what_the_program_takes_and_no_more(balance):
+    editor = Draft202012Validator(json.loads(schema()))
+    study = {"source": {"path": "a.csv"}, "target": "y", "candidates": {"svm": None}, "balance": balance}
+
+    assert editor.is_valid(study)
+    assert not editor.is_valid({**study, "blance": "none"})
 
 
 def test_no_mistakes_are_no_refusal(whole):

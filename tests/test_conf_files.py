@@ -1,12 +1,15 @@
 """Every study file that comes along loads, plans and can be cleaned and split; the small ones run as they are."""
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
-from evenhand.conf import load_study
+from evenhand.conf import load_study, schema
 from evenhand.settings import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
@@ -52,6 +55,13 @@ def test_a_file_names_the_schema_first_so_that_editors_complete_it(file):
     lines = (CONF / file).read_text(encoding="utf-8").splitlines()
 
     assert lines[0] == "# yaml-language-server: $schema=study.schema.json"
+
+
+@pytest.mark.parametrize("file", sorted(CONF.rglob("*.yaml")), ids=lambda file: str(file.relative_to(CONF)))
+def test_editors_find_no_fault_in_a_file(file):
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+
+    assert [error.message for error in Draft202012Validator(json.loads(schema())).iter_errors(content)] == []
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -12,7 +12,8 @@ def as_list(value: Any) -> Any:
 
 
 def as_named(value: Any) -> Any:
-    """Accept `[none, smote]` and `{smote: }` beside `{smote: {k_neighbors: 3}}`."""
+    """Accept `smote`, `[none, smote]` and `{smote: }` beside `{smote: {k_neighbors: 3}}`."""
+    value = as_list(value)
     if isinstance(value, list):
         pairs = [item if isinstance(item, dict) else {str(item): None} for item in value]
         value = {name: body for pair in pairs for name, body in pair.items()}
@@ -21,7 +22,18 @@ def as_named(value: Any) -> Any:
     return value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
+def listed_as(item: Any) -> BeforeValidator:
+    """What lets one item stand for a list of one, for the program and for editors alike."""
+    return BeforeValidator(as_list, json_schema_input_type=tuple[item, ...] | item)
+
+
+def named_as(body: Any) -> BeforeValidator:
+    """What lets parts be named in a list or without a body, for the program and for editors alike."""
+    bodies = dict[str, body | None]
+    return BeforeValidator(as_named, json_schema_input_type=bodies | list[str | bodies] | str)
+
+
+Names = Annotated[tuple[str, ...], listed_as(str)]
 
 
 class Settings(BaseModel):

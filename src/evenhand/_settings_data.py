@@ -32,7 +32,12 @@ class Source(Settings):
     url: str | None = Field(None, description="http(s), s3 or gs address of a file; in a bucket also a folder or glob")
     sql: SqlSource | None = None
     openml: int | None = Field(None, description="the id of a data set on OpenML")
-    sklearn: Annotated[BundledSource | None, BeforeValidator(lambda v: {"name": v} if isinstance(v, str) else v)] = None
+    sklearn: Annotated[
+        BundledSource | None,
+        BeforeValidator(
+            lambda v: {"name": v} if isinstance(v, str) else v, json_schema_input_type=BundledSource | str | None
+        ),
+    ] = None
     format: Literal["csv", "parquet", "arrow", "jsonl"] | None = Field(None, description="guessed from the name")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
         None, description="guessed from the text"

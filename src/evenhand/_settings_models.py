@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from evenhand._settings_base import Names, Settings, Share, as_list
+from evenhand._settings_base import Names, Settings, Share, listed_as
 from evenhand.vocabulary import BalanceKind
 
 
@@ -49,14 +49,14 @@ class TextEncoding(Settings):
     stop_words: Literal["english"] | None = None
 
 
+Ranking = Literal["accuracy", "gini"]
+
+
 class Selection(Settings):
     """Columns kept by random-forest importance: the union of the `top` of each ranking."""
 
     top: Annotated[int, Field(ge=1)] = 40
-    by: Annotated[tuple[Literal["accuracy", "gini"], ...], Field(min_length=1), BeforeValidator(as_list)] = (
-        "accuracy",
-        "gini",
-    )
+    by: Annotated[tuple[Ranking, ...], Field(min_length=1), listed_as(Ranking)] = ("accuracy", "gini")
     trees: Annotated[int, Field(ge=1)] = 200
 
 

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from evenhand._settings_base import Names, Settings, Share, as_list
+from evenhand._settings_base import Names, Settings, Share, listed_as
 from evenhand._settings_data import Source
 
 
@@ -58,7 +58,7 @@ class Notify(Settings):
 
     webhook: str | None = Field(None, description="an address that JSON is posted to, such as ${SLACK_WEBHOOK}")
     email: Email | None = None
-    events: Annotated[tuple[Occasion, ...], Field(min_length=1), BeforeValidator(as_list)] = OCCASIONS
+    events: Annotated[tuple[Occasion, ...], Field(min_length=1), listed_as(Occasion)] = OCCASIONS
     skips: Annotated[int, Field(ge=1)] = Field(3, description="ticks skipped in a row that are worth a message")
 
     @model_validator(mode="after")

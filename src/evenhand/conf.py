@@ -183,6 +183,8 @@ def _in_words(item: Mapping[str, Any], place: Place) -> str:
         return f"unknown key.{nearest(place[-1], known)} Known here: {', '.join(sorted(known))}"
     if item["type"] == "missing":
         return "is needed but was not given"
+    if item["type"] in {"dict_type", "model_type"}:
+        return f"needs keys of its own below it; found {item['input']!r}. Known here: {', '.join(_fields_at(place))}"
     message = item["msg"].removeprefix("Value error, ")
     given = item.get("input")
     return message if isinstance(given, dict | Settings) else f"{message}; found {given!r}"

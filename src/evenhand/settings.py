@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
-from evenhand._settings_base import Names, Settings, as_named
+from evenhand._settings_base import Names, Settings, as_named, named_as
 from evenhand._settings_data import BundledSource, Cleaning, Columns, Source, Split, SqlSource
 from evenhand._settings_models import (
     Balance,
@@ -71,9 +71,9 @@ class Study(Settings):
     columns: Columns = Columns()
     cleaning: Cleaning = Cleaning()
     split: Split = Split()
-    encodings: Annotated[dict[str, Encoding], Field(min_length=1), BeforeValidator(as_named)] = {"plain": Encoding()}
-    balance: Annotated[dict[str, Balance], Field(min_length=1), BeforeValidator(as_named)] = {"none": Balance()}
-    candidates: Annotated[dict[str, Candidate], Field(min_length=1), BeforeValidator(as_named)]
+    encodings: Annotated[dict[str, Encoding], Field(min_length=1), named_as(Encoding)] = {"plain": Encoding()}
+    balance: Annotated[dict[str, Balance], Field(min_length=1), named_as(Balance)] = {"none": Balance()}
+    candidates: Annotated[dict[str, Candidate], Field(min_length=1), named_as(Candidate)]
     ensemble: EnsembleSettings | None = None
     metric: str | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
     metrics: Names = Field((), description="to report; left out: all that apply")
