@@ -12,8 +12,8 @@ from evenhand.said import Predictions, Said
 from evenhand.settings import Study
 from evenhand.statistics import Comparison, best_group, holm, power_of
 from evenhand.steps import step
-from evenhand.tables import Figures, Judgement, Table, Versus
-from evenhand.vocabulary import LOWER_IS_BETTER, TOLD_DIFFERENCE
+from evenhand.tables import Figures, Judgement, Plan, Table, Versus
+from evenhand.vocabulary import LOWER_IS_BETTER, TOLD_DIFFERENCE, UNSAMPLED
 
 RIVALS_ON_HOLDOUT = 8
 DRAWS_ON_HOLDOUT = 400  # the least p-value of so many draws is still below 0.05 after Holm over eight
@@ -39,7 +39,7 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     ]
     told = tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus)
     judgement = replace(judgement, versus=told)
-    chosen = _simplest(judgement) if study.prefer == "simplest" else best
+    chosen = _simplest(judgement, study) if study.prefer == "simplest" else best
     logger().info("%d of %d candidates cannot be told from the best", len(judgement.group) - 1, len(others))
     return replace(judgement, chosen=chosen.plan.name)
 
@@ -63,10 +63,18 @@ def _versus(each: Figures, difference: float, reach: float, p_value: float, alph
     return Versus(each.plan.name, difference, difference - reach, difference + reach, p_value, p_value <= alpha)
 
 
-def _simplest(judgement: Judgement) -> Figures:
-    """The cheapest kind of candidate in the group that cannot be told from the best, and the better one of equals."""
-    group = [each for each in judgement.figures if each.plan.name in judgement.group]
-    return min(group, key=lambda each: each.plan.weight)
+def _simplest(judgement: Judgement, study: Study) -> Figures:
+    """The cheapest kind of candidate in the group that cannot be told from the best, and the better one of equals.
+
+    Of one kind, what learned from the rows as they are comes before what resamples them.
+    """
+    group = [each.plan for each in judgement.figures if each.plan.name in judgement.group]
+    chosen = min(group, key=lambda plan: (plan.weight, not _as_they_are(plan, study)))
+    return next(each for each in judgement.figures if each.plan is chosen)
+
+
+def _as_they_are(plan: Plan, study: Study) -> bool:
+    return plan.balance in study.balance and study.balance_kind(plan.balance) in UNSAMPLED
 
 
 def _on_holdout(

@@ -108,6 +108,17 @@ def test_the_best_is_chosen_unless_the_simplest_is_preferred():
     )
 
 
+def test_of_one_kind_of_model_rows_as_they_are_are_simpler_than_resampled_ones():
+    found = two_models(prefer="simplest", candidates={"gaussian_nb": {}}, balance=["undersample", "oversample", "none"])
+    alike = tuple(replace(each, folds={"roc_auc": (0.9, 0.8)}) for each in found.judgement.figures)
+    resampled_first = tuple(sorted(alike, key=lambda each: each.plan.balance == "none"))
+
+    judgement = compare.fn(replace(found.judgement, figures=resampled_first), found.table, found.study)
+
+    assert {each.plan.balance for each in judgement.figures[:2]} == {"undersample", "oversample"}
+    assert judgement.winner.plan.balance == "none"
+
+
 def test_lower_is_better_metrics_are_compared_the_right_way_round():
     found = two_models(metric="log_loss")
 
