@@ -22,6 +22,7 @@ from evenhand.faults import around
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
 from evenhand.log import logger
+from evenhand.masking import masked
 from evenhand.model_files import MODEL_FILE, SAID
 from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
 from evenhand.profiles import PROFILE_FILE, profile_of
@@ -167,7 +168,8 @@ def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: F
 def _record_parent(run: OpenRun, report: Report, results: Results, predictions: Predictions) -> None:
     place, run_id, judgement = run.place, run.run_id, results.judgement
     study, best = results.study, judgement.winner
-    tracking.log_params(place, run_id, study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True))
+    settings = study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True)
+    tracking.log_params(place, run_id, masked(settings))
     tracking.log_figures(place, run_id, best)
     tracking.log_metrics(
         place,
@@ -200,9 +202,8 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
 
 def _record_files(run: OpenRun, report: Report, results: Results, predictions: Predictions) -> None:
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
-    tracking.log_text(
-        place, run_id, yaml.safe_dump(study.model_dump(mode="json", by_alias=True), sort_keys=False), "study.yaml"
-    )
+    settings = masked(study.model_dump(mode="json", by_alias=True))
+    tracking.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
     tracking.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
     tracking.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     tracking.log_file(place, run_id, results.ledger.path)

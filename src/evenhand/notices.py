@@ -23,6 +23,7 @@ from evenhand.conf import expanded
 from evenhand.errors import EvenhandError
 from evenhand.faults import around
 from evenhand.locks import now, waiting
+from evenhand.masking import is_masked
 from evenhand.posting import Undeliverable, email, post
 from evenhand.settings import Notify, Study
 from evenhand.store import digest, home
@@ -162,6 +163,11 @@ def _send(study: Study, notify: Notify) -> int:
 def _went(way: str, notify: Notify, message: dict[str, Any]) -> bool:
     """Whether a message went out; a way that is no longer in the settings counts as gone."""
     try:
+        if is_masked(str(notify.webhook if way == "webhook" else notify.email and notify.email.password)):
+            raise Undeliverable(
+                "its secret stands in the study file and not in the record of a run, so the message goes out with the "
+                "next one of the study. With ${NAME} in the file it would have gone out now"
+            )
         if way == "webhook" and notify.webhook is not None:
             post(expanded(notify.webhook), message)
         elif way == "email" and notify.email is not None:

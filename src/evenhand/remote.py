@@ -16,6 +16,7 @@ from evenhand.conf import VARIABLE, expanded
 from evenhand.errors import DataError, EvenhandError, PlaceError
 from evenhand.faults import around
 from evenhand.files import by_columns, spooled
+from evenhand.masking import is_masked
 from evenhand.places import is_hidden, writing
 from evenhand.settings import SqlSource
 from evenhand.store import digest, home
@@ -41,6 +42,11 @@ class Secret:
     """An address with `${NAME}` in it: its value for use, and everything else without it."""
 
     def __init__(self, text: str) -> None:
+        if is_masked(text):
+            raise DataError(
+                f"the address '{text}' in source comes from the record of a run, which keeps no secrets: write it with "
+                "${NAME} in the study file and run the study again, or give the file instead of the study's name."
+            )
         self.text, self.value = text, expanded(text)
         self.hidden = {os.environ[name]: "${" + name + "}" for name in VARIABLE.findall(text) if os.environ[name]}
 
