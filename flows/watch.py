@@ -24,9 +24,9 @@ def on_drift(study: Study, table: Table, as_of: str) -> Watched:
     """What a tick with `schedule.on_drift` asks: whether the rows that came since the champion's run have drifted.
 
     `table` has the rows that the tick sees, which are those up to its time. Call it inside a flow: its steps become
-    task runs of that flow. `found.state` is `drift`, `unsure`, `stable` or `nothing new`; `found.words` is the reason
-    to record, and retraining makes sense on `drift` alone. The look is recorded in the study's experiment as a run of
-    kind `watch`. A study without any run raises a PlaceError.
+    task runs of that flow. `found.state` is `drift`, `unsure`, `stable`, `nothing new` or, where the champion kept no
+    profile, `unknown`; `found.words` is the reason to record, and retraining makes sense on `drift` alone. The look is
+    recorded in the study's experiment as a run of kind `watch`. A study without any run raises a PlaceError.
     """
     reference = choose_reference(study.name)
     return record_watch(look_at_new_rows(reference, table, study.watch, as_of), study)

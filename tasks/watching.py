@@ -14,7 +14,7 @@ import yaml
 from evenhand import tracking
 from evenhand.decisions import decisions_of
 from evenhand.drift_plot import drift_picture
-from evenhand.drifting import Watched, shifts_of, state_of
+from evenhand.drifting import Shift, Watched, shifts_of, state_of
 from evenhand.errors import DataError, listed, nearest
 from evenhand.folding import content_hashes
 from evenhand.frames import read_rows, read_target
@@ -35,12 +35,12 @@ LEDGER_FILE = "ledger.parquet"
 
 @dataclass(frozen=True)
 class Reference:
-    """The champion, or the latest run where there is none, and what its training rows looked like."""
+    """The champion, or the latest run where there is none, and what its training rows looked like, if that was kept."""
 
     study: Study
     run_id: str
     version: int
-    profile: Profile
+    profile: Profile | None
 
 
 @step("choose reference")
@@ -49,17 +49,22 @@ def choose_reference(name: str) -> Reference:
     place, champion = tracking.open_store(), decisions_of(name).champion
     run_id = champion.run_id if champion else tracking.latest_run(name)[1].info.run_id
     study = yaml.safe_load(tracking.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
-    profile = Profile.from_json(tracking.artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
+    kept = {item.path for item in place.client().list_artifacts(run_id)}
+    profile = None
+    if PROFILE_FILE in kept:
+        profile = Profile.from_json(tracking.artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
     return Reference(Study.model_validate(study), run_id, champion.version if champion else 0, profile)
 
 
 @step("look at file")
 def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str = "") -> Watched:
     """What the rows of a file have moved by."""
+    if reference.profile is None:
+        return _unknown(reference, as_of)
     study = reference.study.model_copy(update={"source": Source(path=(source,))})
     with opened(study) as found:
         rows = found.read()
-        _check_columns(rows.schema.names, reference, source)
+        _check_columns(rows.schema.names, reference.profile, source)
         features = [Feature(shape.name, shape.kind) for shape in reference.profile.columns]  # type: ignore[arg-type]
         incoming = Incoming(rows, features, _cleaning(study, features), [study.target])
         new = Tallies(reference.profile)
@@ -68,21 +73,25 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
     if not new.n_rows:
         raise DataError(f"there are no rows in '{source}', so nothing can be told of drift: check the file.")
     notes = tuple(_notes(incoming, new, study.target))
-    return replace(_watched(reference, new, settings, as_of), data=digest(found.inputs), notes=notes)
+    shifts = shifts_of(reference.profile, new, settings)
+    return replace(_watched(reference, new, shifts, as_of), data=digest(found.inputs), notes=notes)
 
 
 @step("look at new rows")
 def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of: str = "") -> Watched:
     """What those rows of a study's own source have moved by that came since the champion's run."""
+    if reference.profile is None:
+        return _unknown(reference, as_of)
     frame = read_rows(table, [feature.name for feature in table.features])
-    _check_columns(list(frame.columns), reference, f"study '{reference.study.name}' as it is now")
+    _check_columns(list(frame.columns), reference.profile, f"study '{reference.study.name}' as it is now")
     is_new = _came_since(reference, frame)
     if not is_new.any():
         return Watched(reference.study.name, reference.run_id, reference.version, 0, "nothing new", as_of=as_of)
     new, truth = Tallies(reference.profile), _as_told(read_target(table)[is_new], table)
     columns = {shape.name: pa.Array.from_pandas(frame.loc[is_new, shape.name]) for shape in reference.profile.columns}
     new.add(columns, truth)
-    return replace(_watched(reference, new, settings, as_of), data=table.digest)
+    shifts = shifts_of(reference.profile, new, settings)
+    return replace(_watched(reference, new, shifts, as_of), data=table.digest)
 
 
 @step("record watch")
@@ -117,14 +126,18 @@ def _came_since(reference: Reference, frame: pd.DataFrame) -> np.ndarray:
     return (content.groupby(content).cumcount() >= content.map(had).fillna(0)).to_numpy()
 
 
-def _watched(reference: Reference, new: Tallies, settings: Watch, as_of: str) -> Watched:
-    shifts = shifts_of(reference.profile, new, settings)
+def _unknown(reference: Reference, as_of: str) -> Watched:
+    """The outcome where the reference was recorded by a version that kept no profile."""
+    return Watched(reference.study.name, reference.run_id, reference.version, 0, "unknown", as_of=as_of)
+
+
+def _watched(reference: Reference, new: Tallies, shifts: tuple[Shift, ...], as_of: str) -> Watched:
     against = reference.study.name, reference.run_id, reference.version
     return Watched(*against, new.n_rows, state_of(shifts), shifts, as_of)
 
 
-def _check_columns(names: list[str], reference: Reference, where: str) -> None:
-    lacking = [shape.name for shape in reference.profile.columns if shape.name not in names]
+def _check_columns(names: list[str], profile: Profile, where: str) -> None:
+    lacking = [shape.name for shape in profile.columns if shape.name not in names]
     if lacking:
         raise DataError(
             f"the new rows ({where}) lack {counted(len(lacking), 'column')} that the champion reads: {listed(lacking)}."

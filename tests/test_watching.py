@@ -11,6 +11,7 @@ from evenhand import tracking
 from evenhand.cli import main
 from evenhand.decisions import Contender, Decision, decide
 from evenhand.errors import DataError, PlaceError
+from evenhand.places import run_folder
 from evenhand.profiles import PROFILE_FILE
 from evenhand.settings import Watch
 from evenhand.tasks.cleaning import clean
@@ -157,10 +158,37 @@ def test_figure_table_and_metrics_are_in_the_experiment_of_the_study(room):
     assert tracking.latest_run("tiny")[1].info.run_id == room
 
 
-def test_a_run_without_a_profile_is_told(room, monkeypatch):
-    monkeypatch.setattr("evenhand.tasks.watching.PROFILE_FILE", f"no_{PROFILE_FILE}")
+@pytest.fixture
+def profile_file(room):
+    """Where the run keeps its profile, which is put back after the test."""
+    file = run_folder(tracking.open_experiment("tiny").artifacts, room) / PROFILE_FILE
+    content = file.read_bytes()
+    yield file
+    file.write_bytes(content)
 
-    with pytest.raises(PlaceError, match=f"run '{room}' has no no_{PROFILE_FILE}"):
+
+def test_of_a_champion_that_kept_no_profile_drift_cannot_be_told(room, profile_file, prefect_server):
+    profile_file.unlink()
+    new_rows(shift=1.5)
+    study = make_study()
+
+    from_file = looked()
+    from_source = look_at_new_rows.fn(choose_reference.fn("tiny"), clean.fn(ingest.fn(study), study), study.watch)
+    told, checked = (CliRunner().invoke(main, ["watch", "tiny", "new.csv", *more]) for more in ((), ("--check",)))
+
+    assert from_file == from_source
+    assert (from_file.state, from_file.against) == ("unknown", room)
+    assert f"drift cannot be told: run {room} of 'tiny' was recorded by a version" in from_file.words
+    assert (told.exit_code, checked.exit_code) == (0, 2)
+    assert from_file.words in told.output
+    run = tracking.open_store().client().search_runs([tracking.open_experiment("tiny").experiment_id])[0]
+    assert run.data.tags["evenhand.verdict"] == "unknown"
+
+
+def test_a_profile_that_is_broken_is_told(room, profile_file):
+    profile_file.write_text("{}")
+
+    with pytest.raises(PlaceError, match=f"{PROFILE_FILE} of the champion cannot be read"):
         choose_reference.fn("tiny")
 
 

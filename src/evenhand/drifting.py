@@ -14,7 +14,7 @@ from evenhand.profiles import Profile, Shape, Tallies, Tally
 from evenhand.settings import Watch
 from evenhand.statistics import drift, odds_shift, share_shifts
 
-State = Literal["drift", "unsure", "stable", "nothing new"]
+State = Literal["drift", "unsure", "stable", "nothing new", "unknown"]
 LEVEL = 0.95
 FALSE_ALARMS = 0.01  # how often rows without any shift may be called drifted, over all columns and measures
 WORDS = {
@@ -77,6 +77,12 @@ class Watched:
         rows = f"{self.n_rows:,} new row{'s' * (self.n_rows != 1)} against what {champion} was trained on"
         if self.state == "nothing new":
             return f"no rows have come since {champion} was trained"
+        if self.state == "unknown":
+            return (
+                f"drift cannot be told: {champion} of '{self.study}' was recorded by a version that kept no profile of "
+                "its training rows. Run the study again and make that run champion (`evenhand champion promote`); from "
+                "then on it can."
+            )
         if self.state == "drift":
             return f"drift: {rows}: {'; '.join(shift.words for shift in self.furthest[:3])}{self._rest}"
         if self.state == "unsure":

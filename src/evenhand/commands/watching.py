@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @click.argument("rows", metavar="NEWROWS")
 @set_option
 @click.option("--retrain", is_flag=True, help="Run the study again where there is drift.")
-@click.option("--check", is_flag=True, help="End with exit code 1 on drift, for scripts.")
+@click.option("--check", is_flag=True, help="End with exit code 1 on drift, 2 if it cannot be told.")
 @click.option("--as-of", default="", metavar="TIME", help="The time that the record stands for; left out: now.")
 @click.pass_context
 def watch(
@@ -38,8 +38,8 @@ def watch(
 
         click.echo("retraining, as asked ...")
         show_report(run_study(given or study_of_run(found.against)))
-    if check and found.state == "drift":
-        ctx.exit(1)
+    if check and found.state in {"drift", "unknown"}:
+        ctx.exit(1 if found.state == "drift" else 2)
 
 
 @click.command()
