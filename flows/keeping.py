@@ -47,6 +47,14 @@ class Planned:
     is_going: bool
 
 
+@dataclass(frozen=True)
+class Switch:
+    """Whether a schedule is paused on the server, and when somebody last touched it there."""
+
+    is_paused: bool
+    since: datetime
+
+
 @contextmanager
 def _server() -> Iterator[SyncPrefectClient]:
     with get_client(sync_client=True) as client:
@@ -153,10 +161,24 @@ def plans() -> list[Planned]:
         return [_planned(client, one) for one in sorted(deployments, key=lambda one: one.name)]
 
 
+def switch(name: str) -> Switch | None:
+    """How a schedule stands on the server, where a person may have paused it or its deployment; None if not there."""
+    with _server() as client:
+        try:
+            deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
+        except ObjectNotFound:
+            return None
+    is_active = not deployment.paused and any(schedule.active for schedule in deployment.schedules)
+    touched = [one.updated.timestamp() for one in (deployment, *deployment.schedules) if one.updated is not None]
+    return Switch(not is_active, datetime.fromtimestamp(max(touched, default=0), UTC))
+
+
 def set_active(name: str, is_active: bool) -> None:
     """Pause or resume a schedule on the server; runs that it has put down already are taken back."""
     with _server() as client:
         deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
+        if is_active and deployment.paused:
+            client.resume_deployment(deployment.id)
         for schedule in deployment.schedules:
             client.update_deployment_schedule(deployment.id, schedule.id, active=is_active)
 

@@ -5,25 +5,28 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NoReturn
 from uuid import UUID
 
+from httpx import HTTPError
 from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import EntrypointType, RunnerDeployment
 from prefect.runner import Runner
 
-from evenhand.flows.keeping import TAG, close_all, crash_zombies, drop_missed, start
+from evenhand.flows.keeping import TAG, close_all, crash_zombies, drop_missed, set_active, start, switch
 from evenhand.flows.tick import clock, tick
 from evenhand.settings import Study
-from evenhand.tasks.ticking import is_paused, reckon, scheduled, ticks_of
+from evenhand.tasks.ticking import Tick, is_paused, last_word, pause, reckon, scheduled, ticks_of
 
 POLL_SECONDS = 3.0
 SPARE = 2  # a study runs once at a time; what comes meanwhile needs room to say that it is skipped
 FOLLOW_SECONDS = 1.0
+HEED_SECONDS = 5.0
 
 
 def serve(confs: Sequence[str], tell: Callable[[str], None]) -> None:
@@ -34,11 +37,15 @@ def serve(confs: Sequence[str], tell: Callable[[str], None]) -> None:
     crash_zombies()
     runner = Served(name="evenhand", pause_on_shutdown=False, query_seconds=POLL_SECONDS, limit=len(studies) + SPARE)
     for conf, study in studies.items():
-        deployment_id = runner.add_deployment(_deployment(conf, study))
+        heed(study.name)
+        deployment_id = runner.add_deployment(deployed(conf, study))
         assert isinstance(deployment_id, UUID)
+        agree(study.name)
         tell(_line(study))
         _catch_up(study, deployment_id, clock(), tell)
-    _follow([study.name for study in studies.values()], tell)
+    names = [study.name for study in studies.values()]
+    for look in (_told_lines(names, tell), _heeded(names)):
+        threading.Thread(target=look, daemon=True).start()
     asyncio.run(runner.start())
 
 
@@ -51,7 +58,8 @@ class Served(Runner):
         os._exit(0)
 
 
-def _deployment(conf: str, study: Study) -> RunnerDeployment:
+def deployed(conf: str, study: Study) -> RunnerDeployment:
+    """A study's schedule as Prefect is to have it."""
     assert study.schedule is not None
     cron = CronSchedule(cron=study.schedule.cron, timezone=study.schedule.timezone)
     made = tick.to_deployment(
@@ -83,8 +91,22 @@ def _line(study: Study) -> str:
     return f"schedule  {study.name}: {study.schedule.cron} {study.schedule.timezone}, next {coming:%Y-%m-%d %H:%M}"
 
 
-def _follow(names: Iterable[str], tell: Callable[[str], None]) -> None:
-    """Tell each line that is added to the record of ticks."""
+def heed(name: str) -> Tick | None:
+    """The line of a schedule that a person paused or resumed in Prefect itself, if that was the last word on it."""
+    found, lines = switch(name), ticks_of(name)
+    if found is None or found.is_paused == is_paused(lines) or found.since.replace(microsecond=0) <= last_word(lines):
+        return None
+    return pause(name, not found.is_paused, clock(), "in Prefect's own pages or API")
+
+
+def agree(name: str) -> None:
+    """Have a schedule go on where a deployment is still paused that was resumed while nothing was up."""
+    if (found := switch(name)) is not None and found.is_paused and not is_paused(ticks_of(name)):
+        set_active(name, True)
+
+
+def _told_lines(names: Sequence[str], tell: Callable[[str], None]) -> Callable[[], None]:
+    """Tell each line that is added to the record of ticks, for ever."""
     known = {name: len(ticks_of(name)) for name in names}
 
     def look() -> None:
@@ -96,7 +118,20 @@ def _follow(names: Iterable[str], tell: Callable[[str], None]) -> None:
                     tell(f"{line.when}  {name}: {line.outcome}{': ' if line.why else ''}{line.why}")
                 known[name] = len(lines)
 
-    threading.Thread(target=look, daemon=True).start()
+    return look
+
+
+def _heeded(names: Sequence[str]) -> Callable[[], None]:
+    """Take over what is paused or resumed in Prefect, for ever; a server that does not answer is asked again."""
+
+    def look() -> None:
+        waits = threading.Event()
+        while not waits.wait(HEED_SECONDS):
+            for name in names:
+                with suppress(HTTPError):
+                    heed(name)
+
+    return look
 
 
 def _say(line: str) -> None:

@@ -22,6 +22,7 @@ from evenhand.tasks.ticking import (
     lateness,
     one_tick_of,
     read,
+    refuse,
     refuse_unbounded,
     skip,
     unchanged,
@@ -46,8 +47,12 @@ def tick(
     force: run even if nothing changed.
     promotes: false: the gate does not decide.
     """
-    study = read(conf, changes or [], promotes)
     at = clock()
+    try:
+        study = read(conf, changes or [], promotes)
+    except Exception as error:
+        refuse(_due(None, as_of, because, at), conf, error)
+        raise
     this = _due(study, as_of, because, at)
     try:
         with one_tick_of(study):
@@ -69,20 +74,20 @@ def clock() -> datetime:
     return datetime.now(UTC)
 
 
-def _due(study: Study, as_of: datetime | None, because: str | None, at: datetime) -> Tick:
-    """The tick that this run is for: of the times of the schedule that have come, the last."""
+def _due(study: Study | None, as_of: datetime | None, because: str | None, at: datetime) -> Tick:
+    """The tick that this run is for: of the times of the schedule that have come, the last; now, without a study."""
     context = FlowRunContext.get()
     run = context.flow_run if context else None
     reason = because or ("schedule" if run is not None and run.auto_scheduled else "trigger")
-    moment = at
+    moment, schedule = at, study.schedule if study else None
     if as_of is not None:
-        moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=study.schedule.ticks.zone if study.schedule else UTC)
-    elif reason == "schedule" and run is not None and run.expected_start_time and study.schedule:
-        cron = study.schedule.ticks
+        moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=schedule.ticks.zone if schedule else UTC)
+    elif reason == "schedule" and run is not None and run.expected_start_time and schedule:
+        cron = schedule.ticks
         times = (cron.meant(datetime.fromtimestamp(run.expected_start_time.timestamp(), UTC)), cron.latest(at))
         moment = max(time for time in times if time is not None)
     when = moment.astimezone(UTC).isoformat(timespec="seconds")
-    return Tick(study.name, when, "begun", because=reason, flow_run_id=str(run.id) if run else "")
+    return Tick(study.name if study else "", when, "begun", because=reason, flow_run_id=str(run.id) if run else "")
 
 
 def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import NoReturn
 
 from evenhand import tracking
@@ -16,11 +17,13 @@ from evenhand.steps import step
 from evenhand.tables import Report, Table
 from evenhand.ticks import (
     ON_TIME,
+    Outcome,
     Tick,
     died_in_the_middle,
     is_done,
     is_paused,
     last_finished,
+    last_word,
     missed,
     note,
     settings_digest,
@@ -39,11 +42,13 @@ __all__ = [
     "finish",
     "has_finished",
     "is_paused",
+    "last_word",
     "lateness",
     "one_tick_of",
     "pause",
     "read",
     "reckon",
+    "refuse",
     "refuse_unbounded",
     "scheduled",
     "skip",
@@ -105,9 +110,10 @@ def close_recorded(studies: Sequence[str]) -> list[str]:
     return [run_id for place in places for run_id in tracking.close_orphans(place)]
 
 
-def pause(study: str, is_resumed: bool, at: datetime) -> Tick:
-    """The line of a schedule that a person paused or resumed."""
-    return note(Tick(study, at.isoformat(timespec="seconds"), "resumed" if is_resumed else "paused"))
+def pause(study: str, is_resumed: bool, at: datetime, where: str) -> Tick:
+    """The line of a schedule that a person whom we do not know paused or resumed elsewhere."""
+    outcome: Outcome = "resumed" if is_resumed else "paused"
+    return note(Tick(study, at.isoformat(timespec="seconds"), outcome, where, who="a person"))
 
 
 @contextmanager
@@ -121,6 +127,8 @@ def lateness(study: Study, moment: datetime, at: datetime) -> str:
     """Why a tick of the schedule is not run at all, at the time when it came; empty where it is."""
     if study.schedule is None:
         raise ConfError(f"study '{study.name}' has no schedule: add schedule.cron, or run it with `evenhand run`")
+    if is_paused(ticks_of(study.name)):
+        return f"the schedule is paused: evenhand schedule resume {study.name}"
     if is_done(ticks_of(study.name), moment):
         return f"the tick of {shown(moment)} has been seen to"
     if at - moment > study.schedule.leeway:
@@ -187,9 +195,21 @@ def refuse_unbounded(study: Study, moment: datetime, why: str) -> NoReturn:
 
 def fail(tick: Tick, error: Exception) -> Tick:
     """The line of a tick that broke, in one line."""
-    words = " ".join(str(error).split())
+    return note(replace(tick, outcome="failed", why=_one_line(error)))
+
+
+def refuse(tick: Tick, conf: str, error: Exception) -> Tick:
+    """The line of a tick that was asked for with a mistake, under the name of the study as far as that can be read."""
+    try:
+        name = load_study(conf).name
+    except ConfError:
+        name = Path(conf).stem
+    return note(replace(tick, study=name, outcome="refused", why=_one_line(error)))
+
+
+def _one_line(error: Exception) -> str:
     name = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
-    return note(replace(tick, outcome="failed", why=f"{name}{words}"[:500]))
+    return f"{name}{' '.join(str(error).split())}"[:500]
 
 
 def _tags(tick: Tick) -> dict[str, str]:

@@ -17,10 +17,11 @@ from mlflow import MlflowClient
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
 from evenhand.cli import main
+from evenhand.conf import load_study
 from evenhand.decisions import decisions_of
 from evenhand.errors import ConfError
 from evenhand.locks import alone, one_run_of
-from evenhand.ticks import tick_lock, ticks_of
+from evenhand.ticks import overdue, tick_lock, ticks_of
 
 pytestmark = pytest.mark.xdist_group("prefect")
 
@@ -265,15 +266,32 @@ def test_a_lock_whose_holder_was_killed_keeps_nobody_out(room):
 
 
 @pytest.mark.parametrize("changes", [["split.fodls=3"], ["schedule.cron=often"], ["nothing"]])
-def test_a_wrong_setting_is_refused_before_any_store_is_touched(room, changes):
-    state = ticked(changes=changes)
+def test_a_wrong_setting_is_refused_with_a_record_before_any_store_is_touched(room, changes):
+    state = ticked(changes=changes, because="trigger")
 
     assert state.is_failed()
-    with pytest.raises(ConfError):
+    with pytest.raises(ConfError) as told:
         state.result()
-    assert outcomes() == []
+    (line,) = ticks_of("tiny")
+    assert (line.outcome, line.because, line.as_of) == ("refused", "trigger", NOON.isoformat())
+    assert line.why == " ".join(str(told.value).split())
     assert not (Path(os.environ["EVENHAND_HOME"]) / "store").exists()
     assert mlflow_runs("run") == []
+
+
+def test_a_study_file_that_cannot_be_read_is_refused_under_its_name_and_stands_for_no_tick(room):
+    ticked()
+    whole = Path("tiny.yaml").read_text(encoding="utf-8")
+    Path("tiny.yaml").write_text("target: [", encoding="utf-8")
+
+    ticked(as_of=NOON + HOUR)
+
+    lines = ticks_of("tiny")
+    assert (lines[-1].outcome, lines[-1].because) == ("refused", "schedule")
+    assert "tiny.yaml is not YAML" in lines[-1].why
+    Path("tiny.yaml").write_text(whole, encoding="utf-8")
+    study = load_study("tiny.yaml")
+    assert "the tick of 2026-03-10 13:00 UTC never came" in overdue(study, lines, NOON + 2 * HOUR)
 
 
 def test_a_tick_that_breaks_says_so_in_its_record_and_the_next_goes_on(room):

@@ -21,7 +21,7 @@ import pytest
 import yaml
 from makers import write_two_clouds
 
-from evenhand.locks import is_held
+from evenhand.locks import is_held, now
 from evenhand.servers import free_port
 from evenhand.ticks import is_paused, shown, tick_lock, ticks_of
 from evenhand.upkeep import kin
@@ -351,7 +351,9 @@ def test_prefects_own_command_does_the_same_and_a_wrong_setting_touches_no_store
     assert wrong.returncode != 0
     assert right.returncode == 0, right.stdout + right.stderr
     triggered = [line for line in ticks_of("storm")[n_lines:] if line.because == "trigger"]
-    assert [line.outcome for line in triggered] == ["begun", "retrained"]
+    assert [line.outcome for line in triggered if line.outcome != "refused"] == ["begun", "retrained"]
+    (refused,) = [line for line in triggered if line.outcome == "refused"]
+    assert "split.fodls: unknown key" in refused.why
 
 
 def test_a_worker_elsewhere_runs_what_prefect_yaml_deploys(quiet):
@@ -411,6 +413,20 @@ def test_a_paused_schedule_is_inactive_until_it_is_resumed(quiet):
     assert "the schedule 'storm' is paused already" in again.stderr
     assert listed.stdout == "storm  * * * * * */10 UTC  paused\n"
     assert (while_paused, quiet.api(name)[0]["schedules"][0]["active"]) == (False, True)
+
+
+@pytest.mark.parametrize(("word", "outcome"), [("pause", "paused"), ("resume", "resumed")])
+def test_what_a_person_pauses_or_resumes_in_prefect_itself_is_a_line_of_our_record(up, word, outcome):
+    before = [line for line in ticks_of("storm") if line.outcome in {"paused", "resumed"}]
+    until(lambda: now() > before[-1].when, "the next second, as of two words in one ours counts")
+    deployment, _ = up.api("deployments/name/retrain-on-schedule/storm")
+
+    up.api(f"deployments/{deployment['id']}/{word}_deployment", {})
+
+    until(lambda: is_paused(ticks_of("storm")) == (outcome == "paused"), f"the {word} in our record")
+    said = [line for line in ticks_of("storm") if line.outcome in {"paused", "resumed"}]
+    assert said[:-1] == before
+    assert (said[-1].outcome, said[-1].why, said[-1].who) == (outcome, "in Prefect's own pages or API", "a person")
 
 
 def test_the_end_leaves_no_process_and_nothing_running(up):

@@ -17,7 +17,7 @@ from evenhand.settings import Schedule, Study
 from evenhand.store import digest, home
 from evenhand.units import time_text
 
-Outcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed"]
+Outcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed", "refused"]
 OVER = ("retrained", "skipped", "failed", "missed")
 ON_TIME = ("schedule", "catch-up")
 WITHOUT_EFFECT = {"description", "schedule", "workers", "engine", "watch", "feedback", "notify"}
@@ -93,9 +93,15 @@ def is_paused(lines: Sequence[Tick]) -> bool:
     return said[-1:] == ["paused"]
 
 
+def last_word(lines: Sequence[Tick]) -> datetime:
+    """When the schedule was last paused or resumed; long ago if never."""
+    said = [line.when for line in lines if line.outcome in {"paused", "resumed"}]
+    return datetime.fromisoformat(said[-1]) if said else datetime.min.replace(tzinfo=UTC)
+
+
 def missed(lines: Sequence[Tick], schedule: Schedule, moment: datetime) -> list[datetime]:
     """The ticks before a moment that nobody saw to, since the schedule began or a tick was last seen to."""
-    known = [line.moment for line in lines if line.because in ON_TIME and line.moment < moment]
+    known = [line.moment for line in _on_time(lines) if line.moment < moment]
     return list(takewhile(lambda tick: tick < moment, schedule.ticks.after(max(known)))) if known else []
 
 
@@ -103,7 +109,7 @@ def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
     """What is wrong with the ticks of a study at a moment; empty where each came in time."""
     assert study.schedule is not None
     due = study.schedule.ticks.latest(moment - study.schedule.leeway)
-    seen = [line for line in lines if line.because in ON_TIME]
+    seen = _on_time(lines)
     if is_paused(lines):
         return ""
     if not seen:
@@ -114,6 +120,11 @@ def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
     if (died := died_in_the_middle(study.name, lines)) is not None:
         return f"the tick of {shown(died.moment)} began at {died.when} and died in the middle"
     return ""
+
+
+def _on_time(lines: Sequence[Tick]) -> list[Tick]:
+    """The lines of the schedule's own ticks; one that was refused did nothing, so it stands for none."""
+    return [line for line in lines if line.because in ON_TIME and line.outcome != "refused"]
 
 
 def died_in_the_middle(study: str, lines: Sequence[Tick]) -> Tick | None:
