@@ -97,12 +97,17 @@ def _on_holdout(
             "holdout_low": one.interval.low,
             "holdout_high": one.interval.high,
             "holdout_p_value": float(p_value),
-            "holdout_power": None
-            if metric in LOWER_IS_BETTER
-            else power_of(TOLD_DIFFERENCE, one.interval, alpha=alpha / len(found)),
+            "holdout_power": _power(one, metric, alpha / len(found)),
         }
         for (name, one), p_value in zip(found.items(), adjusted, strict=True)
     }
+
+
+def _power(found: Comparison, metric: str, alpha: float) -> float | None:
+    """The chance to find a true difference; None for errors, which have units, and where nothing ever differed."""
+    if metric in LOWER_IS_BETTER or found.interval.high <= found.interval.low:
+        return None
+    return power_of(TOLD_DIFFERENCE, found.interval, alpha=alpha)
 
 
 def _pair(metric: str, best: Said, other: Said, table: Table) -> Comparison | None:

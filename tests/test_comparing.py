@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from makers import make_study, work, write_two_clouds
 
-from evenhand.statistics import corrected_resampled_t
-from evenhand.tasks.comparing import compare, corrected_t_tests
+from evenhand.statistics import Comparison, Interval, corrected_resampled_t
+from evenhand.tasks.comparing import _power, compare, corrected_t_tests
 
 
 def two_models(**changes):
@@ -92,6 +92,12 @@ def test_the_power_of_the_holdout_is_told_where_the_metric_is_a_share():
     alike = next(name for name in powers["roc_auc"] if name != "dummy")
     assert 0.025 < powers["roc_auc"]["dummy"] < powers["roc_auc"][alike] <= 1
     assert set(powers["log_loss"].values()) == {None}
+
+
+def test_no_power_is_told_where_nothing_ever_differed():
+    nothing = Comparison(0.0, Interval(0.0, 0.0, 0.95), 0.0, 1.0, "paired bootstrap")
+
+    assert _power(nothing, "f1_macro", 0.05) is None
 
 
 def test_the_best_is_chosen_unless_the_simplest_is_preferred():

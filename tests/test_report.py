@@ -9,13 +9,14 @@ from pathlib import Path
 import page_makers as makers
 import pytest
 
-from evenhand.decided import Effect, Explained
+from evenhand.decided import Effect, Explained, Gain
 from evenhand.page import Candidate, ColumnFacts, Comparison, Gate, LeakCheck, ModelCard, PageContent, Thresholds
 from evenhand.report import page
 from evenhand.report_charts_classes import chosen_place
 from evenhand.report_figures import figures_at
 from evenhand.report_parts import breakable, count, megabytes, number, seconds, share, table, tag
-from evenhand.report_svg import Canvas, axis, strip_ends, unit_axis
+from evenhand.report_svg import Canvas, axis, named_axis, strip_ends, unit_axis
+from evenhand.report_trials import _told
 
 PAGES = {"binary": makers.binary, "multiclass": makers.multiclass, "regression": makers.regression}
 VOID = {"meta", "wbr", "input", "br", "circle", "link", "img"}
@@ -376,7 +377,7 @@ def test_table_names_its_rows_and_columns():
 def test_canvas_puts_the_ends_of_the_axes_on_the_edges_of_the_frame():
     canvas = Canvas(unit_axis("x"), unit_axis("y"))
 
-    assert (canvas.x(0), canvas.x(1)) == (58, 392)
+    assert (canvas.x(0), canvas.x(1)) == (64, 392)
     assert (canvas.y(0), canvas.y(1)) == (284, 10)
 
 
@@ -457,3 +458,51 @@ def test_the_power_of_the_holdout_stands_beside_each_comparison():
     assert "35%" in told
     assert "Power is the chance that the holdout tells two apart that truly are by 0.02." in told
     assert "Power" not in without
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "n_others", "sizes"), [(5, 8, [15]), (15, 9, [9, 8, 9]), (50, 0, [13, 13, 13, 13])]
+)
+def test_every_fold_and_metric_stands_in_tables_that_paper_has_room_for(n_folds, n_others, sizes):
+    content = makers.binary()
+    others = tuple((f"metric_{k}", k / 10) for k in range(n_others))
+    board = tuple(
+        replace(row, folds=tuple(k / 100 for k in range(n_folds)), others=others) for row in content.leaderboard
+    )
+
+    told = page(replace(content, leaderboard=board))
+
+    start = told.index("Every fold")
+    part = told[start : told.index("</details>", start)]
+    heads = [head.count('scope="col"') - 1 for head in re.findall("<thead.*?</thead>", part)]
+    assert heads == sizes
+    assert all(f">Fold {k + 1}<" in part for k in range(n_folds))
+
+
+def test_labels_of_long_names_are_left_out_where_they_would_meet():
+    few, long = named_axis("C", ["1", "2", "3", "4", "5", "6", "7"]), named_axis("gamma", ["0.00195"] * 7)
+
+    assert [bool(label) for label in few.labels] == [True] * 7
+    # 328 units for 7 names are 46.9 each; 7 letters of 8 and a gap of 6 are 62, so every second is labelled
+    assert [bool(label) for label in long.labels] == [True, False, True, False, True, False, True]
+
+
+def test_rows_stand_for_others_of_their_class_only_where_there_are_classes():
+    told = Explained("r2", 0.8, 100, 400, (Effect("size", (0.1,), 0.0, 0.2),))
+
+    assert "larger classes" not in page(replace(makers.regression(), explained=told))
+    assert "larger classes" in page(replace(makers.binary(), explained=told))
+
+
+def test_differences_of_rounding_are_no_differences():
+    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0)
+
+    assert _told(gain) == "0.000 (−0.022 to 0.000; p 1.000)"
+
+
+def test_on_paper_headings_stay_with_what_they_head_and_repeated_heads_are_whole():
+    style = page(makers.binary()).split("@media print", 1)[1].split("</style>", 1)[0]
+
+    assert re.search(r"h2, h3, figcaption, \.lead \{ break-after: avoid; \}", style)
+    assert re.search(r"\.plot,[^{}]*\.lead[^{}]*\{ break-inside: avoid; \}", style)
+    assert "th button { display: contents; }" in style  # Chromium leaves buttons out of heads that it repeats

@@ -27,7 +27,9 @@ from evenhand.report_parts import (
 )
 from evenhand.report_svg import Strip, strip_ends
 
-MOST_ROWS = 25
+Columns = Sequence[tuple[str, Sequence[str]]]
+
+MOST_ROWS, MOST_COLUMNS = 25, 16
 SORT_KEYS = ("rank", "cv_mean", "holdout", "train", "fit_seconds")
 
 
@@ -207,16 +209,42 @@ def _rest(rows: Sequence[Candidate], best: float, strip: Strip, heads: Sequence[
 
 
 def _every_fold(content: PageContent) -> Html:
+    """The metric in each fold, and the other metrics; as many tables as paper has room for side by side."""
     rows = content.leaderboard
     n_folds = max(len(row.folds) for row in rows)
     names = list(dict.fromkeys(name for row in rows for name, _ in row.others))
-    heads = ["Candidate", *(f"Fold {place + 1}" for place in range(n_folds)), "Mean", "Deviation", *map(titled, names)]
-    body = [_fold_row(row, n_folds, names) for row in rows]
-    more = " and the other metrics" if names else ""
-    return details(f"Every fold{more}", table(heads, body, f"{titled(content.study.metric)} in each fold{more}"))
+    of_folds = [(f"Fold {k + 1}", [_nth(row.folds, k) for row in rows]) for k in range(n_folds)]
+    of_folds += [("Mean", [number(row.cv_mean) for row in rows]), ("Deviation", [number(row.cv_std) for row in rows])]
+    of_names = [(titled(name), [number(dict(row.others).get(name)) for row in rows]) for name in names]
+    shown = _side_by_side(rows, of_folds, of_names, f"{titled(content.study.metric)} in each fold")
+    return details(f"Every fold{' and the other metrics' if names else ''}", *shown)
 
 
-def _fold_row(row: Candidate, n_folds: int, names: Sequence[str]) -> list[str]:
-    others = dict(row.others)
-    folds = [number(value) for value in row.folds] + [""] * (n_folds - len(row.folds))
-    return [row.name, *folds, number(row.cv_mean), number(row.cv_std), *(number(others.get(name)) for name in names)]
+def _side_by_side(rows: Sequence[Candidate], of_folds: Columns, of_names: Columns, words: str) -> list[Html]:
+    """Tables of at most so many columns, the first of which names the candidates."""
+    if len(of_folds) + len(of_names) <= MOST_COLUMNS:
+        parts = [(f"{words} and the other metrics" if of_names else words, [*of_folds, *of_names])]
+    else:
+        cut = [(words, part) for part in batches(of_folds)] + [
+            ("Means of the other metrics", p) for p in batches(of_names)
+        ]
+        parts = [(f"{each}, part {nth}", part) for nth, (each, part) in enumerate(cut, 1)]
+    return [
+        table(
+            ["Candidate", *(head for head, _ in part)],
+            [[row.name, *(values[k] for _, values in part)] for k, row in enumerate(rows)],
+            each,
+        )
+        for each, part in parts
+    ]
+
+
+def batches(columns: Columns) -> list[Columns]:
+    """Columns in parts of about equal size, none larger than the most there is room for."""
+    n_parts = math.ceil(len(columns) / MOST_COLUMNS)
+    size = math.ceil(len(columns) / max(n_parts, 1))
+    return [columns[start : start + size] for start in range(0, len(columns), max(size, 1))]
+
+
+def _nth(folds: Sequence[float], place: int) -> str:
+    return number(folds[place]) if place < len(folds) else ""

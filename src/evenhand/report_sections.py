@@ -44,7 +44,7 @@ def comparisons(content: PageContent) -> Html | None:
         (Heading("Candidate", "text"), lambda one: one.name),
         (Heading("Worse than the best, or better", "wide"), drawn),
         (Heading("Difference"), lambda one: number(one.difference)),
-        (Heading("95 % interval"), lambda one: f"{number(one.low)} to {number(one.high)}"),
+        (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
         (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
     ]
@@ -78,10 +78,11 @@ def effects(content: PageContent) -> Html | None:
     shown, others = told.effects[:MOST_EFFECTS], told.effects[MOST_EFFECTS:]
     rest = listing(others, columns, "The other columns") if others else None
     folded = details(counted(len(others), "more column", "more columns"), rest) if rest else None
-    return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=_asked(told))
+    lead = _asked(told, content.study.task != "regression")
+    return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=lead)
 
 
-def _asked(told: Explained) -> str:
+def _asked(told: Explained, has_classes: bool) -> str:
     """How effects were told: with which rows and how often, and what was left out for want of time."""
     n_times = [len(one.values) for one in told.effects]
     often = counted(max(n_times), "time", "times")
@@ -92,7 +93,7 @@ def _asked(told: Explained) -> str:
         f"{often} each, on {rows} of {count(told.n_holdout)} held-out rows. A dot is one shuffling; the line is the "
         "95 % interval over shufflings and rows. Columns that say the same share their effect."
     )
-    if told.n_rows < told.n_holdout:
+    if told.n_rows < told.n_holdout and has_classes:
         words += " Rows of the larger classes stand for the others of theirs."
     if told.left_out:
         named = ", ".join(told.left_out[:MOST_NAMED]) + (" and others" if len(told.left_out) > MOST_NAMED else "")

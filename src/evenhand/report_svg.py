@@ -10,7 +10,8 @@ from evenhand.curves import outline
 from evenhand.report_parts import Html, joined, number, tag
 
 WIDTH, HEIGHT = 400, 330
-LEFT, RIGHT, TOP, BOTTOM = 58, 8, 10, 46
+LEFT, RIGHT, TOP, BOTTOM = 64, 8, 10, 46
+LETTER, GAP = 8, 6  # of tick labels, at the size they have on a phone
 MOST_IN_COLOUR = 8
 
 
@@ -49,7 +50,9 @@ def axis(title: str, low: float, high: float, n_ticks: int = 5) -> Axis:
 
 def named_axis(title: str, names: Sequence[str]) -> Axis:
     """An axis with a tick for each name, at 0, 1, 2 and so on; only as many are labelled as there is room for."""
-    every = math.ceil(len(names) / 8)
+    longest = max((len(name[:12]) for name in names), default=1)
+    room = (WIDTH - LEFT - RIGHT) / max(len(names), 1)
+    every = max(math.ceil(len(names) / 8), math.ceil((longest * LETTER + GAP) / room))
     labels = tuple(name[:12] if place % every == 0 else "" for place, name in enumerate(names))
     return Axis(title, -0.5, len(names) - 0.5, tuple(map(float, range(len(names)))), labels)
 

@@ -22,6 +22,7 @@ from evenhand.report_parts import (
 )
 
 MOST_OPEN = 4
+ROUNDING = 1e-12
 
 
 def trials(content: PageContent) -> Html | None:
@@ -93,7 +94,8 @@ def _taken(metric: str) -> Callable[[tuple[Trial, Pairing]], str]:
 
 
 def _told(gain: Gain) -> str:
-    return f"{signed(gain.value)} ({number(gain.low)} to {number(gain.high)}; p {number(gain.p_value)})"
+    value, low, high = (0.0 if abs(each) < ROUNDING else each for each in (gain.value, gain.low, gain.high))
+    return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)})"
 
 
 def signed(value: float | None) -> str:
