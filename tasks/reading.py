@@ -1,9 +1,12 @@
 """Reading back what earlier runs recorded."""
 
+import json
+from dataclasses import replace
+
 import yaml
 
 from evenhand import tracking
-from evenhand.errors import ConfError, listed
+from evenhand.errors import ConfError, PlaceError, listed
 from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Standing
 from evenhand.vocabulary import METRICS
@@ -21,11 +24,16 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
             {key.removeprefix("cv_") for child in ranked for key in child.data.metrics if key.startswith("cv_")}
         )
         raise ConfError(f"no candidate of '{study}' has {metric}; there are {listed(known, 40)}")
+    intervals = _intervals(place, parent.info.run_id, metric)
     return Leaderboard(
         study=study,
         metric=metric,
         standings=tuple(
-            _standing(child, metric, is_own=metric == parent.data.tags["evenhand.metric"]) for child in ranked
+            replace(
+                _standing(child, metric, is_own=metric == parent.data.tags["evenhand.metric"]),
+                holdout_interval=intervals.get(child.info.run_name),
+            )
+            for child in ranked
         ),
         run_id=parent.info.run_id,
         when_ms=parent.info.start_time,
@@ -33,6 +41,17 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
         n_reused=int(parent.data.metrics.get("fits_reused", 0)),
         address=place.address(parent.info.run_id),
     )
+
+
+def _intervals(place: tracking.Place, run_id: str, metric: str) -> dict[str | None, tuple[float, float]]:
+    """The interval of each candidate on the holdout, from the report of the run if that is still there."""
+    try:
+        file = tracking.artifact(place, run_id, "report.json")
+    except PlaceError:
+        return {}
+    candidates = json.loads(file.read_text(encoding="utf-8"))["candidates"]
+    found = {each["name"]: each["holdout_interval"].get(metric) for each in candidates}
+    return {name: (ends[0], ends[1]) for name, ends in found.items() if ends}
 
 
 def read_studies() -> list[str]:

@@ -13,6 +13,7 @@ from mlflow import MlflowClient
 from sklearn.metrics import classification_report, confusion_matrix
 
 from evenhand import tracking
+from evenhand.errors import PlaceError
 from evenhand.places import run_folder
 from evenhand.said import Predictions
 from evenhand.tasks import recording
@@ -104,6 +105,22 @@ def test_a_leaderboard_that_is_read_back_keeps_order_and_marks(storm, monkeypatc
     assert [standing.name for standing in board.standings] == names
     assert [standing.is_level for standing in board.standings] == [name in group for name in names]
     assert not any(standing.is_level for standing in read_leaderboard("tiny", "accuracy").standings)
+    for metric in (found.judgement.metric, "accuracy"):
+        told = [standing.holdout_interval for standing in read_leaderboard("tiny", metric).standings]
+        by_name = {each.plan.name: each.holdout_interval[metric] for each in found.judgement.figures}
+        assert told == [by_name[each.name] for each in read_leaderboard("tiny", metric).standings]
+
+
+def test_a_leaderboard_without_its_report_is_read_without_intervals(storm, monkeypatch):
+    _, _, client = storm
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", client.tracking_uri)
+
+    def gone(place, run_id, name):
+        raise PlaceError(f"run '{run_id}' has no {name}")
+
+    monkeypatch.setattr(tracking, "artifact", gone)
+
+    assert {standing.holdout_interval for standing in read_leaderboard("tiny").standings} == {None}
 
 
 def test_the_overlay_of_curves_is_of_the_best_candidates_by_their_steps(storm, monkeypatch):
