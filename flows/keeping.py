@@ -1,7 +1,7 @@
 """What is asked of Prefect's server about schedules: put them there, close what was orphaned, start a run, tell."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -71,14 +71,25 @@ def close_orphans() -> list[str]:
     """Close the runs that nobody works on: of schedules, which end with what serves them, and of dead processes."""
     with _server() as client:
         deployments = {one.id: one for one in client.read_deployments(limit=PAGE)}
-        runs = _all_runs(client, FlowRunFilter(state=_in(UNDER_WAY)))
-        orphans = {run.id: run for run in runs if _is_orphan(run, deployments)}
-        orphans |= {run.id: run for run in runs if _parent(client, run) in orphans}
-        told = "closed by `evenhand up`: nobody worked on it any more"
-        for run in orphans.values():
-            client.set_flow_run_state(run.id, Crashed(message=f"{told} ({run.state_name})"), force=True)
-        _close_parts(client, told)
-        return [run.name for run in orphans.values()]
+        return _closed(client, lambda run: _is_orphan(run, deployments), "closed by `evenhand up`")
+
+
+def close_lost() -> list[str]:
+    """Close the runs whose process was one of this machine and is gone; a server may be shared with other machines."""
+    with _server() as client:
+        return _closed(client, lambda run: has_lost_its_owner(run.tags, only_here=True), "closed by the next run")
+
+
+def _closed(client: SyncPrefectClient, is_orphan: Callable[[FlowRun], bool], who: str) -> list[str]:
+    """Close runs under way, and what is part of them; their names."""
+    runs = _all_runs(client, FlowRunFilter(state=_in(UNDER_WAY)))
+    orphans = {run.id: run for run in runs if is_orphan(run)}
+    orphans |= {run.id: run for run in runs if _parent(client, run) in orphans}
+    told = f"{who}: nobody worked on it any more"
+    for run in orphans.values():
+        client.set_flow_run_state(run.id, Crashed(message=f"{told} ({run.state_name})"), force=True)
+    _close_parts(client, told)
+    return [run.name for run in orphans.values()]
 
 
 def _close_parts(client: SyncPrefectClient, told: str) -> None:

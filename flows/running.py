@@ -71,6 +71,7 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
     from evenhand.steps import Step
 
     leave_failures_to_the_caller()
+    _close_lost()
     n_before = Step.n_called
     with _no_heartbeat(), _owned():
         state = flow(*arguments, **named, return_state=True)
@@ -78,6 +79,16 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
     n_expected = Step.n_called - n_before if state.is_completed() and not has_flow_within else None
     settle(state.state_details.flow_run_id, n_expected)
     return state
+
+
+def _close_lost() -> None:
+    """On a server that stays, close what killed processes of this machine left; a temporary one ends with its runs."""
+    from prefect.settings import PREFECT_API_URL
+
+    if PREFECT_API_URL.value():
+        from evenhand.flows.keeping import close_lost
+
+        close_lost()
 
 
 def _tell_failure(study: Study, error: Exception, key: str) -> None:

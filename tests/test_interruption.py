@@ -15,8 +15,13 @@ import yaml
 from click.testing import CliRunner
 from makers import write_two_clouds
 from mlflow import MlflowClient
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+from prefect.client.schemas.objects import StateType
 
 from evenhand.cli import main
+from evenhand.flows.keeping import UNDER_WAY
+from evenhand.processes import OWNED_BY
 from evenhand.store import Store
 
 pytestmark = pytest.mark.xdist_group("prefect")
@@ -143,6 +148,15 @@ def runs(study="storm"):
     return client.search_runs([experiment.experiment_id], order_by=["attributes.start_time ASC"])
 
 
+def states_in_prefect(pid):
+    """In which states the server has the flow and task runs of a process."""
+    with get_client(sync_client=True) as client:
+        flows = [run for run in client.read_flow_runs() if any(f"{OWNED_BY}{pid}:" in tag for tag in run.tags)]
+        chosen = FlowRunFilter(id=FlowRunFilterId(any_=[run.id for run in flows]))
+        tasks = [run for run in client.read_task_runs(flow_run_filter=chosen) if run.state_type in UNDER_WAY]
+    return {run.state_type for run in (*flows, *tasks)}
+
+
 def is_alive(pid):
     with contextlib.suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -209,6 +223,7 @@ def test_after_kill_9_the_next_run_closes_the_orphan_and_uses_what_was_whole(beg
     orphan = runs()[0]
     assert (orphan.info.status, orphan.data.tags["evenhand.closed"]) == ("KILLED", "its process was gone")
     assert "RUNNING" not in {run.info.status for run in runs()}
+    assert states_in_prefect(process.pid) == {StateType.CRASHED}
     assert not [left for left in unfinished if left.exists()]
     assert figures(report) == undisturbed(monkeypatch)
 

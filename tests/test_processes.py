@@ -8,7 +8,17 @@ import sys
 import psutil
 import pytest
 
-from evenhand.processes import OWNER, TEMPORARY_SERVER, end_left_servers, is_alive, own_children, owner
+from evenhand.processes import (
+    OWNED_BY,
+    OWNER,
+    TEMPORARY_SERVER,
+    end_left_servers,
+    has_lost_its_owner,
+    is_alive,
+    own_children,
+    owner,
+    owner_tag,
+)
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(60)"]
 
@@ -38,6 +48,15 @@ def test_a_process_that_began_at_another_moment_or_boot_is_another_one():
     assert not is_alive(someone_gone())
     assert not is_alive({**owner(), "evenhand.boot_id": "other"})
     assert not is_alive({**owner(), "evenhand.pid": "no number"})
+
+
+def test_a_run_of_another_machine_is_nobodys_business_where_a_server_is_shared():
+    pid, began, boot = owner_tag().removeprefix(OWNED_BY).split(":")
+    gone, elsewhere = (f"{OWNED_BY}{pid}:{each}" for each in (f"0.00:{boot}", f"{began}:other"))
+
+    for tag, here, anywhere in ((owner_tag(), False, False), (gone, True, True), (elsewhere, False, True)):
+        assert has_lost_its_owner([tag], only_here=True) == here
+        assert has_lost_its_owner([tag]) == anywhere
 
 
 def test_a_process_that_died_and_was_not_taken_note_of_is_gone(started):

@@ -67,8 +67,9 @@ def owner_tag() -> str:
     return f"{OWNED_BY}{os.getpid()}:{started()}:{boot_id()}"
 
 
-def has_lost_its_owner(tags: Iterable[str]) -> bool:
-    """Whether the tags of a flow run name a process that is gone."""
+def has_lost_its_owner(tags: Iterable[str], only_here: bool = False) -> bool:
+    """Whether the tags of a flow run name a process that is gone; `only_here`: one of this machine since its start."""
     owners = [tag.removeprefix(OWNED_BY).split(":") for tag in tags if tag.startswith(OWNED_BY)]
     names = ("evenhand.pid", "evenhand.started", "evenhand.boot_id")
-    return any(not is_alive(dict(zip(names, owner, strict=True))) for owner in owners if len(owner) == len(names))
+    known = [dict(zip(names, owner, strict=True)) for owner in owners if len(owner) == len(names)]
+    return any(not is_alive(each) for each in known if not only_here or each["evenhand.boot_id"] == boot_id())
