@@ -1,6 +1,6 @@
 """What became of the rows that were scored: true labels joined with scores, as metrics over time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from evenhand.errors import ConfError, DataError, listed, nearest
 from evenhand.locks import waiting
 from evenhand.log import logger
 from evenhand.profiles import PROFILE_FILE, Profile
-from evenhand.realised import KEY, Realised, figures_of, joined, keys_of, truths_of
+from evenhand.realised import KEY, Heard, Realised, Scores, figures_of, keys_of, truths_of
 from evenhand.settings import Source, Study
 from evenhand.sources import find_files, opened
 from evenhand.steps import step
@@ -33,9 +33,13 @@ def join_truths(study: Study) -> tuple[list[Realised], list[str]]:
             "{path: labels.csv}, scored: scored/*.parquet}, with columns.key naming a row in both."
         )
     key, truth = study.feedback.key or study.columns.key, study.feedback.truth or study.target
-    truths, notes = truths_of(_table(study, study.feedback.source, (*key, truth), "feedback.source"), key, truth)
-    rows, more = joined(_scored(study, key), truths)
-    return [_realised(study, str(run), part) for run, part in rows.groupby("run", sort=False)], [*notes, *more]
+    labels = pa.concat_tables(_tables(study, study.feedback.source, (*key, truth), "feedback.source"))
+    truths, notes = truths_of(labels, key, truth)
+    scores = Scores(truths)
+    for rows in _scored(study, key):
+        scores.add(rows)
+    heard, more = scores.heard()
+    return [_realised(study, each) for each in heard], [*notes, *more]
 
 
 @step("record feedback")
@@ -73,7 +77,8 @@ def _moment(as_of: str) -> int:
     return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def _realised(study: Study, run_id: str, rows: pd.DataFrame) -> Realised:
+def _realised(study: Study, heard: Heard) -> Realised:
+    run_id = heard.run_id
     place = tracking.open_store()
     run = tracking.run_of(place, run_id)
     if run.data.tags.get("evenhand.study") != study.name:
@@ -83,29 +88,22 @@ def _realised(study: Study, run_id: str, rows: pd.DataFrame) -> Realised:
         )
     profile = Profile.from_json(tracking.artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
     classes = profile.target.values if profile.target.is_named else ()
-    labelled = rows[rows["truth"].notna()]
-    version = rows["version"].dropna()
-    found = figures_of(labelled, classes)
+    found = figures_of(heard.labelled, classes)
     judged = {name: run.data.metrics[f"holdout_{name}"] for name in found if f"holdout_{name}" in run.data.metrics}
-    return Realised(run_id, int(version.iloc[-1]) if len(version) else 0, len(rows), len(labelled), found, judged)
+    return Realised(run_id, heard.version, heard.n_scored, len(heard.labelled), found, judged)
 
 
-def _scored(study: Study, key: Sequence[str]) -> pd.DataFrame:
-    """The rows of all scored files, in the order of the files' names."""
+def _scored(study: Study, key: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """The rows of all scored files in pieces, in the order of the files' names."""
     assert study.feedback is not None
     files = [file for file in find_files(study.feedback.scored, study._file) if _is_scored(file)]
     if not files:
         raise DataError(f"feedback.scored names no file of scores: {listed(study.feedback.scored)}.")
-    parts = [_part(study, file, key) for file in files]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _part(study: Study, file: Path, key: Sequence[str]) -> pd.DataFrame:
-    table = _table(
-        study, Source(path=(str(file),)), (*key, "run", "version"), f"the scored file '{file}'", with_said=True
-    )
-    said = {name: _column(table, name) for name in table.column_names if name not in key}
-    return pd.DataFrame({**said, KEY: keys_of(table, key)})
+    for file in files:
+        needed, where = (*key, "run", "version"), f"the scored file '{file}'"
+        for table in _tables(study, Source(path=(str(file),)), needed, where, with_said=True):
+            said = {name: _column(table, name) for name in table.column_names if name not in key}
+            yield pd.DataFrame({**said, KEY: keys_of(table, key)})
 
 
 def _column(table: pa.Table, name: str) -> Any:
@@ -118,8 +116,10 @@ def _is_scored(file: Path) -> bool:
     return not file.name.endswith((".manifest.json", ".quarantine.parquet"))
 
 
-def _table(study: Study, source: Source, needed: Sequence[str], where: str, with_said: bool = False) -> pa.Table:
-    """Some columns of a source in one piece."""
+def _tables(
+    study: Study, source: Source, needed: Sequence[str], where: str, with_said: bool = False
+) -> Iterator[pa.Table]:
+    """Some columns of a source, piece by piece; an empty source is one empty piece."""
     with opened(study.model_copy(update={"source": source})) as found:
         rows = found.read()
         names = rows.schema.names
@@ -127,4 +127,6 @@ def _table(study: Study, source: Source, needed: Sequence[str], where: str, with
         if lacking:
             raise DataError(f"{where} lacks {listed(lacking)}.{nearest(lacking[0], names)} It has {listed(names)}.")
         kept = [*needed, *(name for name in names if with_said and name.partition(":")[0] in SAID)]
-        return pa.Table.from_batches([batch.select(kept) for batch in rows.batches()])
+        yield rows.schema.empty_table().select(kept)
+        for batch in rows.batches():
+            yield pa.Table.from_batches([batch.select(kept)])

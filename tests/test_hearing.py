@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss
 from evenhand import tracking
 from evenhand.cli import main
 from evenhand.errors import ConfError, DataError
-from evenhand.realised import KEY, figures_of, joined, keys_of, truths_of
+from evenhand.realised import KEY, Scores, figures_of, keys_of, truths_of
 from evenhand.tasks.hearing import join_truths, record_feedback
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
@@ -19,6 +19,7 @@ from evenhand.tasks.scoring import choose_model, score_rows
 
 pytestmark = pytest.mark.xdist_group("prefect")
 
+whole = pd.concat
 SETTINGS = {
     "columns": {"key": "id"},
     "feedback": {"source": {"path": "labels.csv"}, "scored": "scored/*.parquet", "truth": "label"},
@@ -138,12 +139,58 @@ def test_keys_are_the_same_from_every_kind_of_file_and_of_several_columns():
 
 
 def test_rows_without_a_key_are_left_out_and_counted():
-    rows = pd.DataFrame({"run": ["r", "r", "r"], KEY: ["1", None, None]})
+    scores = Scores(pd.Series({"1": "calm"}))
+    scores.add(pd.DataFrame({"run": ["r", "r", "r"], "version": [2, 2, 2], KEY: ["1", None, None]}))
 
-    found, notes = joined(rows, pd.Series({"1": "calm"}))
+    (found,), notes = scores.heard()
 
-    assert found.truth.tolist() == ["calm"]
+    assert (found.run_id, found.version, found.n_scored) == ("r", 2, 1)
+    assert found.labelled.truth.tolist() == ["calm"]
     assert notes == ["2 scored rows without a key, left out"]
+
+
+def test_pieces_of_scored_rows_come_to_what_the_whole_does():
+    draw = np.random.default_rng(3)
+    truths = pd.Series({str(k): "calm" for k in range(0, 60, 2)} | {"never": "storm"})
+    rows = pd.DataFrame(
+        {"run": draw.choice(["r", "s"], 90), "version": 1, "score": draw.normal(size=90),
+         KEY: draw.integers(0, 60, 90).astype(str)}
+    )  # fmt: skip
+
+    found = []
+    for size in (90, 7):
+        scores = Scores(truths)
+        for start in range(0, 90, size):
+            scores.add(rows[start : start + size])
+        found.append(scores.heard())
+
+    (whole, notes), (parts, same) = found
+    assert notes == same
+    distinct = rows.drop_duplicates(["run", KEY], keep="last")
+    assert f"{90 - len(distinct)} rows scored more than once" in notes[0]
+    for one, other in zip(whole, parts, strict=True):
+        expected = distinct[distinct.run == one.run_id]
+        assert one.n_scored == other.n_scored == len(expected)
+        told = expected[expected[KEY].isin(truths.index)].score.tolist()
+        assert one.labelled.score.tolist() == other.labelled.score.tolist() == told
+
+
+def test_only_rows_with_a_label_are_kept_of_scored_files(room, monkeypatch):
+    write_labels(3)
+    kept = []
+    monkeypatch.setattr("evenhand.realised.pd.concat", lambda parts, **how: kept.append(parts) or whole(parts, **how))
+
+    (found,), _ = join_truths.fn(make_study(**SETTINGS))
+
+    assert (found.n_scored, found.n_labelled) == (40, 3)
+    assert sum(map(len, kept[0])) == 3
+
+
+def test_rows_scored_twice_without_a_label_are_counted():
+    scores = Scores(pd.Series({"1": "calm"}))
+    scores.add(pd.DataFrame({"run": "r", "version": 1, KEY: ["2", "2", "1"]}))
+
+    assert scores.heard()[1] == ["1 row scored more than once, the last score counts"]
 
 
 def test_numbers_and_several_classes_are_judged_too():

@@ -1,6 +1,6 @@
 """How a model really did: its scored rows joined by key with the true labels that arrived since."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -60,19 +60,60 @@ def truths_of(table: pa.Table, key: Sequence[str], truth: str) -> tuple[pd.Serie
     return kept.drop_duplicates(KEY).set_index(KEY)[TRUTH], notes
 
 
-def joined(scored: pd.DataFrame, truths: pd.Series) -> tuple[pd.DataFrame, list[str]]:
-    """The scored rows with their labels, the last score of a key where the same model gave several, and notes."""
-    nameless = scored[KEY].isna()
-    notes = [f"{counted(int(nameless.sum()), 'scored row')} without a key, left out"] * bool(nameless.any())
-    scored = scored[~nameless]
-    twice = scored.duplicated(["run", KEY], keep="last")
-    if twice.any():
-        shown = listed((key.replace(SEPARATOR, ", ") for key in scored.loc[twice, KEY].unique()), 3)
-        notes.append(f"{counted(int(twice.sum()), 'row')} scored more than once, the last score counts: {shown}")
-    rows = scored[~twice]
-    n_unknown = int((~truths.index.isin(rows[KEY])).sum())
-    notes += [f"{counted(n_unknown, 'label')} of rows that were not scored"] * bool(n_unknown)
-    return rows.assign(truth=rows[KEY].map(truths)), notes
+@dataclass(frozen=True)
+class Heard:
+    """What is known of one model's scored rows: how many there are, and those with a label, the last score of each."""
+
+    run_id: str
+    version: int
+    n_scored: int
+    labelled: pd.DataFrame
+
+
+class Scores:
+    """Scored rows taken in piece by piece: those with a label are kept, of the others a number for each key."""
+
+    def __init__(self, truths: pd.Series) -> None:
+        self._truths, self._is_scored = truths, np.zeros(len(truths), dtype=bool)
+        self._kept: list[pd.DataFrame] = []
+        self._numbers: dict[str, list[np.ndarray]] = {}
+        self._versions: dict[str, int] = {}
+        self._n_nameless = 0
+
+    def add(self, rows: pd.DataFrame) -> None:
+        """Take in more rows, with the columns run, version and what the model said."""
+        nameless = rows[KEY].isna()
+        self._n_nameless += int(nameless.sum())
+        rows = rows[~nameless]
+        for run, part in rows.groupby("run", sort=False):
+            numbers = pd.util.hash_array(part[KEY].to_numpy(object), categorize=False)
+            self._numbers.setdefault(str(run), []).append(numbers)
+            self._versions |= {str(run): int(number) for number in part["version"].dropna().tail(1)}
+        self._is_scored |= self._truths.index.isin(rows[KEY])
+        self._kept.append(rows[rows[KEY].isin(self._truths.index)])
+
+    def heard(self) -> tuple[list[Heard], list[str]]:
+        """What came together of each model, and notes on rows that do not fit."""
+        rows = pd.concat(self._kept, ignore_index=True)
+        last = rows[~rows.duplicated(["run", KEY], keep="last")]
+        last = last.assign(truth=last[KEY].map(self._truths))
+        counts = {run: (sum(map(len, each)), len(np.unique(np.concatenate(each)))) for run, each in
+                  self._numbers.items()}  # fmt: skip
+        found = [
+            Heard(run, self._versions.get(run, 0), n_keys, last[last["run"] == run])
+            for run, (_, n_keys) in counts.items()
+        ]
+        return found, list(self._notes(rows, sum(n_rows - n_keys for n_rows, n_keys in counts.values())))
+
+    def _notes(self, rows: pd.DataFrame, n_twice: int) -> Iterator[str]:
+        if self._n_nameless:
+            yield f"{counted(self._n_nameless, 'scored row')} without a key, left out"
+        if n_twice:
+            known = rows.loc[rows.duplicated(["run", KEY], keep="last"), KEY].unique()
+            shown = f": {listed((key.replace(SEPARATOR, ', ') for key in known), 3)}" if len(known) else ""
+            yield f"{counted(n_twice, 'row')} scored more than once, the last score counts{shown}"
+        if n_unknown := int((~self._is_scored).sum()):
+            yield f"{counted(n_unknown, 'label')} of rows that were not scored"
 
 
 def figures_of(rows: pd.DataFrame, classes: Sequence[str]) -> dict[str, float]:
