@@ -3,7 +3,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import psutil
@@ -12,6 +12,7 @@ from makers import make_plan
 from mlflow import MlflowClient
 
 from evenhand import databases, tracking
+from evenhand.databases import prepare_sqlite
 from evenhand.errors import PlaceError
 from evenhand.tables import Column, Figures, Snapshot
 
@@ -239,6 +240,34 @@ def test_a_locked_database_is_told_after_a_short_wait(mlruns, monkeypatch):
     other.close()
 
     assert took < 5
+
+
+def half_made(unfinished):
+    """What `kill -9` leaves of a database whose schema was being made."""
+    with closing(sqlite3.connect(unfinished)) as database:
+        database.execute("CREATE TABLE _alembic_tmp_model_versions (name VARCHAR(256))")
+    raise KeyboardInterrupt
+
+
+def test_a_database_that_was_killed_in_the_middle_of_its_schema_is_made_anew():
+    file = Path("mlruns/mlflow.db").absolute()
+    with pytest.raises(KeyboardInterrupt):
+        prepare_sqlite(file, half_made)
+    was_there = file.exists()
+
+    store = tracking.open_store()
+
+    assert not was_there
+    assert [each.name for each in store.client().search_experiments()] == ["Default"]
+    assert not list(file.parent.glob(".mlflow.db.unfinished*"))
+
+
+def test_a_database_that_cannot_be_made_is_told(tmp_path):
+    def refuse(_):
+        raise RuntimeError("no room")
+
+    with pytest.raises(PlaceError, match=r"mlflow\.db' cannot be made: no room"):
+        prepare_sqlite(tmp_path / "mlflow.db", refuse)
 
 
 def test_what_is_no_database_is_told(mlruns):

@@ -4,19 +4,23 @@ import os
 import sqlite3
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.errors import PlaceError
+from evenhand.locks import waiting
 
 POSTGRES = "postgresql+asyncpg"
 LOCKED_SECONDS = 10
 
 
-def prepare_sqlite(file: Path) -> None:
-    """Make the folder, and let writers wait for each other instead of failing."""
+def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
+    """Make the folder and the database, and let writers wait for each other instead of failing."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            _make_whole(file, make)
         connection = sqlite3.connect(file, timeout=LOCKED_SECONDS)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -41,6 +45,26 @@ def prepare_sqlite(file: Path) -> None:
         ) from error
     except OSError as error:
         raise PlaceError(f"the folder '{file.parent}' cannot be used: {error}. Set MLFLOW_TRACKING_URI.") from error
+
+
+def _make_whole(file: Path, make: Callable[[Path], object]) -> None:
+    """Make a database under another name and rename it: one that is killed in the middle of its schema stays broken."""
+    with waiting(lock_of(file)):
+        if file.exists():
+            return
+        unfinished = file.with_name(f".{file.name}.unfinished")
+        for end in ("", "-journal", "-wal", "-shm"):
+            unfinished.with_name(unfinished.name + end).unlink(missing_ok=True)
+        try:
+            make(unfinished)
+        except Exception as error:
+            raise PlaceError(f"the MLflow database '{file}' cannot be made: {one_line(error)}") from error
+        unfinished.rename(file)
+
+
+def lock_of(file: Path) -> Path:
+    """The lock that is held while the schema of a database is made or looked at."""
+    return file.with_name(f".{file.name}.lock")
 
 
 def database_url() -> str:

@@ -17,7 +17,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 
-from evenhand.databases import check_server, one_line, prepare_postgres, prepare_sqlite, runs_uri, shown
+from evenhand.databases import check_server, lock_of, one_line, prepare_postgres, prepare_sqlite, runs_uri, shown
 from evenhand.errors import PlaceError
 from evenhand.faults import around
 from evenhand.locks import waiting
@@ -72,8 +72,8 @@ def open_store() -> Place:
     alone: AbstractContextManager[None] = nullcontext()
     if uri.startswith("sqlite:///"):
         file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
-        prepare_sqlite(file)
-        alone = waiting(file.with_name(f".{file.name}.lock"))  # two that make the schema at once both fail
+        prepare_sqlite(file, lambda new: MlflowClient(f"sqlite:///{new}").search_experiments(max_results=1))
+        alone = waiting(lock_of(file))  # two that make the schema at once both fail
         uri += "" if "?" in uri else f"?timeout={BUSY_SECONDS}"
     elif uri.startswith("http"):
         check_server(uri)
