@@ -19,7 +19,7 @@ from evenhand.leaks import stop_at_leaks
 from evenhand.purposes import purpose_mistakes
 from evenhand.samplers import Resampler
 from evenhand.settings import Study
-from evenhand.statistics import auc_interval
+from evenhand.statistics import Interval, auc_by_chance
 from evenhand.steps import step
 from evenhand.tables import FINAL, HOLDOUT, TRAINING, Check, Feature, Ledger, Output, Plan, Table
 
@@ -171,9 +171,9 @@ def _verdict(name: str, plan: Plan, y: np.ndarray, scores: np.ndarray, n_classes
     areas = list(_areas(y, scores, n_classes))
     if not areas:
         return Check(name, "skipped", "the first fold has too few rows of a class")
-    area, low, high = max(areas, key=lambda each: abs(each[0] - 0.5))
-    words = f"{plan.candidate} on permuted labels: AUC {area:.3f}, {LEVEL:.2%} interval {low:.3f} to {high:.3f}"
-    return Check(name, "passed" if low <= 0.5 <= high else "failed", words)
+    area, chance = max(areas, key=lambda each: abs(each[0] - 0.5) / (each[1].high - each[1].low))
+    words = f"{plan.candidate} on permuted labels: AUC {area:.3f}, by chance {chance.low:.3f} to {chance.high:.3f}"
+    return Check(name, "passed" if chance.covers(area) else "failed", words)
 
 
 def _most_by_chance(n_rows: int) -> float:
@@ -182,11 +182,12 @@ def _most_by_chance(n_rows: int) -> float:
     return reach**2 / (reach**2 + max(n_rows - 2, 1))
 
 
-def _areas(y: np.ndarray, scores: np.ndarray, n_classes: int) -> Iterator[tuple[float, float, float]]:
+def _areas(y: np.ndarray, scores: np.ndarray, n_classes: int) -> Iterator[tuple[float, Interval]]:
+    """The area of each class against the rest, and what chance keeps it within."""
     columns = scores.reshape(len(scores), -1)
     for k in range(1, n_classes) if n_classes == 2 else range(n_classes):
         column = columns[:, min(k, columns.shape[1] - 1)]
         is_class = (y == k).astype(int)
-        if 5 <= is_class.sum() <= len(y) - 5:
-            interval = auc_interval(is_class, column, level=1 - (1 - LEVEL) / n_classes)
-            yield float(roc_auc_score(is_class, column)), interval.low, interval.high
+        if 5 <= (n_of_class := int(is_class.sum())) <= len(y) - 5:
+            chance = auc_by_chance(n_of_class, len(y) - n_of_class, level=1 - (1 - LEVEL) / n_classes)
+            yield float(roc_auc_score(is_class, column)), chance

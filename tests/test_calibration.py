@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, fbeta_score, matthews_corrcoef
 
 from evenhand.calibration import (
+    _fit,
     best_by_cost,
     best_by_metric,
     calibration_report,
@@ -325,3 +327,18 @@ def test_three_classes_are_decided_by_least_expected_cost():
 def test_what_cannot_be_decided_is_refused_with_a_remedy(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("kind", ["plain", "ties", "weights", "some weigh nothing"])
+def test_the_steps_are_those_of_scikit_learn(kind):
+    random = np.random.default_rng(0)
+    scores = random.normal(size=200)
+    scores = np.round(scores, 1) if kind == "ties" else scores
+    y = (random.random(200) < 1 / (1 + np.exp(-2 * scores))).astype(int)
+    weight = np.ones(200) if kind in {"plain", "ties"} else random.integers(kind == "weights", 4, 200).astype(float)
+    least, asked = 0.5 / 200, np.linspace(-4, 4, 300)
+
+    ours = _fit("isotonic", y, scores, weight)(asked)
+
+    theirs = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight)
+    np.testing.assert_allclose(ours, theirs.predict(asked), atol=1e-12)

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from evenhand.statistics import (
     Interval,
+    auc_by_chance,
     auc_interval,
     auc_power,
     auc_variance,
@@ -106,6 +107,24 @@ def test_the_interval_on_the_logit_scale_worked_by_hand():
 def test_the_error_before_any_data_of_chance_is_that_of_mann_and_whitney():
     # (n + m + 1) / (12 n m)
     assert auc_variance(0.5, 7, 11) == pytest.approx(19 / (12 * 77))
+
+
+def test_what_chance_keeps_an_area_within_worked_by_hand():
+    # variance (12 + 24 + 1) / (12 * 12 * 24) = 0.010706, deviation 0.10347, times 1.96 is 0.2028
+    chance = auc_by_chance(12, 24)
+
+    assert (chance.low, chance.high) == pytest.approx((0.5 - 0.2028, 0.5 + 0.2028), abs=1e-4)
+    assert (auc_by_chance(1, 2).low, auc_by_chance(1, 2).high) == (0, 1)
+
+
+def test_scores_that_know_nothing_leave_what_chance_allows_as_seldom_as_the_level_says():
+    draw = np.random.default_rng(5)
+    y = np.repeat([1, 0], [15, 45])
+    areas = [delong(y, draw.normal(size=60))[0][0] for _ in range(1000)]
+
+    outside = sum(not auc_by_chance(15, 45).covers(area) for area in areas)
+
+    assert binom.ppf(0.001, 1000, 0.05) <= outside <= binom.ppf(0.999, 1000, 0.05)
 
 
 def test_the_error_before_any_data_is_close_to_the_one_seen():

@@ -66,10 +66,9 @@ def delong(y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def auc_interval(y: np.ndarray, scores: np.ndarray, *, level: float = 0.95, scale: str = "logit") -> Interval:
     """Return the two-sided interval of the area under the curve from DeLong's variance.
 
-    A leak is suspected when ``auc_interval(y, scores).covers(0.5)`` is false for scores that should know nothing. On
-    the scale "logit" the interval stays within [0, 1] and holds its level better near 1; "plain" is the usual one, cut
-    to [0, 1]. Where the classes part completely DeLong's variance is zero; Wilson's interval with as many trials as the
-    rarer class has rows is given instead, so that four rows do not prove an area of exactly 1.
+    On the scale "logit" the interval stays within [0, 1] and holds its level better near 1; "plain" is the usual one,
+    cut to [0, 1]. Where the classes part completely DeLong's variance is zero; Wilson's interval with as many trials as
+    the rarer class has rows is given instead, so that four rows do not prove an area of exactly 1.
     """
     areas, covariance = delong(y, scores)
     area, variance = float(areas[0]), float(covariance[0, 0])
@@ -126,6 +125,15 @@ def auc_variance(auc: float, n_positive: int, n_negative: int) -> float:
     both = auc - 2 * owens_t(norm.ppf(auc), 1 / math.sqrt(3))
     spread = (n_positive + n_negative - 2) * (both - auc**2)
     return float((auc * (1 - auc) + spread) / (n_positive * n_negative))
+
+
+def auc_by_chance(n_positive: int, n_negative: int, *, level: float = 0.95) -> Interval:
+    """Return what the area of scores that know nothing keeps within: Mann and Whitney's, so no data enter into it.
+
+    A leak is suspected when an area lies outside: even twelve rows and twenty-four do not part completely by chance.
+    """
+    reach = float(norm.ppf(0.5 + level / 2)) * math.sqrt(auc_variance(0.5, n_positive, n_negative))
+    return Interval(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), level)
 
 
 def auc_power(

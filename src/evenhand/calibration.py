@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, isotonic_regression
 from scipy.special import expit, logit
 from scipy.stats import norm
-from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
 from evenhand._thresholds import (
@@ -188,9 +187,14 @@ def _platt_targets(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
     """Fit a step curve, kept half a row away from 0 and 1 so that one surprise does not cost an infinite loss."""
-    least = 0.5 / len(y)
-    steps = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight)
-    return ScoreMap("isotonic", x=steps.X_thresholds_.astype(float), y=steps.y_thresholds_.astype(float))
+    least, counts = 0.5 / len(y), weight > 0
+    places, place = np.unique(scores[counts], return_inverse=True)
+    mass = np.bincount(place, weight[counts])
+    shares = np.bincount(place, (weight * y)[counts]) / mass
+    levels = np.clip(isotonic_regression(shares, weights=mass).x, least, 1 - least)
+    is_end = np.ones(len(levels), dtype=bool)
+    is_end[1:-1] = (levels[1:-1] != levels[:-2]) | (levels[1:-1] != levels[2:])
+    return ScoreMap("isotonic", x=places[is_end], y=levels[is_end])
 
 
 def fit_logistic(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import binomtest, chi2, norm, t
 
 from evenhand._statistics_area import (
+    auc_by_chance,
     auc_interval,
     auc_power,
     auc_variance,
@@ -37,6 +38,7 @@ __all__ = [
     "Drift",
     "Interval",
     "StudyRanking",
+    "auc_by_chance",
     "auc_interval",
     "auc_power",
     "auc_variance",
