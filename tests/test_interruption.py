@@ -49,7 +49,7 @@ CONF = {
     "workers": 2,
 }
 N_FITS = 2 * (3 + 1)
-DEADLINE = 120
+DEADLINE = 300
 FIGURES = ("name", "cv", "train", "holdout", "cv_interval", "holdout_interval")
 
 

@@ -3,11 +3,15 @@
 import json
 import os
 import socketserver
+import ssl
 import subprocess
 import sys
 import threading
+from base64 import b64decode
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 
 import pytest
 from makers import make_study
@@ -49,23 +53,31 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Post(socketserver.ThreadingTCPServer):
-    """A mail server that takes every letter."""
+    """A mail server that takes every letter; with a certificate, once the talk is encrypted."""
 
     daemon_threads = True
 
-    def __init__(self):
+    def __init__(self, certificate=None):
         super().__init__(("127.0.0.1", 0), _Session)
-        self.letters, self.logins = [], []
+        self.letters, self.logins, self.certificate = [], [], certificate
+
+    def handle_error(self, *_):
+        """A client that hangs up in the middle of the handshake is no failure of the test."""
 
 
 class _Session(socketserver.StreamRequestHandler):
     def handle(self):
         self._say("220 ready")
-        for raw in self.rfile:
+        while raw := self.rfile.readline():
             given = raw.decode().strip()
             word = given[:4].upper()
+            is_open = self.server.certificate is not None and not isinstance(self.connection, ssl.SSLSocket)
             if word == "EHLO":
-                self._say("250-here\r\n250 AUTH PLAIN")
+                self._say(f"250-here\r\n250 {'STARTTLS' if is_open else 'AUTH PLAIN'}")
+            elif word == "STAR" and is_open:
+                self._encrypt()
+            elif is_open and word != "QUIT":
+                self._say("530 not in the open")
             elif word == "AUTH":
                 self.server.logins.append(given)
                 self._say("235 welcome")
@@ -83,6 +95,13 @@ class _Session(socketserver.StreamRequestHandler):
                 return
             else:
                 self._say("250 fine")
+
+    def _encrypt(self):
+        self._say("220 go on")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.server.certificate)
+        self.connection = context.wrap_socket(self.connection, server_side=True)
+        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", buffering=0)
 
     def _say(self, words):
         self.wfile.write(f"{words}\r\n".encode())
@@ -331,3 +350,63 @@ def test_a_run_that_fails_is_told_once(hook, prefect_server, mlruns):
 
 def test_an_event_without_facts_is_an_event():
     assert Event("drift", "rows", "moved").facts == {}
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for 127.0.0.1 that signed itself, with its key."""
+    x509 = pytest.importorskip("cryptography.x509", reason="the certificate is made with cryptography")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    today = datetime.now(UTC)
+    place = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(today - timedelta(days=1)).not_valid_after(today + timedelta(days=1))
+        .add_extension(place, critical=True).sign(key, hashes.SHA256())
+    )  # fmt: skip
+    plain = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file = tmp_path_factory.mktemp("certificate") / "both.pem"
+    file.write_bytes(
+        made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(serialization.Encoding.PEM, *plain)
+    )
+    return file
+
+
+LOGIN = {"security": "starttls", "user": "me", "password": "${MAIL_PASSWORD}"}
+
+
+@pytest.fixture
+def encrypted(certificate, monkeypatch):
+    monkeypatch.setenv("MAIL_PASSWORD", "a-word")
+    with served(Post(certificate)) as server:
+        yield server
+
+
+def test_a_letter_goes_over_starttls_to_a_server_whose_certificate_is_trusted(encrypted, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+
+    outcome = tell(mailing(encrypted, **LOGIN), SILENT)
+
+    assert outcome == "sent"
+    assert [b64decode(login.split()[2]) for login in encrypted.logins] == [b"\0me\0a-word"]
+    assert "tiny is silent: nothing for 26 hours" in encrypted.letters[0]
+
+
+def test_a_server_whose_certificate_nobody_vouches_for_is_told_nothing(encrypted, caplog):
+    outcome = tell(mailing(encrypted, **LOGIN), SILENT)
+
+    assert outcome == "owed"
+    assert (encrypted.logins, encrypted.letters) == ([], [])
+    assert "could not be reached: CERTIFICATE_VERIFY_FAILED" in caplog.text
+
+
+def test_a_server_without_starttls_is_told_nothing_in_the_open(mailbox, monkeypatch):
+    monkeypatch.setenv("MAIL_PASSWORD", "a-word")
+
+    outcome = tell(mailing(mailbox, **LOGIN), SILENT)
+
+    assert outcome == "owed"
+    assert (mailbox.logins, mailbox.letters) == ([], [])

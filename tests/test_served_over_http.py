@@ -21,7 +21,7 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows
 
-DEADLINE = 180
+DEADLINE = 300
 
 
 @pytest.fixture

@@ -87,8 +87,12 @@ def _connected(settings: Email) -> smtplib.SMTP:
     if settings.security == "tls":
         return smtplib.SMTP_SSL(settings.host, settings.port, timeout=SECONDS, context=ssl.create_default_context())
     server = smtplib.SMTP(settings.host, settings.port, timeout=SECONDS)
-    if settings.security == "starttls":
-        server.starttls(context=ssl.create_default_context())
+    try:
+        if settings.security == "starttls":
+            server.starttls(context=ssl.create_default_context())
+    except (OSError, smtplib.SMTPException):
+        server.close()
+        raise
     return server
 
 
