@@ -73,9 +73,10 @@ def now() -> str:
 
 @cache
 def boot_id() -> str:
-    """What tells one start of this machine from another."""
-    file = Path("/proc/sys/kernel/random/boot_id")
-    return file.read_text().strip() if file.exists() else f"{psutil.boot_time():.0f}"
+    """What tells one start of this machine from another, and a container from its neighbours, whose pids are others."""
+    file, pids = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    boot = file.read_text().strip() if file.exists() else f"{psutil.boot_time():.0f}"
+    return f"{boot}-{pids.stat().st_ino}" if pids.exists() else boot
 
 
 def _taken(number: int, after: float = 0.0) -> bool:
