@@ -205,7 +205,10 @@ class TestRuns:
         assert result.exit_code == 0, result.output
         assert "8 fits done, 0 reused" in result.output
         assert result.stderr.splitlines() == [
-            *("reading", "cleaning", "splitting", "checking"),
+            *("reading", "cleaning"),
+            "  class 'storm' (20 rows) counts as positive: the rarer of the two",
+            "  80 rows left; columns: 2 numeric, 1 target",
+            *("splitting", "checking"),
             *("encoding 0 of 4", "encoding 4 of 4", "balancing 0 of 4", "balancing 4 of 4", "tracing"),
             *("fitting 0 of 8", "fitting 8 of 8"),
             *("judging", "comparing", "deciding", "refitting", "explaining", "recording"),
@@ -277,6 +280,15 @@ class TestRuns:
         refused(typed("run", conf()), "the disk is full: the store")
 
         nothing_half_written()
+
+    def test_a_report_that_could_not_be_written_is_told_before_anything_runs(self, tmp_path):
+        (tmp_path / "taken").write_text("a file")
+        write_two_clouds()
+
+        result = typed("run", conf(), "--json", "taken/report.json")
+
+        refused(result, "'taken/report.json' cannot be written")
+        assert "reading" not in result.output
 
     def test_a_model_that_cannot_be_fitted_is_told(self):
         write_two_clouds()

@@ -1,5 +1,6 @@
 """Whether the place of the runs can be used, asked before MLflow is: it would try for minutes, or fail late."""
 
+import errno
 import os
 import sqlite3
 import urllib.error
@@ -19,6 +20,8 @@ def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
     """Make the folder and the database, and let writers wait for each other instead of failing."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        if not os.access(file.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, "it is read-only for this user or as it is mounted")
         if not file.exists():
             _make_whole(file, make)
         connection = sqlite3.connect(file, timeout=LOCKED_SECONDS)
@@ -135,5 +138,5 @@ def check_server(uri: str) -> None:
 
 
 def one_line(error: Exception) -> str:
-    """What an error says, on one line."""
-    return " ".join(str(error).split())[:300]
+    """What an error says, on one line, without the statement that a database adds."""
+    return " ".join(str(error).partition("[SQL:")[0].split())[:300]

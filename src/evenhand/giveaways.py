@@ -45,7 +45,7 @@ def _as_read(values: np.ndarray, y: np.ndarray, *, is_numeric: bool, is_class: b
         yield _correlated(told, truth)
         return
     areas = []
-    for k in np.unique(y):
+    for k in _classes(y):
         told, truth = _read_off(values, (y == k).astype(float), is_numeric)
         if len(np.unique(truth)) == 2:
             areas.append(ranking_figures(truth == 1, told)[0])
@@ -75,8 +75,14 @@ def _area(values: np.ndarray, y: np.ndarray, is_class: bool) -> float:
     """What the order of the values tells, rising or falling."""
     if not is_class:
         return _correlated(values, y)
-    areas = [ranking_figures(y == k, values)[0] for k in np.unique(y)]
+    areas = [ranking_figures(y == k, values)[0] for k in _classes(y)]
     return float(np.mean([max(area, 1 - area) for area in areas]))
+
+
+def _classes(y: np.ndarray) -> np.ndarray:
+    """The classes to be told from the rest; of two, either says all."""
+    found = np.unique(y)
+    return found[-1:] if len(found) == 2 else found
 
 
 def _correlated(told: np.ndarray, truth: np.ndarray) -> float:

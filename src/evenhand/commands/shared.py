@@ -1,5 +1,6 @@
 """What the commands share: options, the study they are given, and a file written whole."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,15 @@ set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a setting, such as split.folds=3; repeatable."
 )
 only_option = click.option("--only", metavar="GLOB", help="Only candidates whose name matches, such as 'svm*'.")
+
+
+def check_writable(file: Path) -> None:
+    """Refuse a place that cannot be written before hours are spent on what belongs there."""
+    from evenhand.errors import PlaceError
+
+    folder = next(place for place in file.absolute().parents if place.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        raise PlaceError(f"'{file}' cannot be written: name a file in a folder that is writable.")
 
 
 def write(file: Path, text: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from evenhand.commands.shared import only_option, set_option, study_of, write
+from evenhand.commands.shared import check_writable, only_option, set_option, study_of, write
 
 
 @click.command()
@@ -20,6 +20,8 @@ def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | 
     from evenhand.flows.running import be_quiet, run_study
 
     study = study_of(conf, changes)
+    if json_file:
+        check_writable(Path(json_file))
     be_quiet()
     from evenhand.screen import following, show_report
 
