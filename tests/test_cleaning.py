@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ FRAME = pd.DataFrame(
         "label": ["no", "yes", "no", "no", None, "yes"],
     }
 )
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(os.environ.get("EVENHAND_DATA") or Path(__file__).parents[1] / "data").absolute()
 
 
 @pytest.fixture(autouse=True)
