@@ -19,7 +19,7 @@ from evenhand.store import Store
 from evenhand.tables import FINAL, Judgement, Ledger, Model, Scores, Table
 from evenhand.wording import counted
 
-SHARE_OF_FITS, FEWEST_SECONDS, MOST_SECONDS = 0.03, 0.3, 20.0
+SHARE_OF_FITS, FEWEST_SECONDS, MOST_SECONDS = 0.03, 0.15, 20.0
 FEWEST_OF_A_CLASS = 2
 
 
