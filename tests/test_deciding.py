@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import skops.io
-from makers import make_regression, make_study, work, write_rows, write_two_clouds
+from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from mlflow import MlflowClient
 from pydantic import ValidationError
 from scipy.special import expit
@@ -21,6 +21,7 @@ from evenhand.catalogue import trusted_types
 from evenhand.decided import as_plain, metrics_of_decided
 from evenhand.errors import ConfError
 from evenhand.folding import fold_rows
+from evenhand.metrics import confusion
 from evenhand.probabilities import Asked, Calibrator, fitted_to, fold_places, losses_by_fold, reliability, row_codes
 from evenhand.purposes import (
     capacity_share,
@@ -32,7 +33,7 @@ from evenhand.purposes import (
     purpose_of,
     threshold_for,
 )
-from evenhand.said import Said
+from evenhand.said import Predictions, Said
 from evenhand.score_map import ScoreMap, calibrated
 from evenhand.settings import Capacity, Decide
 from evenhand.tables import ENSEMBLE, FINAL
@@ -678,3 +679,50 @@ def test_numbers_that_json_cannot_hold_become_null():
     assert told["outcome"]["figure"] is None
     assert told["outcome"]["recall"] is None
     assert told["limits"] == [None, 1.0]
+
+
+def write_days():
+    columns, y = two_clouds(n_common=240, n_rare=60)
+    write_rows("rows.csv", {**columns, "day": np.arange(300) // 10}, np.where(y == 1, "storm", "calm"))
+
+
+SERVED = {
+    "cost": ({"cost": MISS_20}, None),
+    "f1": ({"metric": "f1"}, None),
+    "f_beta": ({"metric": "f_beta", "beta": 2}, None),
+    "matthews": ({"metric": "matthews_corrcoef"}, None),
+    "balanced accuracy": ({"metric": "balanced_accuracy"}, None),
+    "precision": ({"precision": 0.8}, lambda counts: counts[1][1] >= 0.8 * (counts[0][1] + counts[1][1])),
+    "false positives": ({"false_positive_rate": 0.05}, lambda counts: counts[0][1] <= 0.05 * sum(counts[0])),
+    "capacity": ({"capacity": {"share": 0.1}}, None),
+    "capacity by day": ({"capacity": {"alerts": 2, "per": "day", "day": 1}}, None),
+}
+
+
+@pytest.mark.parametrize("candidates", [{"logistic": {}}, {"linear_svm": {}, "gaussian_nb": {}}], ids=["one", "blend"])
+@pytest.mark.parametrize("purpose", SERVED)
+def test_every_purpose_is_served_by_the_threshold_that_was_stored(purpose, candidates):
+    write_days()
+    asked, holds = SERVED[purpose]
+    blend = {"ensemble": {}} if len(candidates) > 1 else {}
+    study = make_study(positive="storm", decide=asked, columns={"time": "day"}, candidates=candidates, **blend)
+
+    worked, judgement = decided(study)
+    model, rows = loaded(worked, judgement), pd.read_csv("rows.csv")
+
+    found = judgement.decided
+    assert found.is_reached
+    np.testing.assert_array_equal(model.predict(rows) == "storm", model.scores(rows) >= found.threshold)
+    if holds is not None:
+        assert holds(out_of_fold(judgement, worked, found.threshold))
+    if "capacity" in purpose:
+        (_, alarms), (_, rightly) = out_of_fold(judgement, worked, found.threshold)
+        share = 0.1 if purpose == "capacity" else 2 / 10  # ten rows a day
+        assert alarms + rightly <= share * worked.ledger.n_training
+
+
+def out_of_fold(judgement, worked, threshold):
+    """The counts that the threshold comes to on the rows that it was told from."""
+    winner = judgement.winner
+    said = Predictions(judgement.predictions, worked.table).of(winner.plan.name, winner.scale).out_of_fold
+    return confusion(said.truth, said.scores >= threshold, 2).tolist()
