@@ -1,9 +1,13 @@
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from makers import make_plan
 
+from evenhand.summary import _validation
 from evenhand.summary_tuned import tuned_curves
+from evenhand.tables import Figures, Judgement
 from evenhand.tuned import Trial, Tuned, Tuning
 
 PLAN = make_plan("svm", tuning=Tuning({"C": [1.0, 10.0], "kernel": ["rbf", "poly"]}, trials=4))
@@ -66,3 +70,39 @@ def test_numbers_are_short_on_the_axis():
     found = curves([trial(c, "rbf", 0.5) for c in (2**-13, 2**-9, 0.125, 1, 512, 2.0**15, 1e7)])["C"]
 
     assert found.values == ("1.2e-4", "0.00195", "0.125", "1", "512", "32768", "1e7")
+
+
+def gridded(points, metric="roc_auc"):
+    """The judgement of one candidate's grid: a figure for each point."""
+    figures = tuple(
+        Figures(
+            plan=make_plan("svm", name=f"svm({point})", params=point), folds={metric: (value, value + 0.02)},
+            train={metric: 1.0}, holdout={}, resubstitution={}, fit_seconds=0.1, predict_seconds=0.1, peak_mb=1.0,
+            solver="libsvm", scale="decision",
+        )
+        for point, value in points
+    )  # fmt: skip
+    return Judgement(metric, (metric,), figures, Path("none"))
+
+
+def test_a_grid_over_one_parameter_is_drawn_in_the_order_of_its_values():
+    (curve,) = _validation(gridded([({"C": 10.0}, 0.9), ({"C": 0.1}, 0.7), ({"C": 1.0}, 0.8)]))
+
+    assert (curve.parameter, curve.values) == ("C", ("0.1", "1.0", "10.0"))
+    assert curve.cv_mean == pytest.approx((0.71, 0.81, 0.91))
+    assert curve.candidate == "svm/plain/none"
+
+
+@pytest.mark.parametrize(("metric", "expected"), [("roc_auc", (0.61, 0.91, 0.71)), ("log_loss", (0.31, 0.41, 0.51))])
+def test_a_grid_over_several_parameters_is_drawn_by_the_best_of_each_value(metric, expected):
+    figures = {(1, 0.1): 0.6, (1, 1.0): 0.3, (2, 0.1): 0.4, (2, 1.0): 0.9, (3, 0.1): 0.7, (3, 1.0): 0.5}
+    points = [({"C": C, "gamma": gamma, "kernel": "rbf"}, value) for (C, gamma), value in figures.items()]
+
+    (curve,) = _validation(gridded(points, metric))  # gamma has two values only, and the kernel one
+
+    assert curve.candidate == "svm/plain/none, the best for each value"
+    assert curve.cv_mean == pytest.approx(expected)
+
+
+def test_two_values_make_no_curve():
+    assert _validation(gridded([({"C": 1.0}, 0.9), ({"C": 2.0}, 0.8)])) == ()

@@ -1,5 +1,7 @@
 """From the records of a run to the content of its page."""
 
+from math import isfinite
+
 from evenhand import curves
 from evenhand import page as pages
 from evenhand.said import Predictions, Said
@@ -10,6 +12,7 @@ from evenhand.tables import Figures, Judgement, Ledger, Report, Snapshot, Table,
 from evenhand.vocabulary import LOWER_IS_BETTER
 
 OVERLAID = 12
+FEWEST_VALUES = 3
 FIGURES = (
     ("slope", "Slope (1 is right)"),
     ("intercept", "Intercept (0 is right)"),
@@ -249,27 +252,37 @@ def _regression(said: Said, table: Table) -> pages.Regression | None:
 
 
 def _validation(judgement: Judgement) -> tuple[pages.ValidationCurve, ...]:
-    """Metric against a tuned parameter, for grids over one parameter."""
-    series: dict[tuple[str, ...], list[Figures]] = {}
+    """The metric over each parameter of a grid; where there are several, the best that each value came to."""
+    points: dict[tuple[str, ...], list[Figures]] = {}
     for each in judgement.figures:
-        _, bracket, inside = each.plan.name.partition("(")
-        point = inside.partition(")")[0]
-        if bracket and point.count("=") == 1:
-            key = (each.plan.candidate, each.plan.encoding, each.plan.balance, point.partition("=")[0])
-            series.setdefault(key, []).append(each)
-    return tuple(_validation_curve(key, each, judgement.metric) for key, each in series.items() if len(each) > 2)
+        if "(" in each.plan.name and not each.plan.tuning and isfinite(each.mean(judgement.metric)):
+            key = (each.plan.candidate, each.plan.encoding, each.plan.balance)
+            points.setdefault(key, []).append(each)
+    return tuple(
+        curve
+        for key, each in points.items()
+        for parameter in each[0].plan.params
+        if (curve := _validation_curve("/".join(key), parameter, each, judgement.metric)) is not None
+    )
 
 
-def _validation_curve(key: tuple[str, ...], each: list[Figures], metric: str) -> pages.ValidationCurve:
-    parameter = key[-1]
-    in_order = sorted(each, key=lambda one: _sortable(one.plan.params[parameter]))
+def _validation_curve(name: str, parameter: str, points: list[Figures], metric: str) -> pages.ValidationCurve | None:
+    """The curve of one parameter; None where it has too few values to make one."""
+    at: dict[str, list[Figures]] = {}
+    for each in sorted(points, key=lambda one: _sortable(one.plan.params.get(parameter))):
+        at.setdefault(str(each.plan.params.get(parameter)), []).append(each)
+    if len(at) < FEWEST_VALUES:
+        return None
+    better = min if metric in LOWER_IS_BETTER else max
+    best = [better(each, key=lambda one: one.mean(metric)) for each in at.values()]
+    rest = "" if len(at) == len(points) else ", the best for each value"
     return pages.ValidationCurve(
-        candidate="/".join(key[:-1]),
+        candidate=f"{name}{rest}",
         parameter=parameter,
-        values=tuple(str(one.plan.params[parameter]) for one in in_order),
-        cv_mean=tuple(one.mean(metric) for one in in_order),
-        cv_std=tuple(one.std(metric) for one in in_order),
-        train_mean=tuple(one.train.get(metric, float("nan")) for one in in_order),
+        values=tuple(at),
+        cv_mean=tuple(one.mean(metric) for one in best),
+        cv_std=tuple(one.std(metric) for one in best),
+        train_mean=tuple(one.train.get(metric, float("nan")) for one in best),
     )
 
 
