@@ -18,6 +18,8 @@ from evenhand import tracking
 from evenhand.catalogue import trusted_types
 from evenhand.classes import classes_told
 from evenhand.decided import Explained, Stage, metrics_of_decided
+from evenhand.decisions import decisions_of
+from evenhand.errors import EvenhandError
 from evenhand.faults import around
 from evenhand.frames import read_rows
 from evenhand.locks import one_run_of
@@ -277,7 +279,8 @@ def _record_model(run: OpenRun, results: Results) -> None:
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
-    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when)
+    champion = _champion(run.place, results.study.name)
+    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when, champion)
     file = home() / "reports" / results.study.name / f"{run.run_id}" / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")
@@ -285,6 +288,18 @@ def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
         unfinished.write_text(page(content), encoding="utf-8")
     with around("page.rename"):
         return unfinished.rename(file)
+
+
+def _champion(place: tracking.Place, study: str) -> str:
+    """The candidate of the model that serves at present; empty where there is none, or where it cannot be told."""
+    try:
+        champion = decisions_of(study).champion
+        return (
+            "" if champion is None else str(tracking.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
+        )
+    except EvenhandError as error:
+        logger().warning("the champion of '%s' is not marked on the page: %s", study, error)
+        return ""
 
 
 def _commit() -> dict[str, str]:

@@ -328,3 +328,22 @@ def test_a_rollback_of_a_run_that_was_removed_stands_for_nothing(runs):
     _, run, _ = runs["other_holdout"]
 
     assert withdrawn(proposed_by(run.place, run.run_id), decisions_of("tiny")) == ""
+
+
+def test_the_candidate_that_serves_is_dashed_on_the_page_of_the_next_run(runs):
+    before = runs["champion"][2].page.read_text(encoding="utf-8")
+    crowned(runs)
+
+    told = recorded(2, candidates={"logistic": {}, "gaussian_nb": {}})[2].page.read_text(encoding="utf-8")
+
+    assert "Dashed is the candidate that serves at present" in told
+    assert 'class="mark">champion<' in told
+    assert "Dashed" not in before
+
+
+def test_a_champion_whose_run_is_gone_is_not_marked(runs):
+    decide(Decision("tiny", "promote", "it is the first", Contender("gone", 1, "0")), "")
+
+    told = recorded(2)[2].page.read_text(encoding="utf-8")
+
+    assert 'class="mark">champion<' not in told

@@ -155,7 +155,7 @@ def _how_to_read(content: PageContent, shown: Sequence[CandidateCurves]) -> str:
     if band := shown[0].roc_band:
         words.append(f"The band is the best over {len(band.areas)} folds, one standard deviation to each side.")
     if any(one.is_champion for one in shown):
-        words.append("Dashed is the champion, which serves at present.")
+        words.append("Dashed is the candidate that serves at present, the champion.")
     return " ".join(words)
 
 

@@ -1,5 +1,6 @@
 """From the records of a run to the content of its page."""
 
+from dataclasses import replace
 from math import isfinite
 
 from evenhand import curves
@@ -22,9 +23,9 @@ RATES = (("mean_probability", "Mean probability"), ("rate", "Positives"))
 
 
 def page_content(
-    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = ""
 ) -> pages.PageContent:
-    """All that the page of a run shows."""
+    """All that the page of a run shows; `champion` is the name of the candidate that serves at present."""
     judgement = report.judgement
     predictions = Predictions(judgement.predictions, table)
     best = predictions.of(judgement.winner.plan.name, judgement.winner.scale)
@@ -32,9 +33,10 @@ def page_content(
         title=f"{study.name}: {judgement.best.plan.name} leads",
         study=_facts(report, study, snapshot, table, ledger, when),
         leaderboard=tuple(
-            _candidate(rank, each, judgement.metric, judgement.group) for rank, each in enumerate(judgement.figures, 1)
+            _marked(_candidate(rank, each, judgement.metric, judgement.group), champion)
+            for rank, each in enumerate(judgement.figures, 1)
         ),
-        curves=_curves(judgement, predictions, table),
+        curves=_curves(judgement, predictions, table, champion),
         calibration=_calibration(best, judgement, table),
         calibration_figures=_calibration_figures(judgement),
         thresholds=_thresholds(best, judgement, table),
@@ -129,11 +131,18 @@ def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) ->
     )
 
 
-def _curves(judgement: Judgement, predictions: Predictions, table: Table) -> tuple[pages.CandidateCurves, ...]:
+def _marked(row: pages.Candidate, champion: str) -> pages.Candidate:
+    return replace(row, marks=("champion", *row.marks)) if row.name == champion else row
+
+
+def _curves(
+    judgement: Judgement, predictions: Predictions, table: Table, champion: str
+) -> tuple[pages.CandidateCurves, ...]:
     if table.task != "binary":
         return ()
     made: list[pages.CandidateCurves] = []
-    for each in judgement.figures[:OVERLAID]:
+    beyond = [each for each in judgement.figures[OVERLAID:] if each.plan.name == champion]
+    for each in (*judgement.figures[:OVERLAID], *beyond):
         said = predictions.of(each.plan.name, each.scale)
         part = said.out_of_fold
         if part.ranks is None:
@@ -145,6 +154,7 @@ def _curves(judgement: Judgement, predictions: Predictions, table: Table) -> tup
                 precision_recall=curves.precision_recall(part.truth, part.ranks),
                 roc_band=curves.mean_roc(said.folds()) if not made else None,
                 precision_recall_band=curves.mean_precision_recall(said.folds()) if not made else None,
+                is_champion=each.plan.name == champion,
             )
         )
     return tuple(made)
