@@ -122,7 +122,7 @@ def test_candidates_are_listed_with_the_number_of_fits():
 def test_settings_can_be_changed_on_the_command_line():
     result = typed("candidates", conf(), "--set", "split.folds=5", "--set", "candidates.svm.params.C=2")
 
-    assert "2 candidates x (5 folds + 1 for the holdout) = 12 fits" in result.output
+    assert "2 candidates x (5 folds + 1 for the holdout) = 12 fits; 1 encoding fitted 6 times" in result.output
 
 
 def test_the_schema_is_written_whole(tmp_path):

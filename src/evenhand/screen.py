@@ -16,6 +16,7 @@ from evenhand.progress import Step, listening
 from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Plan, Report, Standing
 from evenhand.units import time_text
+from evenhand.wording import counted
 
 RANK_WIDTH = 7
 WIDTHS = {"folds": 8, "±": 8, "train": 8, "holdout": 9, "95 %": 13, "fit": 9}
@@ -166,7 +167,8 @@ def show_report(report: Report) -> None:
     console.print(_leaderboard(report.study, metric, standings, console.width))
     if len(judgement.group) > 1:
         console.print(
-            f"= {len(judgement.group) - 1} candidates cannot be told from the best by their folds", highlight=False
+            f"= {counted(len(judgement.group) - 1, 'candidate')} cannot be told from the best by their folds",
+            highlight=False,
         )
     if judgement.winner is not judgement.best:
         console.print(f"chosen: {judgement.winner.plan.name}, the simplest of them", highlight=False)
@@ -241,8 +243,9 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     n_folds = study.split.folds * study.split.repeats
     last = "all rows" if study.split.holdout == "none" else "the holdout"
     n_encodings = len({plan.encoding for plan in plans})
-    words = f"{len(plans)} candidates x ({n_folds} folds + 1 for {last}) = {len(plans) * (n_folds + 1)} fits"
-    console.print(f"{words}; {n_encodings} encodings fitted {n_encodings * (n_folds + 1)} times", highlight=False)
+    words = f"{counted(len(plans), 'candidate')} x ({n_folds} folds + 1 for {last}) = {len(plans) * (n_folds + 1)} fits"
+    encodings = f"{counted(n_encodings, 'encoding')} fitted {n_encodings * (n_folds + 1)} times"
+    console.print(f"{words}; {encodings}", highlight=False)
 
 
 def _tuned(plan: Plan) -> list[str]:
