@@ -172,7 +172,8 @@ def test_killed_at_thirty_random_moments(undisturbed, nursery, play, tmp_path, e
         process.join(DEADLINE)
         if process.exitcode == -signal.SIGKILL:
             n_killed += 1
-        else:  # it came to its end before: the machine has become quicker
+            longest *= 1.1  # should the machine have become slower
+        else:  # it came to its end before
             longest = lasted
         code, found = play("study", folder)
         assert code == 0
