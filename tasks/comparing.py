@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import t
@@ -79,7 +80,7 @@ def _as_they_are(plan: Plan, study: Study) -> bool:
 
 def _on_holdout(
     judgement: Judgement, rivals: Sequence[Figures], table: Table, alpha: float
-) -> dict[str, dict[str, float | None]]:
+) -> dict[str, dict[str, Any]]:
     """The best against its nearest rivals on the holdout: DeLong for areas, the paired bootstrap for other metrics.
 
     P-values are Holm's over these rivals. The power is that of the first step of Holm, where a difference is hardest to

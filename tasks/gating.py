@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from evenhand.log import logger
 from evenhand.metrics import usual_metric
 from evenhand.model_files import Distrusted, folder_digest, load_model, models_named
 from evenhand.notices import promotion, tell
+from evenhand.page import Gate
+from evenhand.report import with_verdict
 from evenhand.rescoring import LOSSES, Unsure, told_by, unseen
 from evenhand.serving import RawRowModel
 from evenhand.settings import Study
@@ -28,6 +31,8 @@ def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -
     if study.gate is None:
         return report
     found = challenge(run.place, run.run_id, table, ledger, study)
+    if report.page is not None:
+        _tell_on_page(run.place, run.run_id, report.page, found)
     return replace(report, notes=(*report.notes, f"{found.verdict}: {found.words}"))
 
 
@@ -53,6 +58,14 @@ def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, 
     tracking.log_tags(place, run_id, {"evenhand.verdict": found.verdict})
     logger().info("the gate says %s: %s", found.verdict, found.words)
     return found
+
+
+def _tell_on_page(place: tracking.Place, run_id: str, page: Path, found: Gated) -> None:
+    """Write the verdict into the page of the run, here and where the run keeps it."""
+    unfinished = page.with_suffix(".unfinished")
+    told = Gate(found.verdict == "promote", found.words[:1].upper() + found.words[1:])
+    unfinished.write_text(with_verdict(page.read_text(encoding="utf-8"), told), encoding="utf-8")
+    tracking.log_file(place, run_id, unfinished.replace(page))
 
 
 def _mended(name: str) -> Decisions:

@@ -347,3 +347,22 @@ def test_a_champion_whose_run_is_gone_is_not_marked(runs):
     told = recorded(2)[2].page.read_text(encoding="utf-8")
 
     assert 'class="mark">champion<' not in told
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("champion", "Promoted."), ("other_holdout", "Not promoted.")])
+def test_the_page_tells_the_verdict_here_and_where_the_run_keeps_it(runs, name, verdict, monkeypatch):
+    from evenhand.tasks import gating
+
+    monkeypatch.setattr(gating, "challenge", challenge.fn)
+    found, run, report = runs[name]
+    honest = report.page.read_text(encoding="utf-8")
+    if name != "champion":
+        crowned(runs)
+
+    gate(run, report, found.table, found.ledger, found.study)
+
+    told = report.page.read_text(encoding="utf-8")
+    report.page.write_text(honest, encoding="utf-8")
+    assert f"<b>{verdict}</b>" in told
+    assert verdict not in honest
+    assert tracking.artifact(run.place, run.run_id, "report.html").read_text(encoding="utf-8") == told

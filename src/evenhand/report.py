@@ -10,7 +10,7 @@ from typing import Any
 from evenhand import report_board as board
 from evenhand import report_figures as figures
 from evenhand import report_sections as tables
-from evenhand.page import PageContent
+from evenhand.page import Gate, PageContent
 from evenhand.report_chart import Chart
 from evenhand.report_parts import Html, tag, void
 from evenhand.report_trials import trials
@@ -42,6 +42,11 @@ def page(content: PageContent) -> str:
     main = tag("main", top, _contents([rows, *parts]), rows, *parts, _foot(content))
     body = tag("body", main, data, tag("script", Html(_script())))
     return f"<!DOCTYPE html>\n{tag('html', _head(content.title), body, lang='en')}\n"
+
+
+def with_verdict(text: str, gate: Gate) -> str:
+    """The page with what became of the model at the gate, which is known only after the page was written."""
+    return text.replace(board.GATE_PLACE, board.gate_words(gate), 1)
 
 
 def _drawn(content: PageContent) -> tuple[list[Html], list[Chart]]:

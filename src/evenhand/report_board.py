@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.page import Candidate, PageContent, StudyFacts
+from evenhand.page import Candidate, Gate, PageContent, StudyFacts
 from evenhand.report_parts import (
     Heading,
     Html,
@@ -29,6 +29,7 @@ from evenhand.report_svg import Strip, strip_ends
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 
+GATE_PLACE = Html("<!-- gate -->")  # where the verdict goes, which falls when the page is written already
 MOST_ROWS, MOST_COLUMNS = 25, 16
 SORT_KEYS = ("rank", "cv_mean", "holdout", "train", "fit_seconds")
 
@@ -37,10 +38,14 @@ def head(content: PageContent) -> Html:
     """The title, the answer in words and the facts of the study."""
     study, gate = content.study, content.gate
     about = tag("p", study.description, class_="about") if study.description else None
-    moved = tag("b", "Promoted." if gate.is_moved else "Not promoted.") if gate else None
-    verdict = tag("p", moved, " ", gate.words) if gate else None
+    verdict = gate_words(gate) if gate else GATE_PLACE
     answer = tag("div", tag("p", _leads(content)), _equals(content.leaderboard), verdict, class_="answer")
     return tag("header", tag("h1", content.title), about, answer, _key_facts(study, len(content.leaderboard)))
+
+
+def gate_words(gate: Gate) -> Html:
+    """What became of the model at the gate."""
+    return tag("p", tag("b", "Promoted." if gate.is_moved else "Not promoted."), " ", gate.words)
 
 
 def leaderboard(content: PageContent) -> Html:
@@ -223,7 +228,8 @@ def _every_fold(content: PageContent) -> Html:
 def _side_by_side(rows: Sequence[Candidate], of_folds: Columns, of_names: Columns, words: str) -> list[Html]:
     """Tables of at most so many columns, the first of which names the candidates."""
     if len(of_folds) + len(of_names) <= MOST_COLUMNS:
-        parts = [(f"{words} and the other metrics" if of_names else words, [*of_folds, *of_names])]
+        both = f"{words} and the other metrics" if of_names else words
+        parts: list[tuple[str, Columns]] = [(both, [*of_folds, *of_names])]
     else:
         cut = [(words, part) for part in batches(of_folds)] + [
             ("Means of the other metrics", p) for p in batches(of_names)
