@@ -13,7 +13,7 @@ from evenhand.plots_compare import differences, ranks
 from evenhand.recorded import Recorded
 from evenhand.run_names import run_named, runs_of
 from evenhand.statistics import corrected_resampled_t, friedman_nemenyi
-from evenhand.vocabulary import LOWER_IS_BETTER, METRICS
+from evenhand.vocabulary import LOWER_IS_BETTER, check_metric
 
 FEW_STUDIES = 5
 PICTURES = (".svg", ".png", ".pdf")
@@ -37,12 +37,6 @@ def contrast(found: Sequence[Recorded], metric: str | None = None) -> RunContras
             "side, or one run of each of several studies to rank candidates over studies."
         )
     return contrast_studies(found, metric)
-
-
-def check_metric(metric: str | None) -> None:
-    """Refuse a metric that there is not."""
-    if metric is not None and metric not in METRICS:
-        raise ConfError(f"there is no metric '{metric}'. Known: {', '.join(METRICS)}")
 
 
 def recorded_runs(words: Sequence[str]) -> list[Recorded]:

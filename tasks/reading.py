@@ -9,13 +9,12 @@ from evenhand import tracking
 from evenhand.errors import ConfError, PlaceError, listed
 from evenhand.settings import Study
 from evenhand.tables import Leaderboard, Standing
-from evenhand.vocabulary import METRICS
+from evenhand.vocabulary import check_metric
 
 
 def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
     """The candidates of the latest finished run of a study, best first."""
-    if metric is not None and metric not in METRICS:
-        raise ConfError(f"there is no metric '{metric}'. Known: {', '.join(METRICS)}")
+    check_metric(metric)
     place, parent, children = tracking.latest_run(study)
     metric = metric or parent.data.tags["evenhand.metric"]
     ranked = tracking.ranked_children(children, metric)

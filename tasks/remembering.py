@@ -6,13 +6,12 @@ from evenhand.decisions import Decision, decisions_of
 from evenhand.errors import ConfError, listed
 from evenhand.recorded import Recorded
 from evenhand.run_names import runs_of
-from evenhand.vocabulary import METRICS
+from evenhand.vocabulary import check_metric
 
 
 def read_history(study: str, metric: str | None = None) -> History:
     """The finished runs of a study, the oldest first, each with its winner, its metric and the verdicts on it."""
-    if metric is not None and metric not in METRICS:
-        raise ConfError(f"there is no metric '{metric}'. Known: {', '.join(METRICS)}")
+    check_metric(metric)
     found = [Recorded(each) for each in runs_of(study)]
     metric = metric or found[-1].metric
     if not any(metric in {**each.figures["cv"], **each.figures["holdout"]} for each in found):

@@ -153,7 +153,7 @@ def test_prune_says_what_it_removed_and_left():
     [
         (("run", "nowhere.yaml"), "there is no study file 'nowhere.yaml'"),
         (("prune", "--most", "lots"), "'lots' is no size: write it as 500MB or 20GB"),
-        (("show", "storm", "--metric", "rock_auc"), "there is no metric 'rock_auc'"),
+        (("show", "storm", "--metric", "rock_auc"), "there is no metric 'rock_auc'. Did you mean 'roc_auc'?"),
     ],
 )
 def test_mistakes_on_the_command_line_are_told(words, message):

@@ -166,10 +166,8 @@ def show_report(report: Report) -> None:
     console = _console()
     console.print(_leaderboard(report.study, metric, standings, console.width))
     if len(judgement.group) > 1:
-        console.print(
-            f"= {counted(len(judgement.group) - 1, 'candidate')} cannot be told from the best by their folds",
-            highlight=False,
-        )
+        level = counted(len(judgement.group) - 1, "candidate")
+        console.print(f"= {level} cannot be told from the best by their folds", highlight=False)
     if judgement.winner is not judgement.best:
         console.print(f"chosen: {judgement.winner.plan.name}, the simplest of them", highlight=False)
     if judgement.decided is not None:

@@ -2,6 +2,8 @@
 
 from typing import Literal, get_args
 
+from evenhand.errors import ConfError, nearest
+
 Task = Literal["classification", "regression"]
 BalanceKind = Literal[
     "none",
@@ -100,3 +102,9 @@ LOWER_IS_BETTER = frozenset(
 )
 RESERVED_NAMES = ("ensemble",)
 TOLD_DIFFERENCE = 0.02  # the power is told for: a true difference of so much between two candidates
+
+
+def check_metric(metric: str | None) -> None:
+    """Refuse a metric that there is not."""
+    if metric is not None and metric not in METRICS:
+        raise ConfError(f"there is no metric '{metric}'.{nearest(metric, METRICS)} Known: {', '.join(METRICS)}")
