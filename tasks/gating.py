@@ -63,7 +63,9 @@ def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, 
 def _tell_on_page(place: tracking.Place, run_id: str, page: Path, found: Gated) -> None:
     """Write the verdict into the page of the run, here and where the run keeps it."""
     unfinished = page.with_suffix(".unfinished")
-    told = Gate(found.verdict == "promote", found.words[:1].upper() + found.words[1:])
+    is_name = "_" in found.words.split(" ", 1)[0]  # of a metric, which is written as it is
+    words = found.words if is_name else found.words[:1].upper() + found.words[1:]
+    told = Gate(found.verdict == "promote", words)
     unfinished.write_text(with_verdict(page.read_text(encoding="utf-8"), told), encoding="utf-8")
     tracking.log_file(place, run_id, unfinished.replace(page))
 
