@@ -29,7 +29,7 @@ from evenhand.model_files import MODEL_FILE, SAID
 from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
 from evenhand.profiles import PROFILE_FILE, profile_of
 from evenhand.report import page
-from evenhand.said import Predictions
+from evenhand.said import Predictions, Said
 from evenhand.settings import Study
 from evenhand.steps import keeping_stages, step
 from evenhand.store import Store, file_digest, home, versions
@@ -95,9 +95,10 @@ def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow."""
     judgement = results.judgement
     predictions = Predictions(judgement.predictions, results.table)
+    said = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
     run_ids = {
-        each.plan.name: _record_candidate(run, results, each, predictions, rank)
-        for rank, each in enumerate(judgement.figures, 1)
+        each.plan.name: _record_candidate(run, results, each, words, rank)
+        for rank, (each, words) in enumerate(zip(judgement.figures, said, strict=True), 1)
     }
     n_reused = sum(each.reused for each in results.scores)
     report = Report(
@@ -118,12 +119,12 @@ def record(run: OpenRun, results: Results) -> Report:
         run_id=run.run_id,
     )
     report = replace(report, page=_write_page(run, report, results))
-    _record_parent(run, report, results, predictions)
+    _record_parent(run, report, results, said)
     logger().info("%d candidates recorded in MLflow run %s", len(run_ids), run.run_id)
     return report
 
 
-def _record_candidate(run: OpenRun, results: Results, figures: Figures, predictions: Predictions, rank: int) -> str:
+def _record_candidate(run: OpenRun, results: Results, figures: Figures, said: Said, rank: int) -> str:
     plan = figures.plan
     tags = {
         "evenhand.kind": "candidate",
@@ -139,7 +140,6 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, predicti
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         tracking.log_params(run.place, run_id, shown)
-        said = predictions.of(plan.name, figures.scale)
         tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
         if results.table.classes:
             tracking.log_text(run.place, run_id, json.dumps(classes_told(said, results.table.classes)), "classes.json")
@@ -167,7 +167,7 @@ def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: F
         tracking.log_file(run.place, run_id, file)
 
 
-def _record_parent(run: OpenRun, report: Report, results: Results, predictions: Predictions) -> None:
+def _record_parent(run: OpenRun, report: Report, results: Results, said: list[Said]) -> None:
     place, run_id, judgement = run.place, run.run_id, results.judgement
     study, best = results.study, judgement.winner
     settings = study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True)
@@ -198,11 +198,11 @@ def _record_parent(run: OpenRun, report: Report, results: Results, predictions: 
         },
     )
     tracking.log_data(place, run_id, results.snapshot, study.name)
-    _record_files(run, report, results, predictions)
+    _record_files(run, report, results, said)
     _record_model(run, results)
 
 
-def _record_files(run: OpenRun, report: Report, results: Results, predictions: Predictions) -> None:
+def _record_files(run: OpenRun, report: Report, results: Results, said: list[Said]) -> None:
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
     tracking.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
@@ -214,8 +214,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, predictions: P
     if report.page is not None:
         tracking.log_file(place, run_id, report.page)
     tracking.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    everyone = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
-    if (picture := overlay(everyone, results.table)) is not None:
+    if (picture := overlay(said, results.table)) is not None:
         tracking.log_picture(place, run_id, picture, "overlay.png")
 
 

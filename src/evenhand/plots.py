@@ -185,7 +185,7 @@ def _figure(width: float, height: float, title: str, subtitle: str = "") -> Figu
     figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor="white")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.02))
     words = f"{title}, {subtitle}" if subtitle else title
-    figure.suptitle(_short(words, int(width * 11)), x=0.02, ha="left", fontsize=12, fontweight="bold", color=INK)
+    figure.suptitle(_short(words, int(width * 9)), x=0.02, ha="left", fontsize=12, fontweight="bold", color=INK)
     return figure
 
 
@@ -197,6 +197,8 @@ def _square(title: str, across: str, up: str, unit: bool = True) -> Iterator[tup
     _dress(axes, across, up)
     if unit:
         _unit(axes)
+        figure.set_layout_engine(None)  # ticks are always the same, and finding room for them doubles the time
+        figure.subplots_adjust(left=0.14, right=0.97, bottom=0.11, top=0.9)
 
 
 def _dress(axes: Axes, across: str, up: str, grid: bool = True) -> None:
