@@ -196,8 +196,15 @@ def test_the_latest_finished_run_is_found_with_its_candidates(place):
 
 @pytest.mark.parametrize(("study", "words"), [("storm", "has no finished run"), ("stom", "there is no study 'stom'")])
 def test_a_study_without_runs_is_told(place, study, words):
-    with pytest.raises(PlaceError, match=f"{words}.*run it first"):
+    with pytest.raises(PlaceError, match=f"{words}.*[Rr]un it first"):
         tracking.latest_run(study)
+
+
+def test_a_misspelt_study_is_told_with_the_nearest(place):
+    finished(place, "storm")
+
+    with pytest.raises(PlaceError, match="there is no study 'stom' in .* yet. Did you mean 'storm'?"):
+        tracking.latest_run("stom")
 
 
 def test_studies_are_listed_the_newest_first(place):

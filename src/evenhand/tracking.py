@@ -18,7 +18,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 
 from evenhand.databases import check_server, lock_of, one_line, prepare_postgres, prepare_sqlite, runs_uri, shown
-from evenhand.errors import PlaceError
+from evenhand.errors import PlaceError, nearest
 from evenhand.faults import around
 from evenhand.locks import waiting
 from evenhand.places import run_folder, writing
@@ -343,7 +343,8 @@ def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
     store = open_store()
     found = store.client().get_experiment_by_name(study)
     if found is None:
-        raise PlaceError(f"there is no study '{study}' in {tracking_uri()} yet: run it first")
+        hint = nearest(study, studies()) or " Run it first."
+        raise PlaceError(f"there is no study '{study}' in {tracking_uri()} yet.{hint}")
     runs = store.client().search_runs(
         [found.experiment_id],
         "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'",
