@@ -203,7 +203,7 @@ def test_a_study_without_runs_is_told(place, study, words):
 def test_a_misspelt_study_is_told_with_the_nearest(place):
     finished(place, "storm")
 
-    with pytest.raises(PlaceError, match="there is no study 'stom' in .* yet. Did you mean 'storm'?"):
+    with pytest.raises(PlaceError, match=r"there is no study 'stom' in .* yet\. Did you mean 'storm'"):
         tracking.latest_run("stom")
 
 
