@@ -250,6 +250,27 @@ def test_weights_by_inverse_squares_are_named_in_conf():
     assert build_model(make_plan("knn", params={"weights": "inverse_square"}), (), 2, seed=0).weights is inverse_square
 
 
+DISTANCES = {
+    "euclidean": lambda a, b: np.sqrt(((a - b) ** 2).sum()),
+    "manhattan": lambda a, b: np.abs(a - b).sum(),
+    "minkowski": lambda a, b: (np.abs(a - b) ** 3).sum() ** (1 / 3),
+    "cosine": lambda a, b: 1 - a @ b / np.sqrt((a @ a) * (b @ b)),
+}
+
+
+@pytest.mark.parametrize("metric", DISTANCES)
+@pytest.mark.parametrize("model", ["knn", "knn_regressor"])
+def test_neighbours_are_those_of_the_distance_that_is_named(model, metric):
+    X, asked = np.random.default_rng(1).gamma(1.0, size=(2, 40, 3))
+    y = np.arange(40)
+    params = {"n_neighbors": 1, "metric": metric, **({"p": 3} if metric == "minkowski" else {})}
+
+    found = fitted(model, X, y, 40 if model == "knn" else 0, params=params).predict(asked)
+
+    nearest = [min(range(40), key=lambda k, row=row: DISTANCES[metric](row, X[k])) for row in asked]
+    assert found.tolist() == nearest
+
+
 def test_columns_of_codes_are_made_known_to_models_that_ask():
     outputs = (Output("a", "a", "code", n_codes=4), Output("b", "b", "numeric"))
 
