@@ -416,18 +416,20 @@ def test_a_paused_schedule_is_inactive_until_it_is_resumed(quiet):
     assert (while_paused, quiet.api(name)[0]["schedules"][0]["active"]) == (False, True)
 
 
-@pytest.mark.parametrize(("word", "outcome"), [("pause", "paused"), ("resume", "resumed")])
-def test_what_a_person_pauses_or_resumes_in_prefect_itself_is_a_line_of_our_record(up, word, outcome):
-    before = [line for line in ticks_of("storm") if line.outcome in {"paused", "resumed"}]
-    until(lambda: now() > before[-1].when, "the next second, as of two words in one ours counts")
-    deployment, _ = up.api("deployments/name/retrain-on-schedule/storm")
+def test_what_a_person_pauses_and_resumes_in_prefect_itself_are_lines_of_our_record(quiet):
+    assert evenhand("schedule", "resume", "storm").returncode == 0
+    deployment, _ = quiet.api("deployments/name/retrain-on-schedule/storm")
+    for word, outcome in (("pause", "paused"), ("resume", "resumed")):
+        before = [line for line in ticks_of("storm") if line.outcome in {"paused", "resumed"}]
+        until(lambda last=before[-1]: now() > last.when, "the next second, as of two words in one ours counts")
 
-    up.api(f"deployments/{deployment['id']}/{word}_deployment", {})
+        quiet.api(f"deployments/{deployment['id']}/{word}_deployment", {})
 
-    until(lambda: is_paused(ticks_of("storm")) == (outcome == "paused"), f"the {word} in our record")
-    said = [line for line in ticks_of("storm") if line.outcome in {"paused", "resumed"}]
-    assert said[:-1] == before
-    assert (said[-1].outcome, said[-1].why, said[-1].who) == (outcome, "in Prefect's own pages or API", "a person")
+        is_heeded = outcome == "paused"
+        until(lambda as_asked=is_heeded: is_paused(ticks_of("storm")) == as_asked, f"the {word} in our record")
+        said = [line for line in ticks_of("storm") if line.outcome in {"paused", "resumed"}]
+        assert said[:-1] == before
+        assert (said[-1].outcome, said[-1].why, said[-1].who) == (outcome, "in Prefect's own pages or API", "a person")
 
 
 def test_the_end_leaves_no_process_and_nothing_running(up):
