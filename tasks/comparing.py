@@ -69,9 +69,8 @@ def _simplest(judgement: Judgement, study: Study) -> Figures:
 
     Of one kind, what learned from the rows as they are comes before what resamples them.
     """
-    group = [each.plan for each in judgement.figures if each.plan.name in judgement.group]
-    chosen = min(group, key=lambda plan: (plan.weight, not _as_they_are(plan, study)))
-    return next(each for each in judgement.figures if each.plan is chosen)
+    group = [each for each in judgement.figures if each.plan.name in judgement.group]
+    return min(group, key=lambda each: (each.plan.weight, not _as_they_are(each.plan, study)))
 
 
 def _as_they_are(plan: Plan, study: Study) -> bool:
