@@ -32,12 +32,13 @@ types: install
 	rm -rf build
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target build/types .
 	MYPYPATH=build/types $(BIN)/mypy -p evenhand
+	PYTHONPATH=build/types $(BIN)/lint-imports --no-cache
 
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py
 
 lock:
-	uv pip compile pyproject.toml --extra dev --extra fast --extra postgres --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra dev --extra fast --extra lightgbm --extra postgres --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
 
 clean:

@@ -32,7 +32,7 @@ def main() -> None:
 LOAD = """
 import sys
 import mlflow
-from evenhand.tracking import tracking_uri
+from evenhand.tracking.mlflow_client import tracking_uri
 mlflow.set_tracking_uri(tracking_uri())
 model = mlflow.pyfunc.load_model(f"runs:/{sys.argv[1]}/model")
 example = model.input_example

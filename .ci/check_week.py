@@ -5,8 +5,8 @@ import sqlite3
 import sys
 from pathlib import Path
 
-from evenhand.decisions import decisions_of
-from evenhand.ticks import ticks_of
+from evenhand.service.tick_ledger import ticks_of
+from evenhand.tracking.champion_ledger import decisions_of
 
 
 def main() -> None:

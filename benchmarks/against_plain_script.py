@@ -95,7 +95,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.metrics import average_precision_score, roc_auc_score
-from evenhand.encoder import TableEncoder
+from evenhand.models.encoder import TableEncoder
 
 study, room, parts = yaml.safe_load(open(sys.argv[1])), sys.argv[2], np.load(sys.argv[3], allow_pickle=False)
 frame = pd.read_parquet(room + "/rows.parquet")
@@ -144,7 +144,7 @@ json.dump({"seconds": seconds, "folds_only": folds_only, "folds": found}, open(r
 
 def plain(study: dict, room: Path) -> tuple[dict, float]:
     """The fold scores of the plain loop on the same rows and folds, and its seconds, imports included."""
-    from evenhand.conf import load_study
+    from evenhand.study.loader import load_study
 
     os.environ["EVENHAND_HOME"] = str(room / "home")
     os.chdir(room)
@@ -161,7 +161,7 @@ def _hand_over(study: object, room: Path) -> None:
     """Give the plain loop the cleaned rows and the very same folds."""
     import pyarrow.parquet as pq
 
-    from evenhand.frames import read_rows, read_target
+    from evenhand.data.frames import read_rows, read_target
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.ingestion import ingest
     from evenhand.tasks.splitting import split

@@ -81,7 +81,7 @@ class Spent:
 
 def watched() -> Spent:
     """Every look for leaks and every comparison of the next runs, watched."""
-    from evenhand.samplers import Resampler
+    from evenhand.models.samplers import Resampler
     from evenhand.tasks import (
         balancing,
         checking,
@@ -120,13 +120,13 @@ def watched() -> Spent:
 
 def measured(n_rows: int, spent: Spent) -> None:
     """One run, and what of it the looks took."""
-    from evenhand.flows import running
-    from evenhand.settings import Study
+    from evenhand.api import launch
+    from evenhand.study.study import Study
 
     spent.clock.clear()
     spent.processor.clear()
     began = time.perf_counter(), time.process_time()
-    report = running.run_study(Study.model_validate(study_of(n_rows, seed=11)))
+    report = launch.run_study(Study.model_validate(study_of(n_rows, seed=11)))
     whole, worked = time.perf_counter() - began[0], time.process_time() - began[1]
     n_workers = os.cpu_count() or 1
     looks = {name: each / (n_workers if name in SIDE_BY_SIDE else 1) for name, each in spent.clock.items()}
@@ -148,14 +148,14 @@ def measured(n_rows: int, spent: Spent) -> None:
 
 def main() -> None:
     """Warm up on a part of the study, then measure a run for each number of rows."""
-    from evenhand.flows import running
-    from evenhand.settings import Study
+    from evenhand.api import launch
+    from evenhand.study.study import Study
 
     with tempfile.TemporaryDirectory() as room:
         os.chdir(room)
         os.environ["EVENHAND_HOME"] = str(Path(room) / "home")
         os.environ["PREFECT_HOME"] = str(Path(room) / "prefect")
-        running.run_study(Study.model_validate(study_of(1_000)), "gaussian_nb*")
+        launch.run_study(Study.model_validate(study_of(1_000)), "gaussian_nb*")
         spent = watched()
         for n_rows in [int(text) for text in sys.argv[1:]] or [1_000, 5_000, 20_000]:
             measured(n_rows, spent)

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from evenhand.estimators import SimilaritySVC, similarity_matrix
-from evenhand.estimators.similarity import value_counts
+from evenhand.estimators.machines.similarity import value_counts
 
 MEASURES = ["overlap", "iof", "of", "lin", "goodall1", "goodall2", "goodall3", "goodall4"]
 

@@ -10,9 +10,9 @@ import sys
 import numpy as np
 from statistics_power import row, scored
 
-from evenhand.gate import weigh
-from evenhand.metrics import Told
-from evenhand.settings import Gate
+from evenhand.evaluation.metrics import Told
+from evenhand.study.study import Gate
+from evenhand.tracking.promotion_gate import weigh
 
 LIKE = 0.8  # correlation of the scores of two trainings, within class
 AREA, GAIN = 0.80, 0.02

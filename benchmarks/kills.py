@@ -23,7 +23,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from evenhand.servers import free_port
+from evenhand.service.servers import free_port
 
 CONF = """\
 name: killed

@@ -55,23 +55,23 @@ def timed(module: Any, name: str, spent: list[float]) -> None:
 
 def main() -> None:
     """Run the study in part to warm up, then with another seed, and print the figures."""
-    from evenhand.collecting import seldom
-    from evenhand.flows import running
-    from evenhand.settings import Study
+    from evenhand.api import launch
+    from evenhand.runtime.gc_tuning import seldom
+    from evenhand.study.study import Study
 
     seldom()  # as the command does
     with tempfile.TemporaryDirectory() as room:
         os.chdir(room)
         os.environ["EVENHAND_HOME"] = str(Path(room) / "home")
         os.environ["PREFECT_HOME"] = str(Path(room) / "prefect")
-        running.run_study(Study.model_validate(STUDY), "gaussian_nb*")
+        launch.run_study(Study.model_validate(STUDY), "gaussian_nb*")
         from evenhand.tasks import balancing, encoding, fitting
 
         spent: list[float] = []
         for module, name in ((encoding, "_build"), (balancing, "_build"), (fitting, "_build"), (fitting, "_measure")):
             timed(module, name, spent)
         started = time.perf_counter()
-        report = running.run_study(Study.model_validate(STUDY | {"seed": 11}))
+        report = launch.run_study(Study.model_validate(STUDY | {"seed": 11}))
         seconds = time.perf_counter() - started
     figures = report.judgement.figures
     n_fits = report.n_executed + report.n_reused

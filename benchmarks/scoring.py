@@ -14,10 +14,10 @@ import numpy as np, pandas as pd, pyarrow as pa, pyarrow.parquet as pq, skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
-from evenhand.encoder import TableEncoder
-from evenhand.serving import RawRowModel
-from evenhand.settings import Encoding, Study
-from evenhand.store import file_digest
+from evenhand.models.encoder import TableEncoder
+from evenhand.models.raw_row_model import RawRowModel
+from evenhand.study.study import Encoding, Study
+from evenhand.storage.artifact_store import file_digest
 from evenhand.tasks.scoring import Chosen, score_rows
 
 name, source, n_columns = sys.argv[1], sys.argv[2], int(sys.argv[3])

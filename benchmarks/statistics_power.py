@@ -10,14 +10,12 @@ from evenhand.statistics import (
     auc_interval,
     auc_power,
     best_group,
-    bootstrap_interval,
     corrected_resampled_t,
     delong,
     delong_p_values,
     delong_test,
     drift,
     friedman_nemenyi,
-    paired_bootstrap,
     spend_alpha,
 )
 
@@ -46,9 +44,6 @@ def false_differences():
         seen = [scored(draw, size, (0.8, 0.8), 0.6) for _ in range(2000)]
         hits = sum(delong_test(y, *scores.T).differs(ALPHA) for y, scores in seen)
         rows.append(row(f"DeLong, equal models, {size[0]} + {size[1]} rows", asked, hits, len(seen)))
-        few = seen[:1000]
-        hits = sum(paired_bootstrap("roc_auc", y, *scores.T, n_draws=499).differs(ALPHA) for y, scores in few)
-        rows.append(row(f"paired bootstrap, equal models, {size[0]} + {size[1]} rows", asked, hits, len(few)))
     seen = [scored(draw, (100, 400), [0.8] * 8, 0.6) for _ in range(1000)]
     hits = sum(split_group(y, scores) for y, scores in seen)
     rows.append(row("group of the best splits 8 equal models", asked, hits, len(seen)))
@@ -110,9 +105,6 @@ def coverage():
         seen = [scored(draw, (40, 400), (area,)) for _ in range(1000)]
         hits = sum(auc_interval(y, scores).covers(area) for y, scores in seen)
         rows.append(row(f"DeLong interval covers AUC {area}, 40 + 400 rows", "0.95", hits, len(seen)))
-        few = seen[:300]
-        hits = sum(bootstrap_interval("roc_auc", y, scores[:, 0], n_draws=500).covers(area) for y, scores in few)
-        rows.append(row(f"bootstrap interval covers AUC {area}", "0.95", hits, len(few)))
     before = np.full(10, 0.1)
     for tilt in (0.0, 0.3, 0.8):
         after = before * (1 + tilt * np.linspace(-1, 1, 10))

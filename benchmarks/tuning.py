@@ -46,7 +46,7 @@ def study_of(candidates: dict[str, Any], n_rows: int = 6_000) -> dict[str, Any]:
 
 def prepared(candidates: dict[str, Any]) -> tuple[Any, Any, Any, list[Any]]:
     """The study, its table, its ledger and its plans."""
-    from evenhand.settings import Study
+    from evenhand.study.study import Study
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.ingestion import ingest
     from evenhand.tasks.planning import plan
@@ -59,7 +59,7 @@ def prepared(candidates: dict[str, Any]) -> tuple[Any, Any, Any, list[Any]]:
 
 def budgets(seconds: list[float]) -> None:
     """Seconds used against seconds given."""
-    from evenhand.tables import FINAL
+    from evenhand.records.pipeline import FINAL
     from evenhand.tasks.tuning import tune
 
     for given in seconds:
@@ -79,7 +79,7 @@ def budgets(seconds: list[float]) -> None:
 
 def gains(trials: int = 27) -> None:
     """The nested score of each candidate with and without tuning."""
-    from evenhand.tables import FINAL
+    from evenhand.records.pipeline import FINAL
     from evenhand.tasks.balancing import balance
     from evenhand.tasks.encoding import prepare
     from evenhand.tasks.fitting import fit
@@ -131,8 +131,8 @@ def machine(budget: float = 60.0) -> None:
 
 def flow(budget: float = 60.0) -> None:
     """The machine as the only candidate of a study on all card payments."""
-    from evenhand.flows import running
-    from evenhand.settings import Study
+    from evenhand.api import launch
+    from evenhand.study.study import Study
 
     study = {
         "name": "budget",
@@ -145,7 +145,7 @@ def flow(budget: float = 60.0) -> None:
         "candidates": {"budget_svm": {"params": {"budget": budget}}},
         "metric": "average_precision",
     }
-    report = running.run_study(Study.model_validate(study))
+    report = launch.run_study(Study.model_validate(study))
     (figures,) = report.judgement.figures
     print(f"the run: {report.seconds:.1f} s, {report.n_training:,} rows, {figures.mean('average_precision'):.4f}")
     for each in figures.budgeted:

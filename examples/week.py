@@ -68,7 +68,7 @@ def arrive(day: int, n_rows: int, **kind: bool) -> Path:
 
 def tick(day: int) -> None:
     """What the schedule does at six in the morning of a day."""
-    from evenhand.flows.running import run_tick
+    from evenhand.api.launch import run_tick
 
     as_of = MONDAY + timedelta(days=day)
     found = run_tick("payments.yaml", as_of, because="backfill", promotes=True)
@@ -77,7 +77,7 @@ def tick(day: int) -> None:
 
 def typed(command: str) -> None:
     """A command of `evenhand` as a person types it."""
-    from evenhand.cli import main
+    from evenhand.cli.main import main
 
     click.secho(f"$ evenhand {command}", fg="cyan")
     import shlex
@@ -118,7 +118,7 @@ def live() -> None:
 
 def main() -> None:
     """Live the week in a folder of its own, which is made anew."""
-    from evenhand.flows.running import be_quiet
+    from evenhand.service.prefect_session import be_quiet
 
     shutil.rmtree(FOLDER, ignore_errors=True)
     (FOLDER / "payments").mkdir(parents=True)

@@ -2,8 +2,8 @@
 
 from prefect import flow
 
-from evenhand.settings import Study
-from evenhand.tasks.hearing import Realised, join_truths, record_feedback
+from evenhand.study.study import Study
+from evenhand.tasks.operation.feedback import Realised, join_truths, record_feedback
 
 __all__ = ["Realised", "feedback"]
 

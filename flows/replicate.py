@@ -8,13 +8,12 @@ from itertools import product
 
 from prefect import flow
 
-from evenhand.flows import running
-from evenhand.flows.side_by_side import side_by_side
+from evenhand.records.pipeline import Judgement, Ledger, Prepared, Snapshot, Table
 from evenhand.replication.lines import Line
 from evenhand.replication.modern import MEASURES
 from evenhand.replication.outcome import Outcome, Replication
-from evenhand.settings import Study
-from evenhand.tables import Judgement, Ledger, Prepared, Snapshot, Table
+from evenhand.runtime.engines import side_by_side
+from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.encoding import prepare
@@ -22,12 +21,12 @@ from evenhand.tasks.fitting import fit
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
 from evenhand.tasks.planning import plan
-from evenhand.tasks.replicating import compare_formula, compare_worked, draw_fitting, open_up
-from evenhand.tasks.replicating_beyond import keep_drawn, say_beyond
-from evenhand.tasks.replicating_draws import Protocol, hastened, repeat_splits
-from evenhand.tasks.replicating_record import opened_replication, report
-from evenhand.tasks.replicating_repeats import compare_repeats
-from evenhand.tasks.replicating_upselling import compare_upselling, count_over_test_rows, library, rank_columns
+from evenhand.tasks.replication.beyond import keep_drawn, say_beyond
+from evenhand.tasks.replication.draws import Protocol, hastened, repeat_splits
+from evenhand.tasks.replication.measure import compare_formula, compare_worked, draw_fitting, open_up
+from evenhand.tasks.replication.record import opened_replication, report
+from evenhand.tasks.replication.repeats import compare_repeats
+from evenhand.tasks.replication.upselling import compare_upselling, count_over_test_rows, library, rank_columns
 from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
 
@@ -48,11 +47,6 @@ def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] |
         warnings.filterwarnings("ignore", "'Threading' parallel backend")  # scikit-learn-intelex, called in a thread
         outcomes = [_timed(name, study, (beyond or {}).get(name)) for name, study in studies.items()]
         return report(run, outcomes, bool(beyond))
-
-
-def run_replication(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] | None = None) -> Replication:
-    """The flow started from a program, with the care for the temporary server that every other flow is given."""
-    return running.whole(replicate, studies, beyond)
 
 
 def _timed(name: str, study: Study | None, modern: Study | None) -> Outcome:

@@ -5,9 +5,9 @@ from itertools import product
 
 from prefect import flow
 
-from evenhand.flows.side_by_side import side_by_side
-from evenhand.settings import Study
-from evenhand.tables import FINAL, Report
+from evenhand.records.pipeline import FINAL, Report
+from evenhand.runtime.engines import side_by_side
+from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean

@@ -6,27 +6,16 @@ from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.states import Cancelled, Completed, State
 
-from evenhand.flows.side_by_side import runner
-from evenhand.settings import Study
-from evenhand.tables import Table
+from evenhand.records.pipeline import Table
+from evenhand.runtime.engines import runner
+from evenhand.service.announcements import failure, tell, tell_skips
+from evenhand.service.schedules import clock, fail, has_finished, lateness, one_tick_of, refuse, refuse_unbounded
+from evenhand.service.tick_ledger import Tick
+from evenhand.storage.locks import Held
+from evenhand.study.study import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
-from evenhand.tasks.telling import failure, tell, tell_skips
-from evenhand.tasks.ticking import (
-    Held,
-    Tick,
-    begin,
-    fail,
-    finish,
-    has_finished,
-    lateness,
-    one_tick_of,
-    read,
-    refuse,
-    refuse_unbounded,
-    skip,
-    unchanged,
-)
+from evenhand.tasks.operation.ticking import begin, finish, read, skip, unchanged
 
 
 @flow(name="retrain-on-schedule")
@@ -69,11 +58,6 @@ def check_bounded(study: Study, moment: datetime) -> None:
         refuse_unbounded(study, moment, why)
 
 
-def clock() -> datetime:
-    """The one place where a tick asks what time it is: at its door."""
-    return datetime.now(UTC)
-
-
 def _due(study: Study | None, as_of: datetime | None, because: str | None, at: datetime) -> Tick:
     """The tick that this run is for: of the times of the schedule that have come, the last; now, without a study."""
     context = FlowRunContext.get()
@@ -105,7 +89,7 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
             return _skipped(this, study, why)
         from evenhand.flows.retrain import retrain
 
-        report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
+        report = retrain.with_options(task_runner=runner(study.engine, study.workers))(study, as_of=this.moment)
         done = finish(this, report, table)
         return Completed(message=done.why, data=done)
     except Held:

@@ -2,9 +2,9 @@
 
 from prefect import flow
 
-from evenhand.settings import Study
-from evenhand.tables import Table
-from evenhand.tasks.watching import Watched, choose_reference, look_at_file, look_at_new_rows, record_watch
+from evenhand.records.pipeline import Table
+from evenhand.study.study import Study
+from evenhand.tasks.operation.watching import Watched, choose_reference, look_at_file, look_at_new_rows, record_watch
 
 __all__ = ["Watched", "on_drift", "watch"]
 

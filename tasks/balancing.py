@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import DataError, listed
-from evenhand.matrices import read_matrix, read_matrix_rows, write_matrix, write_parents
-from evenhand.parentage import NOBODY
-from evenhand.samplers import Resampled, Resampler
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.store import Store
-from evenhand.tables import Balanced, Table, Training
+from evenhand.models.sampler_lineage import NOBODY
+from evenhand.models.samplers import Resampled, Resampler
+from evenhand.records.pipeline import Balanced, Table, Training
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.matrices import read_matrix, read_matrix_rows, write_matrix, write_parents
+from evenhand.study.study import Study
 
 
 @step("balance")

@@ -9,19 +9,19 @@ import pyarrow.parquet as pq
 from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
-from evenhand.catalogue import build_model
-from evenhand.conf import refuse
-from evenhand.encoder import new_encoder
-from evenhand.folding import content_hashes, fold_rows
-from evenhand.frames import read_rows, read_target
-from evenhand.giveaways import strength
-from evenhand.leaks import stop_at_leaks
-from evenhand.purposes import purpose_mistakes
-from evenhand.samplers import Resampler
-from evenhand.settings import Study
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import content_hashes, fold_rows
+from evenhand.evaluation.leakage_gate import stop_at_leaks
+from evenhand.evaluation.target_leakage import strength
+from evenhand.evaluation.threshold_objectives import purpose_mistakes
+from evenhand.models.catalogue import build_model
+from evenhand.models.encoder import new_encoder
+from evenhand.models.samplers import Resampler
+from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Check, Feature, Ledger, Output, Plan, Table
+from evenhand.runtime.steps import step
 from evenhand.statistics import Interval, auc_by_chance
-from evenhand.steps import step
-from evenhand.tables import FINAL, HOLDOUT, TRAINING, Check, Feature, Ledger, Output, Plan, Table
+from evenhand.study.loader import refuse
+from evenhand.study.study import Study
 
 TELLS_ALMOST_ALL = 0.9995
 LEVEL = 0.9999

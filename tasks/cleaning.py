@@ -13,21 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenhand.bounding import Bound, bound, is_seen
-from evenhand.canonical import fingerprint
-from evenhand.coercion import as_numbers, as_said, as_text
+from evenhand.data.as_of import Bound, bound, is_seen
+from evenhand.data.casting import as_numbers, as_said, as_text
+from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, summary
+from evenhand.data.frames import ROWS, TARGET, as_array
+from evenhand.data.row_filter import compile_rule
+from evenhand.data.snapshot import fingerprint
+from evenhand.data.targets import target_values
 from evenhand.errors import DataError, listed, nearest
-from evenhand.frames import ROWS, TARGET, as_array
-from evenhand.log import logger
-from evenhand.progress import remark
-from evenhand.roles import given_roles, grouped_notes, inferred_role, summary
-from evenhand.rules import compile_rule
-from evenhand.settings import Cleaning, Study
-from evenhand.steps import step
-from evenhand.store import Entry, Store, digest
-from evenhand.tables import Feature, Snapshot, Table
-from evenhand.targets import target_values
-from evenhand.wording import counted
+from evenhand.records.pipeline import Feature, Snapshot, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.progress import remark
+from evenhand.runtime.steps import step
+from evenhand.runtime.text import counted
+from evenhand.storage.artifact_store import Entry, Store, digest
+from evenhand.study.study import Cleaning, Study
 
 KEPT = ("numeric", "categorical", "text", "key", "time", "group")
 FEATURES = ("numeric", "categorical", "text")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
-from evenhand.log import logger
-from evenhand.pairs import paired
-from evenhand.said import Predictions, Said
-from evenhand.settings import Study
+from evenhand.evaluation.paired_comparison import paired
+from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.records.pipeline import Figures, Judgement, Plan, Table, Versus
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
 from evenhand.statistics import Comparison, best_group, holm, power_of
-from evenhand.steps import step
-from evenhand.tables import Figures, Judgement, Plan, Table, Versus
-from evenhand.vocabulary import LOWER_IS_BETTER, TOLD_DIFFERENCE, UNSAMPLED
+from evenhand.study.registry import LOWER_IS_BETTER, TOLD_DIFFERENCE, UNSAMPLED
+from evenhand.study.study import Study
 
 RIVALS_ON_HOLDOUT = 8
 DRAWS_ON_HOLDOUT = 400  # the least p-value of so many draws is still below 0.05 after Holm over eight

@@ -5,12 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.asking import ScoresAt, asked_of_winner
-from evenhand.calibration import decide_by_cost
-from evenhand.decided import Calibrated, Decided, Gain, Outcome, Pairing, ResamplingTrial, as_plain
-from evenhand.frames import read_rows
-from evenhand.log import logger
-from evenhand.probabilities import (
+from evenhand.data.frames import read_rows
+from evenhand.evaluation.calibrated_scores import (
     Calibrator,
     calibrator_of,
     first_of_each,
@@ -20,7 +16,11 @@ from evenhand.probabilities import (
     reliability,
     row_codes,
 )
-from evenhand.purposes import (
+from evenhand.evaluation.calibration import decide_by_cost
+from evenhand.evaluation.prediction_profile import ScoresAt, asked_of_winner
+from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.resampling_effect import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
+from evenhand.evaluation.threshold_objectives import (
     Purpose,
     capacity_share,
     cross_thresholds,
@@ -29,12 +29,12 @@ from evenhand.purposes import (
     threshold_for,
     usual_purpose,
 )
-from evenhand.said import Predictions, Said
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.store import Store
-from evenhand.tables import ENSEMBLE, Figures, Judgement, Table
-from evenhand.trials import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
+from evenhand.records.decision import Calibrated, Decided, Gain, Outcome, Pairing, ResamplingTrial, as_plain
+from evenhand.records.pipeline import ENSEMBLE, Figures, Judgement, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Store
+from evenhand.study.study import Study
 
 
 @step("decide")

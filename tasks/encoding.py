@@ -4,15 +4,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evenhand.encoder import new_encoder
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
-from evenhand.folding import fold_rows
-from evenhand.frames import read_rows, read_target
-from evenhand.matrices import write_matrix
-from evenhand.settings import Encoding, Study
-from evenhand.steps import step
-from evenhand.store import Entry, Store
-from evenhand.tables import Held, Ledger, Output, Prepared, Table, Training
+from evenhand.models.encoder import new_encoder
+from evenhand.records.pipeline import Held, Ledger, Output, Prepared, Table, Training
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Entry, Store
+from evenhand.storage.matrices import write_matrix
+from evenhand.study.study import Encoding, Study
 
 
 @step("prepare")

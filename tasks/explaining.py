@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import skops.io
 
-from evenhand.catalogue import trusted_types
-from evenhand.decided import Effect, Explained, as_plain
-from evenhand.folding import fold_rows
-from evenhand.frames import read_rows, read_target
-from evenhand.importance import explain_columns
-from evenhand.log import logger
-from evenhand.model_files import models_named
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.store import Store
-from evenhand.tables import FINAL, Judgement, Ledger, Model, Scores, Table
-from evenhand.wording import counted
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import fold_rows
+from evenhand.evaluation.permutation_importance import explain_columns
+from evenhand.models.catalogue import trusted_types
+from evenhand.models.serialization import models_named
+from evenhand.records.decision import Effect, Explained, as_plain
+from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Scores, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.runtime.text import counted
+from evenhand.storage.artifact_store import Store
+from evenhand.study.study import Study
 
 SHARE_OF_FITS, FEWEST_SECONDS, MOST_SECONDS = 0.03, 0.15, 20.0
 FEWEST_OF_A_CLASS = 2

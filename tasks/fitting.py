@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.acceleration import available, solver_of
-from evenhand.budgeted import Budgeted, budgeted_of
-from evenhand.catalogue import home_module
-from evenhand.intervals import spreads_of
-from evenhand.log import logger
-from evenhand.matrices import read_matrix
-from evenhand.memory import PeakMemory
-from evenhand.metrics import Told, metrics_of
-from evenhand.modelling import ask, decisions_of, fitted_model
-from evenhand.steps import step
-from evenhand.store import Entry, Store, code_digest
-from evenhand.tables import FINAL, Balanced, Plan, Prepared, Scores, Table
+from evenhand.evaluation.bootstrap import spreads_of
+from evenhand.evaluation.metrics import Told, metrics_of
+from evenhand.models.acceleration import available, solver_of
+from evenhand.models.catalogue import home_module
+from evenhand.models.fitting import ask, decisions_of, fitted_model
+from evenhand.records.fit_budget import Budgeted, budgeted_of
+from evenhand.records.pipeline import FINAL, Balanced, Plan, Prepared, Scores, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.memory import PeakMemory
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Entry, Store, code_digest
+from evenhand.storage.matrices import read_matrix
 
 COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
@@ -122,7 +122,7 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
     kept = Store().keep(
         "metrics",
         inputs,
-        "evenhand.intervals",
+        "evenhand.evaluation.bootstrap",
         lambda _: _measure(entry, len(table.classes), prepared.training.path, n_draws),
     )
     return kept.facts

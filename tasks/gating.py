@@ -7,23 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from evenhand import tracking
-from evenhand.crowning import Proposed, promote, proposed_by, register, stand, withdrawn
-from evenhand.decisions import Contender, Decision, Decisions, decide, decisions_of
+from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
-from evenhand.frames import read_rows, read_target
-from evenhand.gate import Gated, card, weigh
-from evenhand.log import logger
-from evenhand.metrics import usual_metric
-from evenhand.model_files import Distrusted, folder_digest, load_model, models_named
-from evenhand.notices import promotion, tell
-from evenhand.page import Gate
-from evenhand.report import with_verdict
-from evenhand.rescoring import LOSSES, Unsure, told_by, unseen
-from evenhand.serving import RawRowModel
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.tables import Ledger, Report, Table
+from evenhand.evaluation.metrics import usual_metric
+from evenhand.evaluation.predictions import LOSSES, told_by
+from evenhand.models.raw_row_model import RawRowModel
+from evenhand.models.serialization import Distrusted, folder_digest, load_model, models_named
+from evenhand.monitoring.notifications import promotion, tell
+from evenhand.records.pipeline import Ledger, Report, Table
+from evenhand.reporting.html.content import Gate
+from evenhand.reporting.html.report import with_verdict
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.study.study import Study
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.champion import Proposed, promote, proposed_by, register, stand, withdrawn
+from evenhand.tracking.champion_ledger import Contender, Decision, Decisions, decide, decisions_of
+from evenhand.tracking.promotion_gate import Gated, card, weigh
+from evenhand.tracking.unseen_rows import Unsure, unseen
 
 
 def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -> Report:
@@ -37,7 +38,7 @@ def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -
 
 
 @step("gate")
-def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, study: Study) -> Gated:
+def challenge(place: mlflow_client.Place, run_id: str, table: Table, ledger: Ledger, study: Study) -> Gated:
     """The verdict on a run's model, acted upon and kept with the run and in the ledger of decisions."""
     seen, proposed = _mended(study.name), proposed_by(place, run_id)
     found = _verdict(proposed, seen, table, ledger, study)
@@ -53,28 +54,28 @@ def challenge(place: tracking.Place, run_id: str, table: Table, ledger: Ledger, 
         data = proposed.tags.get("evenhand.data", "")
         line = Decision(study.name, found.verdict, found.words, Contender(run_id), champion, data, asdict(found))
         decide(line, head.head)
-    tracking.log_text(place, run_id, json.dumps(asdict(found), indent=2), "verdict.json")
-    tracking.log_text(place, run_id, card(found, study.name), "verdict.md")
-    tracking.log_tags(place, run_id, {"evenhand.verdict": found.verdict})
+    mlflow_client.log_text(place, run_id, json.dumps(asdict(found), indent=2), "verdict.json")
+    mlflow_client.log_text(place, run_id, card(found, study.name), "verdict.md")
+    mlflow_client.log_tags(place, run_id, {"evenhand.verdict": found.verdict})
     logger().info("the gate says %s: %s", found.verdict, found.words)
     return found
 
 
-def _tell_on_page(place: tracking.Place, run_id: str, page: Path, found: Gated) -> None:
+def _tell_on_page(place: mlflow_client.Place, run_id: str, page: Path, found: Gated) -> None:
     """Write the verdict into the page of the run, here and where the run keeps it."""
     unfinished = page.with_suffix(".unfinished")
     is_name = "_" in found.words.split(" ", 1)[0]  # of a metric, which is written as it is
     words = found.words if is_name else found.words[:1].upper() + found.words[1:]
     told = Gate(found.verdict == "promote", words)
     unfinished.write_text(with_verdict(page.read_text(encoding="utf-8"), told), encoding="utf-8")
-    tracking.log_file(place, run_id, unfinished.replace(page))
+    mlflow_client.log_file(place, run_id, unfinished.replace(page))
 
 
 def _mended(name: str) -> Decisions:
     """The ledger, after what a crash left undone was finished; an alias that cannot be moved ends no run."""
     try:
         standing = stand(name)
-    except tracking.MlflowException as error:
+    except mlflow_client.MlflowException as error:
         logger().warning("MLflow's alias of '%s' could not be set right: %s", name, " ".join(str(error).split())[:200])
         return decisions_of(name)
     for words in standing.mended:

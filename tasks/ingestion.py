@@ -5,17 +5,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenhand.canonical import examine, write_rows
-from evenhand.contract import columns_from, hold
-from evenhand.faults import around
-from evenhand.log import logger
-from evenhand.remote import Unreachable
-from evenhand.settings import Study
-from evenhand.sources import Opened, opened
-from evenhand.steps import step
-from evenhand.store import Entry, Store
-from evenhand.tables import Snapshot
-from evenhand.wording import counted
+from evenhand.data.remote import Unreachable
+from evenhand.data.schema_contract import columns_from, hold
+from evenhand.data.snapshot import examine, write_rows
+from evenhand.data.sources import Opened, opened
+from evenhand.records.pipeline import Snapshot
+from evenhand.runtime.fault_injection import around
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.runtime.text import counted
+from evenhand.storage.artifact_store import Entry, Store
+from evenhand.study.study import Study
 
 ROWS = "rows.parquet"
 

@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenhand.budgeted import budget_note
 from evenhand.errors import ConfError, DataError
-from evenhand.intervals import intervals_of_means
-from evenhand.matrices import read_matrix_rows
-from evenhand.metrics import applicable, usual_metric
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.store import Store
-from evenhand.tables import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
-from evenhand.vocabulary import LOWER_IS_BETTER
+from evenhand.evaluation.bootstrap import intervals_of_means
+from evenhand.evaluation.metrics import applicable, usual_metric
+from evenhand.records.fit_budget import budget_note
+from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.matrices import read_matrix_rows
+from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.study import Study
 
 
 @step("judge")

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from evenhand.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
-from evenhand.conf import refuse
-from evenhand.consistency import Mistake
 from evenhand.errors import ConfError, listed
-from evenhand.ranges import usual_ranges, usual_values
-from evenhand.settings import Candidate, Range, Study
-from evenhand.steps import step
-from evenhand.tables import Plan
-from evenhand.tuned import Tuning
-from evenhand.vocabulary import UNSAMPLED
+from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
+from evenhand.models.search_space import usual_ranges, usual_values
+from evenhand.records.pipeline import Plan
+from evenhand.records.tuning import Tuning
+from evenhand.runtime.steps import step
+from evenhand.study.loader import refuse
+from evenhand.study.registry import UNSAMPLED
+from evenhand.study.study import Candidate, Range, Study
+from evenhand.study.validation import Mistake
 
 
 @step("plan")

@@ -14,27 +14,15 @@ from typing import Any
 import skops.io
 import yaml
 
-from evenhand import tracking
-from evenhand.catalogue import trusted_types
-from evenhand.classes import classes_told
-from evenhand.decided import Explained, Stage, metrics_of_decided
-from evenhand.decisions import decisions_of
+from evenhand.data.frames import read_rows
 from evenhand.errors import EvenhandError
-from evenhand.faults import around
-from evenhand.frames import read_rows
-from evenhand.locks import one_run_of
-from evenhand.log import logger
-from evenhand.masking import masked
-from evenhand.model_files import MODEL_FILE, SAID
-from evenhand.pictures import leaderboard, overlay, pictures_of, roc_by_percent
-from evenhand.profiles import PROFILE_FILE, profile_of
-from evenhand.report import page
-from evenhand.said import Predictions, Said
-from evenhand.settings import Study
-from evenhand.steps import keeping_stages, step
-from evenhand.store import Store, file_digest, home, versions
-from evenhand.summary import page_content
-from evenhand.tables import (
+from evenhand.evaluation.class_report import classes_told
+from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.models.catalogue import trusted_types
+from evenhand.models.serialization import MODEL_FILE, SAID
+from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
+from evenhand.records.decision import Explained, Stage, metrics_of_decided
+from evenhand.records.pipeline import (
     ENSEMBLE,
     Check,
     Ensemble,
@@ -47,7 +35,19 @@ from evenhand.tables import (
     Snapshot,
     Table,
 )
-from evenhand.tuned import Tuned, Tuning
+from evenhand.records.tuning import Tuned, Tuning
+from evenhand.reporting.figures.run_figures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.reporting.html.build import page_content
+from evenhand.reporting.html.report import page
+from evenhand.runtime.fault_injection import around
+from evenhand.runtime.logs import logger
+from evenhand.runtime.redaction import masked
+from evenhand.runtime.steps import keeping_stages, step
+from evenhand.storage.artifact_store import Store, file_digest, home, versions
+from evenhand.storage.locks import one_run_of
+from evenhand.study.study import Study
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.champion_ledger import decisions_of
 
 EXAMPLE_ROWS = 5
 PICTURED = 3
@@ -57,7 +57,7 @@ PICTURED = 3
 class OpenRun:
     """The MLflow run that a study is being recorded in, and when its work began."""
 
-    place: tracking.Place
+    place: mlflow_client.Place
     run_id: str
     started: float
     stages: list[Stage] = field(default_factory=list)
@@ -84,9 +84,9 @@ def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
     started = time.perf_counter()
     Store().sweep()
-    place = tracking.open_experiment(study.name)
+    place = mlflow_client.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
-    with one_run_of(study.name), tracking.running(place, study.name, tags) as run_id, keeping_stages() as stages:
+    with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:
         yield OpenRun(place, run_id, started, stages)
 
 
@@ -136,21 +136,23 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, said: Sa
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
         **({"evenhand.tuned": _tuned_words(plan.tuning)} if plan.tuning else {}),
     }
-    with tracking.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
+    with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
-        tracking.log_params(run.place, run_id, shown)
-        tracking.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
+        mlflow_client.log_params(run.place, run_id, shown)
+        mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
         if results.table.classes:
-            tracking.log_text(run.place, run_id, json.dumps(classes_told(said, results.table.classes)), "classes.json")
+            mlflow_client.log_text(
+                run.place, run_id, json.dumps(classes_told(said, results.table.classes)), "classes.json"
+            )
         if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
-            tracking.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
+            mlflow_client.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
         if rank <= PICTURED:
             for name, picture in pictures_of(said, results.table):
-                tracking.log_picture(run.place, run_id, picture, name)
+                mlflow_client.log_picture(run.place, run_id, picture, name)
         _record_coefficients(run, run_id, results, figures)
         if searches := [each for each in results.tuned if each.plan == plan.name]:
-            tracking.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
+            mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
 
 
@@ -164,16 +166,16 @@ def _members(ensemble: Ensemble) -> str:
 def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: Figures) -> None:
     last = next((each for each in reversed(results.scores) if each.plan == figures.plan.name), None)
     if last is not None and (file := last.path.parent / "coefficients.json").exists():
-        tracking.log_file(run.place, run_id, file)
+        mlflow_client.log_file(run.place, run_id, file)
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, said: list[Said]) -> None:
     place, run_id, judgement = run.place, run.run_id, results.judgement
     study, best = results.study, judgement.winner
     settings = study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True)
-    tracking.log_params(place, run_id, masked(settings))
-    tracking.log_figures(place, run_id, best)
-    tracking.log_metrics(
+    mlflow_client.log_params(place, run_id, masked(settings))
+    mlflow_client.log_figures(place, run_id, best)
+    mlflow_client.log_metrics(
         place,
         run_id,
         {
@@ -183,7 +185,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, said: list[Sa
             **metrics_of_decided(judgement.decided, judgement.calibrated),
         },
     )
-    tracking.log_tags(
+    mlflow_client.log_tags(
         place,
         run_id,
         {
@@ -197,7 +199,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, said: list[Sa
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )
-    tracking.log_data(place, run_id, results.snapshot, study.name)
+    mlflow_client.log_data(place, run_id, results.snapshot, study.name)
     _record_files(run, report, results, said)
     _record_model(run, results)
 
@@ -205,17 +207,17 @@ def _record_parent(run: OpenRun, report: Report, results: Results, said: list[Sa
 def _record_files(run: OpenRun, report: Report, results: Results, said: list[Said]) -> None:
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
-    tracking.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
-    tracking.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
-    tracking.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
-    tracking.log_file(place, run_id, results.ledger.path)
-    tracking.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
-    tracking.log_file(place, run_id, judgement.predictions)
+    mlflow_client.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
+    mlflow_client.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
+    mlflow_client.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
+    mlflow_client.log_file(place, run_id, results.ledger.path)
+    mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
+    mlflow_client.log_file(place, run_id, judgement.predictions)
     if report.page is not None:
-        tracking.log_file(place, run_id, report.page)
-    tracking.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
+        mlflow_client.log_file(place, run_id, report.page)
+    mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
     if (picture := overlay(said, results.table)) is not None:
-        tracking.log_picture(place, run_id, picture, "overlay.png")
+        mlflow_client.log_picture(place, run_id, picture, "overlay.png")
 
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:
@@ -269,11 +271,11 @@ def _record_model(run: OpenRun, results: Results) -> None:
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
-    folder = tracking.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
+    folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
     kept = {"evenhand.model_digest": file_digest(folder / MODEL_FILE), "evenhand.table": results.table.digest}
-    tracking.log_tags(run.place, run.run_id, kept)
+    mlflow_client.log_tags(run.place, run.run_id, kept)
     if (said := file.with_name(SAID)).exists():
-        tracking.log_file(run.place, run.run_id, said)
+        mlflow_client.log_file(run.place, run.run_id, said)
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
@@ -289,12 +291,14 @@ def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
         return unfinished.rename(file)
 
 
-def _champion(place: tracking.Place, study: str) -> str:
+def _champion(place: mlflow_client.Place, study: str) -> str:
     """The candidate of the model that serves at present; empty where there is none, or where it cannot be told."""
     try:
         champion = decisions_of(study).champion
         return (
-            "" if champion is None else str(tracking.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
+            ""
+            if champion is None
+            else str(mlflow_client.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
         )
     except EvenhandError as error:
         logger().warning("the champion of '%s' is not marked on the page: %s", study, error)

@@ -8,22 +8,22 @@ import numpy as np
 import pyarrow.parquet as pq
 import skops.io
 
-from evenhand.acceleration import plain
-from evenhand.catalogue import home_module, trusted_types
-from evenhand.encoder import new_encoder
-from evenhand.ensembling import members_of, score_matrix, weighted_selection
+from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import EvenhandError
-from evenhand.frames import read_rows, read_target
-from evenhand.log import logger
-from evenhand.matrices import read_matrix, read_matrix_rows
-from evenhand.model_files import SAID
-from evenhand.modelling import fitted_model
-from evenhand.score_map import ScoreMap
-from evenhand.serving import RawRowModel
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.store import Store, code_digest, file_digest
-from evenhand.tables import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
+from evenhand.models.acceleration import plain
+from evenhand.models.catalogue import home_module, trusted_types
+from evenhand.models.encoder import new_encoder
+from evenhand.models.ensembling import members_of, score_matrix, weighted_selection
+from evenhand.models.fitting import fitted_model
+from evenhand.models.probability_map import ScoreMap
+from evenhand.models.raw_row_model import RawRowModel
+from evenhand.models.serialization import SAID
+from evenhand.records.pipeline import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Store, code_digest, file_digest
+from evenhand.storage.matrices import read_matrix, read_matrix_rows
+from evenhand.study.study import Study
 
 PreparedAt = Mapping[tuple[str, str], Prepared]
 BalancedAt = Mapping[tuple[str, str, str], Balanced]

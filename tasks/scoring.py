@@ -9,20 +9,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from evenhand import tracking
-from evenhand.decisions import Contender, decisions_of
+from evenhand.data.sources import opened
 from evenhand.errors import DataError, PlaceError, listed
-from evenhand.incoming import Incoming
-from evenhand.log import logger
-from evenhand.model_files import Distrusted, folder_digest, load_model, models_named
-from evenhand.scored import Unfinished, finished_together, write_manifest
-from evenhand.scorer import Scorer
-from evenhand.serving import RawRowModel
-from evenhand.settings import Cleaning, Source, Study
-from evenhand.sources import opened
-from evenhand.steps import step
-from evenhand.store import file_digest
-from evenhand.tables import Feature
+from evenhand.models.batch_scorer import Scorer
+from evenhand.models.raw_row_model import RawRowModel
+from evenhand.models.serialization import Distrusted, folder_digest, load_model, models_named
+from evenhand.monitoring.input_check import Incoming
+from evenhand.monitoring.output_files import Unfinished, finished_together, write_manifest
+from evenhand.records.pipeline import Feature
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import file_digest
+from evenhand.study.study import Cleaning, Source, Study
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.champion_ledger import Contender, decisions_of
 
 BATCH_ROWS = 65_536
 
@@ -56,15 +56,15 @@ class Scored:
 @step("choose model")
 def choose_model(name: str, run_id: str | None = None) -> Chosen:
     """The model of the run named, else the champion's, else that of the latest finished run."""
-    place, champion = tracking.open_store(), decisions_of(name).champion
+    place, champion = mlflow_client.open_store(), decisions_of(name).champion
     if run_id is None:
-        run_id = champion.run_id if champion else tracking.latest_run(name)[1].info.run_id
-    run = tracking.run_of(place, run_id)
+        run_id = champion.run_id if champion else mlflow_client.latest_run(name)[1].info.run_id
+    run = mlflow_client.run_of(place, run_id)
     if run.data.tags.get("evenhand.study") != name:
         raise PlaceError(f"run '{run_id}' is no run of study '{name}': leave out --run, or name one of its runs")
-    folder = tracking.model_folder(place, run_id)
+    folder = mlflow_client.model_folder(place, run_id)
     version = _version(champion, run_id, folder)
-    content = yaml.safe_load(tracking.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
+    content = yaml.safe_load(mlflow_client.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
     recorded = run.data.tags.get("evenhand.model_digest", "")
     return Chosen(Study.model_validate(content), run_id, version, folder, recorded)
 

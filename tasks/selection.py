@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenhand.ensembling import new_selection, score_matrix
 from evenhand.errors import ConfError
-from evenhand.estimators.ensemble import EnsembleSelection
-from evenhand.intervals import intervals_of_means, spreads_of
-from evenhand.log import logger
-from evenhand.metrics import Told, metrics_of
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.store import Store
-from evenhand.tables import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
-from evenhand.vocabulary import LOWER_IS_BETTER
+from evenhand.estimators.ensemble.selection import EnsembleSelection
+from evenhand.evaluation.bootstrap import intervals_of_means, spreads_of
+from evenhand.evaluation.metrics import Told, metrics_of
+from evenhand.models.ensembling import new_selection, score_matrix
+from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Store
+from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.study import Study
 
 THRESHOLDED = "minority_accuracy"
 

@@ -21,14 +21,14 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import content_hashes
 from evenhand.errors import DataError
-from evenhand.folding import content_hashes
-from evenhand.frames import read_rows, read_target
-from evenhand.log import logger
-from evenhand.settings import Split, Study
-from evenhand.steps import step
-from evenhand.store import Store, digest
-from evenhand.tables import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
+from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Store, digest
+from evenhand.study.study import Split, Study
 
 
 @step("split")

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from evenhand.folding import fold_rows
-from evenhand.leaks import stop_at_leaks
-from evenhand.matrices import read_matrix_rows, read_parents
-from evenhand.parentage import NOBODY
-from evenhand.steps import step
-from evenhand.tables import Balanced, Check, Ledger, Prepared
-from evenhand.wording import counted
+from evenhand.data.splits import fold_rows
+from evenhand.evaluation.leakage_gate import stop_at_leaks
+from evenhand.models.sampler_lineage import NOBODY
+from evenhand.records.pipeline import Balanced, Check, Ledger, Prepared
+from evenhand.runtime.steps import step
+from evenhand.runtime.text import counted
+from evenhand.storage.matrices import read_matrix_rows, read_parents
 
 NAME = "parents of training rows"
 

@@ -9,24 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.acceleration import available
-from evenhand.catalogue import home_module
-from evenhand.encoder import new_encoder
+from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
-from evenhand.frames import read_rows, read_target
-from evenhand.halving import Search, shares_of
-from evenhand.inner_folds import inner_folds, share_of
-from evenhand.log import logger
-from evenhand.metrics import Told, metrics_of, usual_metric
-from evenhand.modelling import ask, decisions_of, fitted_model
-from evenhand.ranges import points
-from evenhand.samplers import Resampler
-from evenhand.settings import Study
-from evenhand.steps import step
-from evenhand.store import Store, code_digest
-from evenhand.tables import FINAL, Balanced, Ledger, Output, Plan, Table, Training
-from evenhand.tuned import Tuned, trials_as_facts, trials_from
-from evenhand.vocabulary import LOWER_IS_BETTER, UNSAMPLED
+from evenhand.evaluation.metrics import Told, metrics_of, usual_metric
+from evenhand.models.acceleration import available
+from evenhand.models.catalogue import home_module
+from evenhand.models.encoder import new_encoder
+from evenhand.models.fitting import ask, decisions_of, fitted_model
+from evenhand.models.inner_folds import inner_folds, share_of
+from evenhand.models.samplers import Resampler
+from evenhand.models.search_space import points
+from evenhand.models.successive_halving import Search, shares_of
+from evenhand.records.pipeline import FINAL, Balanced, Ledger, Output, Plan, Table, Training
+from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
+from evenhand.runtime.logs import logger
+from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import Store, code_digest
+from evenhand.study.registry import LOWER_IS_BETTER, UNSAMPLED
+from evenhand.study.study import Study
 
 FEWEST_IN_PILOTS, MOST_PILOTS = 60, 8
 LITTLE_USED = 0.9

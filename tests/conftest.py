@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import makers
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import makers
 
 
 @pytest.fixture(autouse=True)

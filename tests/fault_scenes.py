@@ -7,19 +7,20 @@ from pathlib import Path
 
 from makers import make_study, work
 
-from evenhand import crowning, tracking
-from evenhand.chains import read_chain
-from evenhand.crowning import stand
-from evenhand.decisions import decisions_of, ledger_path, repair
-from evenhand.faults import VARIABLE
-from evenhand.notices import silence, tell
-from evenhand.remote import fetch
-from evenhand.store import Store, file_digest
+from evenhand.data.remote import fetch
+from evenhand.monitoring.notifications import silence, tell
+from evenhand.runtime.fault_injection import VARIABLE
+from evenhand.storage.artifact_store import Store, file_digest
+from evenhand.storage.ledger import read_chain
 from evenhand.tasks import recording
 from evenhand.tasks.gating import challenge
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows
+from evenhand.tracking import champion as champions
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.champion import stand
+from evenhand.tracking.champion_ledger import decisions_of, ledger_path, repair
 
 FIGURES = ("name", "cv", "train", "holdout", "cv_interval", "holdout_interval")
 
@@ -37,7 +38,7 @@ def play(scene, folder, moment, result):
 def study():
     """A study from its rows to a champion; the clean process that proves the model is tested elsewhere."""
     recording.PICTURED = 0
-    crowning.difference_when_reloaded = lambda *_: 0.0
+    champions.difference_when_reloaded = lambda *_: 0.0
     given = make_study(gate={}, split={"folds": 2})
     with opened(given) as run:
         found = work(given)
@@ -46,7 +47,7 @@ def study():
         report = record.fn(run, Results(given, *parts))
         challenge.fn(run.place, run.run_id, found.table, found.ledger, given)
     standing = stand("tiny")
-    place = tracking.open_experiment("tiny")
+    place = mlflow_client.open_experiment("tiny")
     runs = place.client().search_runs([place.experiment_id])
     champion = place.client().get_model_version_by_alias("tiny", "champion")
     return {
@@ -76,7 +77,7 @@ def score():
 def prune():
     """A store that is bounded."""
     for name in ("one", "two"):
-        Store().keep("part", {"name": name}, "evenhand.units", lambda folder: {})
+        Store().keep("part", {"name": name}, "evenhand.runtime.text", lambda folder: {})
     Store().prune(0)
     Store().sweep(older_than_seconds=-1)
     return {"entries": len(Store().entries()), "left": len(list((Store().root / "unfinished").glob("*")))}

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.matrices import write_matrix
-from evenhand.settings import Study
-from evenhand.tables import FINAL, Feature, Held, Ledger, Output, Plan, Prepared, Table, Training
+from evenhand.records.pipeline import FINAL, Feature, Held, Ledger, Output, Plan, Prepared, Table, Training
+from evenhand.storage.matrices import write_matrix
+from evenhand.study.study import Study
 
 
 def make_study(**changes: Any) -> Study:

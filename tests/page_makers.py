@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from evenhand import curves
-from evenhand.decided import Effect, Explained, Stage
-from evenhand.page import (
+from evenhand.evaluation import curves
+from evenhand.records.decision import Effect, Explained, Stage
+from evenhand.reporting.html.content import (
     Candidate,
     CandidateCurves,
     ColumnFacts,

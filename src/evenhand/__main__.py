@@ -1,5 +1,5 @@
 """`python -m evenhand` does what the command does."""
 
-from evenhand.cli import main
+from evenhand.cli.main import main
 
 main()

@@ -7,9 +7,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import BudgetSVC
-from evenhand.estimators import budget_svm as module
-from evenhand.estimators._budget import area, cost_at, drawn, evenly_drawn, kernel_width
-from evenhand.estimators._squared_hinge import newton
+from evenhand.estimators.machines import budget_svm as module
+from evenhand.estimators.machines._budget import area, cost_at, drawn, evenly_drawn, kernel_width
+from evenhand.estimators.machines._squared_hinge import newton
 
 
 def moons(n_rows=300, n_classes=2, seed=0):

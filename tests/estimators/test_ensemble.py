@@ -8,8 +8,8 @@ from sklearn.metrics import average_precision_score, log_loss, r2_score, roc_auc
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import EnsembleSelection
-from evenhand.estimators._ensemble_auc import exact_auc, screened_areas
-from evenhand.estimators._ensemble_ranks import RankScale
+from evenhand.estimators.ensemble._auc import exact_auc, screened_areas
+from evenhand.estimators.ensemble._ranks import RankScale
 
 ONE_BAG = {"initial": 1, "bags": 1}
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from evenhand.estimators import similarity_matrix
-from evenhand.estimators.kernels import (
+from evenhand.estimators.machines.kernels import (
     Constant,
     Exponential,
     OnColumns,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evenhand.estimators.similarity import similarity_matrix, value_counts
+from evenhand.estimators.machines.similarity import similarity_matrix, value_counts
 
 MEASURES = ["overlap", "iof", "of", "lin", "goodall1", "goodall2", "goodall3", "goodall4"]
 DEFINITE = ["overlap", "lin", "goodall1", "goodall2", "goodall3", "goodall4"]

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import SimilaritySVC, SimilaritySVR, similarity_matrix
-from evenhand.estimators.similarity import value_counts
+from evenhand.estimators.machines.similarity import value_counts
 
 MEASURES = ["overlap", "iof", "of", "lin", "goodall1", "goodall2", "goodall3", "goodall4"]
 seeds = st.integers(0, 10_000)

@@ -10,10 +10,10 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators.distances import inverse_square
-from evenhand.estimators.forest_ranking import ForestRanking
+from evenhand.estimators.encoding.column_weights import ColumnWeights
+from evenhand.estimators.encoding.forest_ranking import ForestRanking
 from evenhand.estimators.ols import OrdinaryLeastSquares
 from evenhand.estimators.outlier import OutlierClassifier
-from evenhand.estimators.weights import ColumnWeights
 
 
 @parametrize_with_checks(

@@ -13,7 +13,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import SimilaritySVC, TableKernelSVC, TableKernelSVR, similarity_matrix
-from evenhand.estimators._scales import INTERCEPT_VARIANCE, Sample, left_out_error
+from evenhand.estimators.machines._scales import INTERCEPT_VARIANCE, Sample, left_out_error
 
 IN_SINGLE_PRECISION = "LIBSVM holds a precomputed kernel in single precision, so repeated rows agree to its tol only"
 OTHER_LANDMARKS = "the Nystroem features are made of other rows"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._columns import weighted_quantiles
+from evenhand.estimators._columns import weighted_quantiles
 
 MOST_CLASSES = 100  # numbers with more different values than this are taken for a continuous target
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import t
 
+from evenhand.records.pipeline import ENSEMBLE, Figures, Judgement
 from evenhand.replication.facts import published
 from evenhand.replication.lines import LEVEL, Line
-from evenhand.tables import ENSEMBLE, Figures, Judgement
 
 MEASURES = {
     "credit_card_fraud": {

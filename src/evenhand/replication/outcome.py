@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.replication.lines import Line
-from evenhand.settings import Study
+from evenhand.study.study import Study
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from evenhand.replication.lines import Line
 from evenhand.replication.wording import VERDICTS, by_study, interval_text, origin, tally, value_text
-from evenhand.report_parts import Heading, Html, facts, joined, section, table, tag, void
+from evenhand.reporting.html.elements import Heading, Html, facts, joined, section, table, tag, void
 
 MARKS = {"matches": "passed", "inside": "passed", "ordered": "passed", "differs": "warned"}
 PICTURE_CSS = """
@@ -21,7 +21,7 @@ nav + p { margin-top: 16px; }
 def page(lines: Sequence[Line], pictures: Sequence[tuple[str, str]], when: str, with_beyond: bool = False) -> str:
     """The page with a table for each study and pictures, given as data addresses, below."""
     groups = by_study(lines)
-    style = files("evenhand").joinpath("report_style.css").read_text(encoding="utf-8")
+    style = files("evenhand.reporting.html").joinpath("report_style.css").read_text(encoding="utf-8")
     head = tag(
         "head",
         void("meta", charset="utf-8"),

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.svm import SVC
 
-from evenhand.metrics import by_class
+from evenhand.evaluation.metrics import by_class
 from evenhand.replication.fitted import Fitted
 from evenhand.replication.lines import Line, equal, exact, shortest
 

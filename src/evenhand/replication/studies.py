@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenhand.conf import load_study
 from evenhand.errors import PlaceError
 from evenhand.replication.facts import chosen
-from evenhand.settings import Study
+from evenhand.study.loader import load_study
+from evenhand.study.study import Study
 
 FOLDER = Path("conf/replication")
 BEYOND = "beyond"

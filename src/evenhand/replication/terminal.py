@@ -10,7 +10,7 @@ from rich.table import Table
 from evenhand.replication.lines import Line, counted
 from evenhand.replication.outcome import Replication
 from evenhand.replication.wording import by_study, interval_text, value_text
-from evenhand.units import time_text
+from evenhand.runtime.text import time_text
 
 COLOURS = {"matches": "green", "inside": "green", "ordered": "green", "differs": "yellow"}
 

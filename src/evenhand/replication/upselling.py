@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm, spearmanr
 
+from evenhand.records.pipeline import Figures
 from evenhand.replication.lines import LEVEL, Line, inside, order, ordered, shortest
-from evenhand.tables import Figures
 
 STUDY, KIND = "kdd_cup_2009_upselling", "subset"
 COLUMNS = ("roc_auc", "accuracy", "minority_accuracy", "average_precision")

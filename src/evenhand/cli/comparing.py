@@ -1,0 +1,45 @@
+"""The command that sets runs side by side and ranks candidates over studies."""
+
+import json
+from pathlib import Path
+
+import click
+
+from evenhand.cli.shared import write
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN ...]")
+@click.option("--metric", help="Compare by this metric instead of the study's own.")
+@click.option("--rescore", is_flag=True, help="Ask the models again, about rows that neither was trained on.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the comparison as JSON to this file.")
+@click.option("--output", type=click.Path(dir_okay=False), help="Draw it into this file (.svg, .png or .pdf).")
+def compare(
+    runs: tuple[str, ...], metric: str | None, rescore: bool, json_file: str | None, output: str | None
+) -> None:
+    """Set the winners of runs of one study side by side, or rank candidates over several studies.
+
+    A RUN is a study (its latest run), STUDY~1 (the run before), STUDY@3 (its third run) or a run id. One study alone:
+    its latest run against the one before. Several studies: Friedman's test and Nemenyi's over candidates that all have.
+    """
+    from evenhand.service.prefect_session import be_quiet
+
+    be_quiet()
+    from evenhand.api.comparing import contrasted
+    from evenhand.records.comparison import StudyContrast
+    from evenhand.reporting.figures.comparison import save_comparison
+    from evenhand.reporting.terminal.comparison import show_runs, show_studies_ranked
+
+    found = contrasted(runs, metric, rescores=rescore)
+    if isinstance(found, StudyContrast):
+        show_studies_ranked(found)
+    else:
+        show_runs(found)
+    if json_file:
+        write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
+    if output:
+        save_comparison(found, Path(output))
+        click.echo(f"drew {output}")
+
+
+COMMANDS = (compare,)

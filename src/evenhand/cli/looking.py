@@ -1,0 +1,115 @@
+"""Commands that show what was found: leaderboards, pages, and the state of this machine."""
+
+from pathlib import Path
+
+import click
+
+from evenhand.cli.shared import write
+
+
+@click.command()
+@click.argument("study", required=False)
+@click.option("--metric", help="Rank by this metric instead of the study's own.")
+@click.option("--history", is_flag=True, help="Show the winners of all runs over time, with the verdicts on them.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="With --history: write it to this file too.")
+def show(study: str | None, metric: str | None, history: bool, json_file: str | None) -> None:
+    """Show the leaderboard of the latest run of STUDY, read from MLflow; without STUDY, list the studies."""
+    from evenhand.service.prefect_session import be_quiet
+
+    if history and study is None:
+        raise click.UsageError("--history needs a STUDY")
+    if json_file and not history:
+        raise click.UsageError("--json goes with --history; `evenhand run --json` writes the report of a run")
+    be_quiet()
+    if history:
+        _show_history(str(study), metric, json_file)
+        return
+    from evenhand.reporting.terminal.run import show_leaderboard, show_studies
+    from evenhand.tracking.leaderboards import read_leaderboard, read_studies
+
+    if study is None:
+        show_studies(read_studies())
+    else:
+        show_leaderboard(read_leaderboard(study, metric))
+
+
+def _show_history(study: str, metric: str | None, json_file: str | None) -> None:
+    import json
+
+    from evenhand.api.comparing import history_of
+    from evenhand.reporting.terminal.comparison import show_history
+
+    found = history_of(study, metric)
+    show_history(found)
+    if json_file:
+        write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True)
+def ui(port: int) -> None:
+    """Serve MLflow's pages of all runs on this machine until Ctrl-C."""
+    from evenhand.service.prefect_session import be_quiet
+    from evenhand.service.servers import check_free, serve_runs
+
+    check_free(port)
+    be_quiet()
+    from evenhand.tracking.locations import find_view
+
+    view = find_view()
+    if view.uri.startswith("http"):
+        server = view.uri.rstrip("/")
+        click.echo(f"runs are kept by the server at {view.uri}, which serves its own pages: {server}{view.runs}")
+        return
+    latest = f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml"
+    click.echo(latest)
+    click.echo("starting MLflow's pages ...")
+
+    def ready(address: str) -> None:
+        click.echo(f"open {address}{view.runs}  (Ctrl-C ends)")
+        if view.overlay:
+            click.echo(f"ROC curves of the best candidates: {address}{view.overlay}")
+
+    serve_runs(view.uri, port, ready)
+    click.echo("ended")
+
+
+@click.command()
+@click.argument("study", metavar="[STUDY|RUN_ID]", required=False)
+@click.option("--print-path", is_flag=True, help="Print where the page lies instead of opening it.")
+def report(study: str | None, print_path: bool) -> None:
+    """Open the HTML page of the latest run of STUDY or of a run; without either, of the study that ran last."""
+    from evenhand.service.prefect_session import be_quiet
+    from evenhand.service.servers import has_display
+
+    be_quiet()
+    from evenhand.tracking.locations import find_page
+
+    page = find_page(study)
+    click.echo(page)
+    if not print_path and has_display():
+        import webbrowser
+
+        webbrowser.open(page.as_uri())
+
+
+@click.command()
+@click.pass_context
+def doctor(ctx: click.Context) -> None:
+    """Check versions, folders, databases, servers and speed; exit code 2 where something would stop a run."""
+    from evenhand.cli.doctor import examine
+    from evenhand.service.prefect_session import be_quiet
+
+    be_quiet()
+    has_failed = False
+    for finding in examine():
+        has_failed = has_failed or finding.state == "fail"
+        colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.state]
+        click.echo(f"{click.style(f'{finding.state:5}', fg=colour)} {finding.what}: {finding.found}")
+        if finding.remedy:
+            click.echo(f"      -> {finding.remedy}")
+    if has_failed:
+        ctx.exit(2)
+
+
+COMMANDS = (show, ui, report, doctor)

@@ -1,0 +1,60 @@
+"""The command line: parse, call one flow, print."""
+
+import sys
+from typing import Any
+
+import click
+
+from evenhand.cli import comparing, looking, replicating, serving, studies, upkeep, watching
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Told(click.Group):
+    """Turns an EvenhandError into its text and exit code 2, and leaves everything else its traceback."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        from evenhand.runtime.gc_tuning import seldom
+        from evenhand.runtime.signals import at_once
+
+        seldom()
+        with at_once():
+            return super().__call__(*arguments, **named)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from evenhand.errors import EvenhandError
+
+        try:
+            return super().invoke(ctx)
+        except EvenhandError as error:
+            click.echo(f"evenhand: {error}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt as ended:
+            from evenhand.runtime.signals import INTERRUPTED, TERMINATED, Terminated
+
+            is_ours = not isinstance(ended, Terminated)
+            word, code = ("interrupted", INTERRUPTED) if is_ours else ("terminated", TERMINATED)
+            click.echo(f"evenhand: {word}; what was finished is kept, run again to go on", err=True)
+            ctx.exit(code)
+
+
+@click.group(cls=Told, context_settings=CONTEXT)
+@click.version_option(package_name="evenhand")
+def main() -> None:
+    """Retrain and compare classical models on imbalanced tables, without leaks."""
+
+
+for command in (
+    *studies.COMMANDS,
+    *looking.COMMANDS,
+    *comparing.COMMANDS,
+    *serving.COMMANDS,
+    *watching.COMMANDS,
+    *upkeep.COMMANDS,
+    *replicating.COMMANDS,
+):
+    main.add_command(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

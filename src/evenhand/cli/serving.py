@@ -1,0 +1,107 @@
+"""Commands about the model that serves: score with it, tell or change which it is."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("study")
+@click.argument("source", metavar="ROWS")
+@click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
+def score(study: str, source: str, output: Path, run_id: str | None) -> None:
+    """Score the ROWS of a file with the model of STUDY into OUTPUT (.parquet or .csv), with a manifest beside it."""
+    from evenhand.api.launch import run_scoring
+    from evenhand.runtime.text import counted
+    from evenhand.service.prefect_session import be_quiet
+
+    be_quiet()
+    found = run_scoring(study, source, output, run_id)
+    model = f"version {found.version}" if found.version else "not registered"
+    click.echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
+    for column, wrong in found.strange.items():
+        examples = ", ".join(f"'{value}'" for value in wrong["examples"])
+        click.echo(f"no number in column '{column}': {counted(wrong['rows'], 'row')}, such as {examples}")
+    if found.quarantine:
+        click.echo(f"put aside {counted(found.n_quarantined, 'row')} -> {found.quarantine}")
+    click.echo(f"manifest -> {found.manifest}")
+
+
+@click.group()
+def champion() -> None:
+    """Tell or change which model of a study serves; every change is kept with who, when and why."""
+
+
+why_option = click.option("--why", required=True, help="The reason, which stays in the ledger.")
+version_option = click.option("--version", type=click.IntRange(1), help="A version of the registry.")
+
+
+@champion.command("show")
+@click.argument("study")
+def show_champion(study: str) -> None:
+    """Show the champion of STUDY; an alias in MLflow that says something else is told and set right."""
+    from evenhand.api.champion import standing
+    from evenhand.service.prefect_session import be_quiet
+
+    be_quiet()
+    _show_standing(study, standing(study))
+
+
+@champion.command()
+@click.argument("study")
+def history(study: str) -> None:
+    """List every decision on STUDY, the latest last."""
+    from evenhand.api.champion import standing
+    from evenhand.service.prefect_session import be_quiet
+
+    be_quiet()
+    for line in standing(study).decisions.lines:
+        candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
+        against = f", champion was version {line.champion.version}" if line.champion else ""
+        click.echo(f"{line.number:>3}  {line.when}  {line.verdict}: {candidate}{against}")
+        click.echo(f"     by {line.who}: {line.why}")
+
+
+@champion.command()
+@click.argument("study")
+@version_option
+@why_option
+def promote(study: str, version: int | None, why: str) -> None:
+    """Make the model of the latest run of STUDY champion, or a version, once a clean process has proved it."""
+    from evenhand.api.champion import promote_run
+    from evenhand.service.prefect_session import be_quiet
+
+    be_quiet()
+    _show_standing(study, promote_run(study, why, version))
+
+
+@champion.command()
+@click.argument("study")
+@version_option
+@why_option
+def rollback(study: str, version: int | None, why: str) -> None:
+    """Make the champion before, or an earlier one by its version, champion of STUDY again."""
+    from evenhand.api.champion import go_back
+    from evenhand.service.prefect_session import be_quiet
+
+    be_quiet()
+    _show_standing(study, go_back(study, why, version))
+
+
+def _show_standing(study: str, found: Any) -> None:
+    for words in found.mended:
+        click.echo(f"mended: {words}")
+    if not found.decisions.reigns:
+        click.echo(f"study {study} has no champion yet: evenhand champion promote {study} --why '...'")
+        return
+    reign = found.decisions.reigns[-1]
+    click.echo(f"champion of {study}: version {reign.candidate.version}, run {reign.candidate.run_id}")
+    click.echo(f"since {reign.when} by {reign.who} ({reign.verdict}): {reign.why}")
+    for name, value in reign.figures.items():
+        if isinstance(value, float):  # a gate's figures are in its words
+            click.echo(f"  {name} {value:.4f}")
+
+
+COMMANDS = (score, champion)

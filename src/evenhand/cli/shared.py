@@ -1,0 +1,44 @@
+"""What the commands share: options, the study they are given, and a file written whole."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from evenhand.study.study import Study
+
+
+def study_of(conf: str, changes: tuple[str, ...]) -> "Study":
+    from evenhand.study.loader import load_study
+
+    return load_study(conf, changes)
+
+
+set_option = click.option(
+    "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a setting, such as split.folds=3; repeatable."
+)
+only_option = click.option("--only", metavar="GLOB", help="Only candidates whose name matches, such as 'svm*'.")
+
+
+def check_writable(file: Path) -> None:
+    """Refuse a place that cannot be written before hours are spent on what belongs there."""
+    from evenhand.errors import PlaceError
+
+    folder = next(place for place in file.absolute().parents if place.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
+        raise PlaceError(f"'{file}' cannot be written: name a file in a folder that is writable.")
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    from evenhand.errors import PlaceError
+
+    unfinished = file.with_name(f".{file.name}.unfinished")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(file)
+    except OSError as error:
+        raise PlaceError(f"'{file}' cannot be written: {error.strerror}") from error

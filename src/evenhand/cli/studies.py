@@ -1,0 +1,114 @@
+"""Commands that run a study, list what it would run, write one, and bound what is kept."""
+
+import json
+from pathlib import Path
+
+import click
+
+from evenhand.cli.shared import check_writable, only_option, set_option, study_of, write
+
+
+@click.command()
+@click.argument("conf", type=click.Path())
+@set_option
+@only_option
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON to this file.")
+@click.option("--accept-contract", is_flag=True, help="Take data of another form than earlier runs had.")
+@click.option("--allow-leaks", is_flag=True, help="Go on where a look for leaks failed; the run is tagged.")
+def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | None, **flags: bool) -> None:
+    """Run the study in CONF from raw data to a ranked comparison."""
+    from evenhand.api.launch import run_study
+    from evenhand.service.prefect_session import be_quiet
+
+    study = study_of(conf, changes)
+    if json_file:
+        check_writable(Path(json_file))
+    be_quiet()
+    from evenhand.reporting.terminal.run import following, show_report
+
+    with following(study):
+        report = run_study(study, only, accepts_contract=flags["accept_contract"], allows_leaks=flags["allow_leaks"])
+    show_report(report)
+    if json_file:
+        write(Path(json_file), json.dumps(report.as_json(), indent=2, default=str) + "\n")
+
+
+@click.command()
+@click.argument("conf", type=click.Path())
+@set_option
+@only_option
+def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
+    """List what CONF would run: encodings x balances x models, and how many fits."""
+    study = study_of(conf, changes)
+    from evenhand.reporting.terminal.run import show_plans
+    from evenhand.tasks.planning import plan
+
+    show_plans(study, plan.fn(study, only))
+
+
+@click.command()
+@click.option("--output", type=click.Path(dir_okay=False), default="conf/study.schema.json", show_default=True)
+def schema(output: str) -> None:
+    """Write the JSON Schema of study files, which lets editors complete them."""
+    from evenhand.study.loader import schema as schema_text
+
+    write(Path(output), schema_text())
+    click.echo(f"wrote {output}")
+
+
+@click.command()
+@click.option("--most", default="10GB", show_default=True, help="The size to keep, such as 500MB or 20GB.")
+def prune(most: str) -> None:
+    """Remove the results that were not used for longest until the store fits."""
+    from evenhand.runtime.text import parsed_size, size_text
+    from evenhand.storage.artifact_store import Store
+
+    store = Store()
+    store.sweep()
+    removed, left = store.prune(parsed_size(most))
+    click.echo(f"removed {removed} results; {size_text(left)} left in {store.root}")
+
+
+@click.command()
+@click.argument("data")
+@click.option("--target", required=True, help="The column to predict.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False), help="Where to write it; left out: conf/<name of DATA>.yaml."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def init(data: str, target: str, output: str | None, force: bool) -> None:
+    """Look at DATA (a file, folder or address) and write a study for it that runs as it is."""
+    import shlex
+
+    from evenhand.errors import PlaceError
+    from evenhand.service.prefect_session import be_quiet
+
+    file = Path(output or f"conf/{_as_name(data)}.yaml")
+    if file.exists() and not force:
+        raise PlaceError(f"'{file}' is there already: say --force to replace it, or --output for another file")
+    be_quiet()
+    from evenhand.api.drafting import draft
+
+    drafted = draft(data, target, _heading(file))
+    write(file, drafted.text)
+    for line in drafted.lines:
+        click.echo(line)
+    click.echo(f"wrote {file}; next: evenhand run {shlex.quote(str(file))}")
+
+
+def _as_name(data: str) -> str:
+    import re
+
+    stem = data.rstrip("/").rpartition("/")[2].partition(".")[0]
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", stem).strip("_-") or "study"
+
+
+def _heading(file: Path) -> tuple[str, ...]:
+    """What stands first: the schema where it lies beside the file, a name where the file's will not do."""
+    schema_line = ["# yaml-language-server: $schema=study.schema.json"]
+    named = _as_name(file.name)
+    beside = schema_line if (file.parent / "study.schema.json").exists() else []
+    return (*beside, *([f"name: {named}"] if named != file.stem else []))
+
+
+COMMANDS = (run, candidates, schema, prune, init)

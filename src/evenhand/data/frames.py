@@ -1,0 +1,80 @@
+"""Cleaned rows as frames, and any raw frame brought into exactly that form, so that a served model takes raw rows."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evenhand.data.casting import as_kind, as_numbers, as_text, without
+from evenhand.data.snapshot import arrow_column
+from evenhand.errors import DataError, listed, nearest
+from evenhand.records.pipeline import Feature, Table
+from evenhand.runtime.text import counted
+from evenhand.study.study import Cleaning
+
+AS_IS = Cleaning()
+ROWS, TARGET = "rows.parquet", "target.npy"
+
+
+def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
+    """The cleaned rows, all columns that were kept or those named, in the order asked for."""
+    names = None if columns is None else list(columns)
+    return pq.read_table(table.path / ROWS, columns=names).to_pandas()
+
+
+def read_target(table: Table) -> np.ndarray:
+    """The target: class codes as int32, or values as float64."""
+    return np.load(table.path / TARGET)
+
+
+def as_features(frame: pd.DataFrame, features: Sequence[Feature], cleaning: Cleaning = AS_IS) -> pd.DataFrame:
+    """The features of a raw frame in the form and order that models were fitted on; other columns are left out.
+
+    `cleaning` is that of the study, so that its `missing_values` and `types` are applied to new rows as to the old.
+    """
+    lacking = [feature.name for feature in features if feature.name not in frame.columns]
+    if lacking:
+        raise DataError(
+            f"the rows to score lack {counted(len(lacking), 'column')} that the model needs: {listed(lacking)}."
+            f"{nearest(lacking[0], map(str, frame.columns))}"
+        )
+    columns = {feature.name: _as_feature(frame[feature.name], feature, cleaning) for feature in features}
+    return pa.table(columns).to_pandas().set_index(frame.index)
+
+
+def _as_feature(column: pd.Series, feature: Feature, cleaning: Cleaning) -> pa.Array:
+    name, array = feature.name, arrow_column(column)
+    if cleaning.missing_values:
+        array = without(array, cleaning.missing_values)
+    if (kind := cleaning.types.get(name)) is not None:
+        array, _ = as_kind(name, array, kind, cleaning.unreadable == "refuse")
+    if feature.kind != "numeric":
+        return as_text(array)
+    return _numbers(name, array, column)
+
+
+def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
+    if pa.types.is_string(array.type) and array.null_count < len(array):
+        texts = [value for value in column if isinstance(value, str)] or pc.drop_null(array).to_pylist()
+        raise DataError(
+            f"column '{name}' of the rows to score should hold numbers, but holds {counted(len(texts), 'text')}, "
+            f"such as {listed(texts, 3)}. Send numbers, or say "
+            f"cleaning.types: {{{name}: numeric}} in the study."
+        )
+    if pa.types.is_timestamp(array.type):
+        raise DataError(f"column '{name}' of the rows to score should hold numbers, but holds dates.")
+    numbers, _ = as_numbers(array)
+    if n_infinite := pc.sum(pc.is_inf(numbers)).as_py():
+        raise DataError(
+            f"column '{name}' of the rows to score has {counted(n_infinite, 'infinite value')}: mend those rows."
+        )
+    return numbers
+
+
+def as_array(table: pa.Table, name: str) -> pa.Array:
+    """One column of an Arrow table in one piece."""
+    column = table.column(name)
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -1,0 +1,42 @@
+"""Rows by their content, and which rows a fold is trained and judged on."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger
+
+NEAR_BITS = 20
+
+
+def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarray:
+    """One 64-bit number for the content of each row; equal rows have equal numbers.
+
+    `is_near` takes numbers as equal that agree to six digits, as copies do that went through another format.
+    """
+    if is_near:
+        features = features.copy(deep=False)
+        for name in features.columns:
+            if features[name].dtype.kind == "f":
+                mantissa, exponent = np.frexp(features[name].to_numpy())
+                features[name] = np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent)
+    return pd.util.hash_pandas_object(features, index=False).to_numpy()
+
+
+def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
+    """The table rows that a fold is trained and judged on; no row that has a judged twin is trained on."""
+    columns = pq.read_table(ledger.path).to_pandas()
+    side, twins = columns["side"].to_numpy(), columns["content"].to_numpy()
+    if fold == FINAL:
+        return np.flatnonzero(side == TRAINING), np.flatnonzero(side == HOLDOUT)
+    repeat, number = parsed_fold(fold)
+    numbers = columns[f"repeat_{repeat}"].to_numpy()
+    is_judged = numbers == number
+    is_trained = (side == TRAINING) & ((numbers < number) if ledger.is_by_time else (numbers != number))
+    return np.flatnonzero(is_trained & ~np.isin(twins, twins[is_judged])), np.flatnonzero(is_judged)
+
+
+def parsed_fold(fold: str) -> tuple[int, int]:
+    """The repeat and the number in a fold's name."""
+    *before, number = fold.split("_")
+    return int(before[1]) if before[0] == "repeat" else 0, int(number)

@@ -1,0 +1,240 @@
+"""Looking at a data set that no study knows yet, so that a first study can be written for it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import yaml
+
+from evenhand.data.casting import as_dates, as_numbers
+from evenhand.data.column_roles import inferred_role
+from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
+from evenhand.data.frames import as_array
+from evenhand.data.sources import find_files, format_of
+from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, Seen, folds_of, study_text
+from evenhand.data.type_inference import has_codes
+from evenhand.errors import DataError, listed, nearest
+from evenhand.records.pipeline import Snapshot
+from evenhand.study.study import Source, Study
+
+MOST_CLASSES = 20
+MOST_ODD_WORDS = 8
+NUMBERLIKE = 0.95
+NAMES_OF_TIME = re.compile(
+    r"(time|timestamp|date|datetime|epoch|unix_?time|created(_at)?|.*_(ts|timestamp))", re.IGNORECASE
+)
+NAMES_OF_BIRTH = re.compile(r".*(birth|born|dob).*", re.IGNORECASE)
+NAMES_OF_KEYS = re.compile(r"(.*[_\s-])?(id|uuid|guid|key|nr|no|number)|[a-z]+I[dD]", re.IGNORECASE)
+ROWS_TO_TELL_KEYS = 20
+
+
+def source_of(data: str) -> dict[str, Any]:
+    """The `source` of a study that reads this path or address, with delimiter and encoding as found in a text file."""
+    if "://" in data:
+        return {"url": data}
+    file = find_files([data])[0]
+    if format_of(file) != "csv":
+        return {"path": data}
+    with open_binary(file) as stream:
+        sample = stream.read(SAMPLE)
+    encoding = guessed_encoding(file, sample)
+    text = sample.decode(encoding, errors="ignore")
+    return {"path": data, "delimiter": guessed_delimiter(text[: text.rfind("\n") + 1] or text), "encoding": encoding}
+
+
+def unread(data: str, target: str) -> Study:
+    """A study that does no more than read the source."""
+    return Study(name="drafted", source=Source(**source_of(data)), target=target, candidates={"dummy": {}})
+
+
+def look(snapshot: Snapshot, study: Study) -> Seen:
+    """What a study file for these rows depends on."""
+    raw = pq.read_table(snapshot.path)
+    source = study.source.model_dump(mode="json", exclude_none=True)
+    source["path" if "path" in source else "url"] = (source.get("path") or [source.get("url")])[0]
+    if study.target not in raw.column_names:
+        raise DataError(
+            f"--target {study.target} is no column of the data.{nearest(study.target, raw.column_names)} "
+            f"Columns: {listed(raw.column_names, 20)}."
+        )
+    return _Look(raw, study.target).seen(source)
+
+
+def written(seen: Seen, heading: tuple[str, ...] = ()) -> str:
+    """The study file."""
+    return study_text(seen, heading)
+
+
+def read_back(text: str) -> Study:
+    """The study that a file with this text holds."""
+    return Study.model_validate({"name": "drafted", **yaml.safe_load(text)})
+
+
+class _Look:
+    """One look at all columns; what is noticed on the way is gathered."""
+
+    def __init__(self, raw: pa.Table, target: str) -> None:
+        self.raw, self.target = raw, target
+        self.columns = {name: as_array(raw, name) for name in raw.column_names}
+        self.types: dict[str, str] = {}
+        self.odd: dict[str, None] = {}
+        self.unreadable = 0
+        self.roles: dict[str, str] = {}
+        self.why: dict[str, str] = {}
+
+    def seen(self, source: dict[str, Any]) -> Seen:
+        for name in self.columns:
+            self._read(name)
+        goal = self.columns[self.target]
+        counts = self._classes(goal)
+        is_known = goal.is_valid()
+        for name, array in self.columns.items():
+            if name != self.target:
+                self._role(name, array.filter(is_known))
+        self._settle_time()
+        self._check_some()
+        numbers = [name for name, role in self.roles.items() if role in {"numeric", "categorical"}]
+        first = Seen(
+            source=source,
+            found=(f"{self.raw.num_rows:,} rows and {self.raw.num_columns:,} columns.",),
+            n_rows=int(pc.sum(is_known).as_py()),
+            target=self.target,
+            counts=counts,
+            n_numbers=pc.count_distinct(goal).as_py(),
+            n_without_target=goal.null_count,
+            roles=self.roles,
+            why=self.why,
+            types=self.types,
+            missing_values=tuple(self.odd),
+            unreadable=self.unreadable,
+            n_mostly_missing=sum(self.columns[name].null_count > 0.95 * self.raw.num_rows for name in numbers),
+            most_values=max(
+                (_n_values(self.columns[name]) for name in numbers if self.roles[name] == "categorical"), default=0
+            ),
+        )
+        return first if not first.of("time") else _replaced(first, self.columns)
+
+    def _read(self, name: str) -> None:
+        """Read text as numbers or dates where nearly all of it is that, and write down what must be said for it."""
+        array = self.columns[name]
+        if not pa.types.is_string(array.type) or array.null_count == len(array):
+            return
+        n_values = len(array) - array.null_count
+        numbers, wrong = as_numbers(array)
+        if not has_codes(array) and len(wrong) <= (1 - NUMBERLIKE) * n_values and numbers.null_count < len(numbers):
+            odd = pc.unique(wrong).to_pylist()
+            self.odd |= dict.fromkeys(odd[:MOST_ODD_WORDS])
+            self.unreadable += int(pc.sum(pc.is_in(wrong, pa.array(odd[MOST_ODD_WORDS:], pa.string()))).as_py() or 0)
+            self.types[name], self.columns[name] = "numeric", numbers
+            return
+        try:
+            dates, wrong = as_dates(name, array)
+        except DataError:
+            return
+        if not len(wrong) and dates.null_count < len(dates):
+            self.types[name], self.columns[name] = "date", dates
+
+    def _classes(self, goal: pa.Array) -> dict[Any, int]:
+        """The rows of each class, the most common first; none where the target is a quantity."""
+        if pa.types.is_timestamp(goal.type):
+            raise DataError(f"--target {self.target} holds dates: name a column of classes or numbers.")
+        found = pc.value_counts(pc.drop_null(goal))
+        counts = {item["values"].as_py(): item["counts"].as_py() for item in found}
+        if len(counts) < 2:
+            raise DataError(f"--target {self.target} has {len(counts)} different values: at least two are needed.")
+        if pa.types.is_floating(goal.type):
+            if len(counts) > MOST_CLASSES or any(value != int(value) for value in counts):
+                return {}
+            counts = {int(value): count for value, count in counts.items()}
+        if pa.types.is_integer(goal.type) and len(counts) > MOST_CLASSES:
+            return {}
+        kept = [count for count in counts.values() if count >= 5]
+        if len(kept) < 2:
+            raise DataError(
+                f"--target {self.target} has {len(counts):,} different values, of which {len(kept)} stand in five rows "
+                "or more: that is too few to learn from and judge on. Name another column, or get more rows."
+            )
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def _role(self, name: str, array: pa.Array) -> None:
+        role, note = inferred_role(name, array)
+        if role == "ignored" and pa.types.is_timestamp(array.type):
+            self.roles[name], self.why[name] = "date", "holds dates"
+        elif role != "dropped" and not pa.types.is_floating(array.type) and self._is_key(name, array, role):
+            self.roles[name] = "key"
+            self.why[name] = "has a value of its own in every row, so it decides the row's side and is not learned from"
+        elif role == "ignored":
+            self.roles[name], self.why[name] = "ignore", note.replace("holds dates; ", "")
+        elif role == "numeric" and NAMES_OF_TIME.fullmatch(name) and _rises(array):
+            self.roles[name], self.why[name] = "date", "rises from row to row"
+        else:
+            self.roles[name] = role
+            if role == "text":
+                self.why[name] = "holds sentences, read as words"
+
+    def _is_key(self, name: str, array: pa.Array, role: str) -> bool:
+        if array.null_count or len(array) < ROWS_TO_TELL_KEYS or pc.count_distinct(array).as_py() < len(array):
+            return False
+        return role == "ignored" or (pa.types.is_integer(array.type) and bool(NAMES_OF_KEYS.fullmatch(name)))
+
+    def _settle_time(self) -> None:
+        """One column of dates orders the rows; of several none does, and birthdays never do."""
+        dates = [name for name, role in self.roles.items() if role == "date"]
+        able = [name for name in dates if not NAMES_OF_BIRTH.fullmatch(name) and not self.columns[name].null_count]
+        for name in dates:
+            is_it = able == [name]
+            self.roles[name] = "time" if is_it else "ignore"
+            if is_it:
+                self.why[name] = f"{self.why[name]}, so it orders rows"
+            else:
+                self.why[name] = "holds dates; to split by one, name it in time" if able else "holds dates"
+        several = [name for name, role in self.roles.items() if role == "key"]
+        for name in several[1:]:
+            self.roles[name] = "ignore"
+
+    def _check_some(self) -> None:
+        if not any(role in {"numeric", "categorical", "text"} for role in self.roles.values()):
+            told = ", ".join(f"{name} ({self.why.get(name) or role})" for name, role in self.roles.items())
+            raise DataError(f"no column is left to learn '{self.target}' from: {told}.")
+
+
+def _rises(array: pa.Array) -> bool:
+    if array.null_count or len(array) < ROWS_TO_TELL_KEYS:
+        return False
+    return bool(pc.all(pc.greater_equal(pc.pairwise_diff(array.cast(pa.float64())), 0.0)).as_py())
+
+
+def _n_values(array: pa.Array) -> int:
+    return pc.count_distinct(array).as_py()
+
+
+def _replaced(seen: Seen, columns: Mapping[str, pa.Array]) -> Seen:
+    """The same with the reason, if there is one, why rows cannot be split by their time."""
+    goal, times = columns[seen.target], columns[seen.of("time")[0]]
+    known = goal.is_valid()
+    times, goal = times.filter(known), goal.filter(known)
+    order = pc.sort_indices(times)
+    y = np.unique(np.asarray(goal.take(order).to_pylist(), dtype=object).astype(str), return_inverse=True)[1]
+    return replace(seen, time_fits=_why_not_by_time(y, times.take(order), folds_of(seen), bool(seen.counts)))
+
+
+def _why_not_by_time(y: np.ndarray, times: pa.Array, folds: int, has_classes: bool) -> str:
+    """Why the latest rows and blocks of rising time cannot be judged, or an empty text."""
+    n_training = int(np.ceil(len(y) * (1 - HOLDOUT_SHARE)))
+    if pc.count_distinct(times).as_py() < 2 * folds:
+        return "too few different times"
+    if len(y) < FEW_ROWS // 10:
+        return "too few rows for blocks of time"
+    if not has_classes:
+        return ""
+    first = y[: n_training // (folds + 1)]
+    parts = [y[n_training:], *np.array_split(y[first.size : n_training], folds)]
+    n_classes = len(np.unique(y))
+    if np.bincount(first, minlength=n_classes).min() < 2 or any(len(np.unique(part)) < n_classes for part in parts):
+        return "some blocks of time have no row of a class"
+    return ""

@@ -1,0 +1,103 @@
+"""The target as models need it: codes of sorted classes, or numbers."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenhand.data.casting import as_text
+from evenhand.data.type_inference import NUMBER, read_as
+from evenhand.errors import DataError, listed
+from evenhand.runtime.text import counted
+from evenhand.study.study import Study
+
+MOST_FLOAT_CLASSES = 50
+
+
+def target_values(array: pa.Array, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
+    """The classes (none where numbers are predicted), the target row by row, and notes."""
+    if study.kind_of_task == "regression":
+        return (), _numbers(array, study), []
+    array = _class_values(array, study)
+    found = pc.value_counts(array)
+    counts = {item["values"].as_py(): item["counts"].as_py() for item in found}
+    _check_varied(len(counts), array, study)
+    classes, notes = _ordered(counts, study)
+    kept = pa.array(list(classes), array.type)
+    return classes, pc.index_in(array, kept).to_numpy(zero_copy_only=False).astype(np.int32), notes
+
+
+def _numbers(array: pa.Array, study: Study) -> np.ndarray:
+    if pa.types.is_string(array.type) or pa.types.is_timestamp(array.type):
+        numberlike = pa.types.is_string(array.type) and read_as(array, NUMBER) is not None
+        what = "dates" if pa.types.is_timestamp(array.type) else f"text such as '{array[0]}'"
+        remedy = f"Say cleaning.types: {{{study.target}: numeric}}" if numberlike else "Say task: classification"
+        raise DataError(f"target '{study.target}' is to be a number (task: regression) but holds {what}. {remedy}.")
+    values = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
+    _check_varied(pc.count_distinct(values).as_py(), values, study)
+    numbers = values.cast(NUMBER, safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
+    if n_infinite := int(np.isinf(numbers).sum()):
+        raise DataError(
+            f"target '{study.target}' has {counted(n_infinite, 'infinite value')}: name them in "
+            "cleaning.missing_values ([inf, -inf]) or leave those rows out with cleaning.rows."
+        )
+    return numbers
+
+
+def _class_values(array: pa.Array, study: Study) -> pa.Array:
+    if pa.types.is_timestamp(array.type):
+        return as_text(array)
+    if not pa.types.is_floating(array.type):
+        return array
+    n_distinct = pc.count_distinct(array).as_py()
+    whole = bool(pc.all(pc.equal(pc.floor(array), array)).as_py())
+    if n_distinct > MOST_FLOAT_CLASSES:
+        raise DataError(
+            f"target '{study.target}' holds {n_distinct:,} different decimal numbers, too many to be classes. To "
+            "predict numbers say task: regression and list models for numbers, such as svr."
+        )
+    return array.cast(pa.int64()) if whole else array
+
+
+def _check_varied(n_distinct: int, array: pa.Array, study: Study) -> None:
+    if n_distinct < 2:
+        rows = "the only row" if len(array) == 1 else f"all {len(array):,} rows"
+        raise DataError(
+            f"target '{study.target}' is '{array[0]}' in {rows}: at least two different values are needed to learn "
+            "from. Check target, cleaning.rows and source."
+        )
+
+
+def _ordered(counts: dict[Any, int], study: Study) -> tuple[tuple[Any, ...], list[str]]:
+    """The classes, the positive one last where there are two."""
+    classes = tuple(sorted(counts))
+    if study.positive is None:
+        return _rarer_last(classes, counts) if len(classes) == 2 else (classes, [])
+    if len(classes) > 2:
+        raise DataError(
+            f"positive: {study.positive} is for two classes, but target '{study.target}' has {len(classes)}: "
+            f"{listed(classes)}. Leave positive out."
+        )
+    positive = _positive(classes, study)
+    return (next(value for value in classes if value != positive), positive), []
+
+
+def _positive(classes: tuple[Any, ...], study: Study) -> Any:
+    found = [value for value in classes if value == study.positive or _word(value) == _word(study.positive)]
+    if found:
+        return found[0]
+    is_yaml = isinstance(study.positive, bool)
+    hint = " YAML reads yes, no, on and off as true and false: put them in quotes." if is_yaml else ""
+    raise DataError(
+        f"positive: {_word(study.positive)} is no value of target '{study.target}'. Found: {listed(classes)}.{hint}"
+    )
+
+
+def _rarer_last(classes: tuple[Any, ...], counts: dict[Any, int]) -> tuple[tuple[Any, ...], list[str]]:
+    common, rare = sorted(classes, key=lambda value: (-counts[value], classes.index(value)))
+    return (common, rare), [f"class '{rare}' ({counted(counts[rare], 'row')}) counts as positive: the rarer of the two"]
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

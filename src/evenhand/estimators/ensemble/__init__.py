@@ -1,0 +1,1 @@
+"""Ensemble selection from a library of scores."""

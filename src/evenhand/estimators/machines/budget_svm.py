@@ -1,0 +1,246 @@
+"""A support-vector machine that keeps to a budget of seconds."""
+
+import time
+from functools import partial
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from evenhand.estimators.machines._budget import CACHE_MB, area, cost_at, drawn, evenly_drawn, kernel_width
+from evenhand.estimators.machines._nystroem import Nystroem
+from evenhand.estimators.machines._squared_hinge import SquaredHingeSVC
+
+WAYS = ("auto", "exact", "linear", "nystroem", "subsample")
+EXACT_AT_ONCE = 2_000
+PILOT, FIRST_PILOT, HELD = 4_000, 500, 5_000
+LANDMARKS = (1600, 800, 400, 200, 100, 50)
+PILOT_LANDMARKS = 100
+MOST_BYTES = 512 * 2**20
+AS_GOOD = 0.002
+SAFETY = 1.3
+PILOT_SHARE = 0.1
+
+
+class BudgetSVC(ClassifierMixin, BaseEstimator):
+    """A support-vector classifier with an RBF kernel that is fitted in the way its budget allows.
+
+    What the exact machine would cost is foreseen from fits on growing samples of the rows. If that is too much, what is
+    best on rows left out of the samples is taken among: a linear machine, a machine on Nystroem features, and the exact
+    machine on as many rows as the time is enough for; of those that are as good, the simplest.
+
+    Parameters
+    ----------
+    budget : float, default=60.0
+        Seconds that `fit` may take.
+    C : float, default=1.0
+    gamma : float or {"scale", "auto"}, default="scale"
+    class_weight : dict, "balanced" or None, default=None
+    way : {"auto", "exact", "linear", "nystroem", "subsample"}, default="auto"
+        How to fit; "auto" chooses by the budget. Any other way keeps to no budget and hangs on no clock.
+    size : int or None, default=None
+        Landmarks of "nystroem", or rows of "subsample", where `way` is one of these; None takes 400 or 4,000.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    choice_ : str
+        How the machine was fitted, in words.
+    predicted_seconds_ : dict of str to float
+        What each way was foreseen to take; empty where nothing had to be chosen.
+    pilot_scores_ : dict of str to float
+        The area under the ROC curve of each way on rows left out of the samples; empty where exact was affordable.
+    settled_params_ : dict
+        `way` and `size` that repeat the fit whatever the clock says.
+    machine_ : the fitted machine
+
+    Notes
+    -----
+    The linear machine and the one on Nystroem features minimise the squared hinge loss.
+
+    References
+    ----------
+    Williams and Seeger, Using the Nystroem method to speed up kernel machines, NIPS 13 (2000).
+    Keerthi and DeCoste, A modified finite Newton method for fast solution of large scale linear SVMs, JMLR 6 (2005).
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [0.2], [2.0], [2.2]])
+    >>> machine = BudgetSVC(budget=5.0).fit(X, ["calm", "calm", "storm", "storm"])
+    >>> machine.predict([[0.1], [2.1]]).tolist(), machine.choice_
+    (['calm', 'storm'], 'exact')
+    """
+
+    def __init__(
+        self, budget=60.0, *, C=1.0, gamma="scale", class_weight=None, way="auto", size=None, random_state=None
+    ):
+        self.budget = budget
+        self.C = C
+        self.gamma = gamma
+        self.class_weight = class_weight
+        self.way = way
+        self.size = size
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Choose a way that the budget allows, and fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+        """
+        end = time.perf_counter() + self.budget
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("BudgetSVC tells classes apart, but y has one class only.")
+        self._rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self.predicted_seconds_, self.pilot_scores_ = {}, {}
+        way, size = (self.way, self.size) if self.way != "auto" else self._chosen(X, codes, end)
+        self.machine_ = self._fitted(way, size, X, codes)
+        self.settled_params_ = {"way": way, "size": size}
+        self.choice_ = {
+            "nystroem": f"nystroem with {size or LANDMARKS[2]} landmarks",
+            "subsample": f"exact on a subsample of {size or PILOT:,} of {X.shape[0]:,} rows",
+        }.get(way, way)
+        del self._rng
+        return self
+
+    def decision_function(self, X):
+        """Two classes: one score for each row, above 0 for `classes_[1]`; more classes: one score for each."""
+        check_is_fitted(self)
+        return self.machine_.decision_function(
+            validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        )
+
+    def predict(self, X):
+        """The class of each row."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def _check_parameters(self):
+        if self.way not in WAYS:
+            raise ValueError(f"way={self.way!r} was asked of BudgetSVC. Choose one of {', '.join(WAYS)}.")
+        if not self.budget > 0:
+            raise ValueError(f"budget={self.budget} was asked of BudgetSVC. Give seconds above 0.")
+        if not self.C > 0:
+            raise ValueError(f"C={self.C} was asked of BudgetSVC, but C must be above 0.")
+
+    def _chosen(self, X, y, end):
+        """The way and its size; rows that make no difference to the clock are fitted exactly at once."""
+        if X.shape[0] <= EXACT_AT_ONCE:
+            return "exact", None
+        pilots = self._pilots(X, y, end)
+        exact = SAFETY * cost_at(X.shape[0], pilots)
+        self.predicted_seconds_ = {"exact": exact}
+        if exact <= end - time.perf_counter():
+            return "exact", None
+        sizes = {"linear": None, "nystroem": self._landmarks(X), "subsample": None}
+        self._try_ways(X, y, pilots, sizes, end)
+        left = end - time.perf_counter()
+        affordable = [way for way in sizes if self.predicted_seconds_[way] <= left] or ["subsample"]
+        best = max(self.pilot_scores_[way] for way in affordable)
+        way = next(way for way in affordable if self.pilot_scores_[way] >= best - AS_GOOD)
+        return way, sizes[way]
+
+    def _pilots(self, X, y, end):
+        """Rows, seconds and support vectors of exact fits on samples that double while they cost little."""
+        found, n_rows = [], FIRST_PILOT
+        while n_rows <= X.shape[0] // 2:
+            some = drawn(y, n_rows, self._rng)
+            began = time.perf_counter()
+            n_held = self._exact(X[some], y[some]).n_support_.sum()
+            found.append((len(some), time.perf_counter() - began, n_held))
+            foreseen = 4 * found[-1][1]
+            if len(found) >= 3 and (foreseen > PILOT_SHARE * self.budget or time.perf_counter() + foreseen > end):
+                break
+            n_rows *= 2
+        return found
+
+    def _landmarks(self, X):
+        return next((m for m in LANDMARKS if m <= X.shape[0] // 2 and X.shape[0] * m * 8 <= MOST_BYTES), LANDMARKS[-1])
+
+    def _try_ways(self, X, y, pilots, sizes, end):
+        """Fit each way on the same sample, foresee its cost on all rows, and score it on rows left out."""
+        order = self._rng.permutation(len(y))
+        some = drawn(y, min(PILOT, len(y) // 2), self._rng, order)
+        held = drawn(y, HELD, self._rng, order[~np.isin(order, some)])
+        n_times = X.shape[0] / len(some)
+        for way, size in (("linear", None), ("nystroem", min(PILOT_LANDMARKS, len(some))), ("subsample", None)):
+            began = time.perf_counter()
+            machine = self._fitted("exact" if way == "subsample" else way, size, X[some], y[some])
+            spent = time.perf_counter() - began
+            self.pilot_scores_[way] = area(y[held], machine.decision_function(X[held]))
+            if way == "linear":
+                self.predicted_seconds_[way] = SAFETY * spent * n_times
+            elif way == "nystroem":
+                sizes[way], self.predicted_seconds_[way] = self._affordable_landmarks(sizes[way], spent * n_times, end)
+        sizes["subsample"], self.predicted_seconds_["subsample"] = self._affordable_rows(X.shape[0], pilots, end)
+
+    def _affordable_landmarks(self, most, spent, end):
+        """The most landmarks that the time is enough for; the cost grows with the square of their number at most."""
+        foreseen = {m: SAFETY * spent * (m / PILOT_LANDMARKS) ** 2 for m in LANDMARKS if m <= most}
+        left = end - time.perf_counter()
+        return next(((m, cost) for m, cost in foreseen.items() if cost <= left), min(foreseen.items()))
+
+    def _affordable_rows(self, n_rows, pilots, end):
+        """The largest halving of the rows that an exact fit has time for."""
+        left = end - time.perf_counter()
+        while n_rows > 2 * FIRST_PILOT:
+            n_rows //= 2
+            if SAFETY * cost_at(n_rows, pilots) <= left:
+                break
+        return n_rows, SAFETY * cost_at(n_rows, pilots)
+
+    def _fitted(self, way, size, X, y):
+        if way == "subsample":
+            some = drawn(y, min(size or PILOT, X.shape[0]), np.random.default_rng(self._seed()))
+            return self._exact(X[some], y[some], self._shares(y, some))
+        if way == "exact":
+            return self._exact(X, y)
+        if way == "linear":
+            machine = LinearSVC(C=self.C, class_weight=self._class_weight(y), random_state=self._seed())
+            return machine.fit(X, y)
+        some = evenly_drawn(y, size or LANDMARKS[2], np.random.default_rng(self._seed()))
+        features = Nystroem(partial(rbf_kernel, gamma=kernel_width(X, self.gamma)), X[some])
+        return SquaredHingeSVC(features, self.C, self._row_weights(y)).fit(X, y)
+
+    def _exact(self, X, y, weights=None):
+        width, classes = kernel_width(X, self.gamma), self._class_weight(y)
+        machine = SVC(C=self.C, gamma=width, class_weight=classes, cache_size=CACHE_MB)
+        return machine.fit(X, y, sample_weight=weights)
+
+    def _seed(self):
+        return check_random_state(self.random_state).randint(2**31)
+
+    def _shares(self, y, some):
+        """Rows of a class that lost fewer rows to the sample than others weigh less, so that C means the same."""
+        whole, kept = np.bincount(y), np.bincount(y[some], minlength=len(self.classes_))
+        return (whole / kept)[y[some]] * (len(some) / len(y))
+
+    def _class_weight(self, y):
+        if self.class_weight is None:
+            return None
+        names = np.arange(len(self.classes_))
+        given = self.class_weight
+        if not isinstance(given, str):
+            given = {k: given[name] for k, name in enumerate(self.classes_.tolist()) if name in given}
+        return dict(zip(names.tolist(), compute_class_weight(given, classes=names, y=y).tolist(), strict=True))
+
+    def _row_weights(self, y):
+        weights = self._class_weight(y)
+        return np.ones(len(y)) if weights is None else np.array(list(weights.values()))[y]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,1 @@
+"""Naive Bayes for mixed columns, selected columns and numeric targets."""

@@ -1,0 +1,44 @@
+"""What a candidate makes of each class: its confusion and a report of every class, as plain numbers to be kept."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.evaluation.metrics import by_class, confusion
+from evenhand.evaluation.predictions import Said
+
+FIGURES = ("precision", "recall", "f1")
+
+
+def classes_told(said: Said, labels: Sequence[Any]) -> dict[str, Any]:
+    """Out of fold and on the holdout: rows by true and predicted class, and the report of each class."""
+    parts = {"out_of_fold": said.out_of_fold, "holdout": said.holdout}
+    names = [str(label) for label in labels]
+    told = {where: _told(part, names) for where, part in parts.items() if len(part)}
+    return {"labels": names, "confusion_rows": "true class", "confusion_columns": "predicted class", **told}
+
+
+def _told(part: Said, names: Sequence[str]) -> dict[str, Any]:
+    table = confusion(part.truth, part.predicted, len(names))
+    return {"rows": len(part), "confusion": table.tolist(), "report": report_of(table, names)}
+
+
+def report_of(table: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
+    """Precision, recall, F1 and support of each class, and their means, by the names that scikit-learn gives them."""
+    each = by_class(table)
+    rows = {
+        name: {"precision": p, "recall": r, "f1-score": f, "support": n}
+        for name, p, r, f, n in zip(names, *(each[key].tolist() for key in (*FIGURES, "support")), strict=True)
+    }
+    n_rows = int(table.sum())
+    means = {
+        "macro avg": _means(each, np.ones(len(names)), n_rows),
+        "weighted avg": _means(each, each["support"], n_rows),
+    }
+    return {**rows, "accuracy": float(np.trace(table) / n_rows), **means}
+
+
+def _means(each: dict[str, np.ndarray], weights: np.ndarray, n_rows: int) -> dict[str, float]:
+    found = {key: float(np.average(each[key], weights=weights)) for key in FIGURES}
+    return {"precision": found["precision"], "recall": found["recall"], "f1-score": found["f1"], "support": n_rows}

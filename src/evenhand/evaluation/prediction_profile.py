@@ -1,0 +1,70 @@
+"""What the models of the folds and the final one said of their own training rows, and of the rows held from them."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from evenhand.evaluation.calibrated_scores import Asked, shares_of
+from evenhand.models.ensembling import members_of, weighted_selection
+from evenhand.records.pipeline import FINAL, Judgement, Scores, Table
+from evenhand.study.study import Study
+
+ScoresAt = Mapping[tuple[str, str], Scores]
+Kept = dict[str, np.ndarray]
+
+
+def asked_of_winner(
+    judgement: Judgement, scores: ScoresAt, table: Table, study: Study
+) -> tuple[Asked | None, list[Asked]]:
+    """The final model and those of the folds, in their order; an ensemble is asked through its members."""
+    names = [plan.name for plan in members_of(judgement)]
+    folds = [fold for name, fold in scores if name == names[0]]
+    if FINAL not in folds or not all((name, fold) in scores for name in names for fold in folds):
+        return None, []
+    join = _joined(judgement, table, study)
+    asked = {
+        fold: _asked([dict(np.load(scores[name, fold].path)) for name in names], join, len(table.classes))
+        for fold in folds
+    }
+    return asked.pop(FINAL), list(asked.values())
+
+
+class _Alone:
+    """One model says what it says."""
+
+    def __call__(self, said: Sequence[np.ndarray]) -> np.ndarray:
+        return said[0]
+
+
+class _Together:
+    """Several models as the ensemble weighs them."""
+
+    def __init__(self, judgement: Judgement, table: Table, study: Study) -> None:
+        self.selection = weighted_selection(judgement, members_of(judgement), table, study)
+
+    def __call__(self, said: Sequence[np.ndarray]) -> np.ndarray:
+        probabilities = self.selection.predict_proba(np.stack(said, axis=1))
+        return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+
+
+def _joined(judgement: Judgement, table: Table, study: Study) -> _Alone | _Together:
+    return _Alone() if members_of(judgement) == [judgement.winner.plan] else _Together(judgement, table, study)
+
+
+def _asked(kept: Sequence[Kept], join: _Alone | _Together, n_classes: int) -> Asked:
+    """One fold; members that were asked about part of the training rows only set which rows all are asked about."""
+    fewest = min(kept, key=lambda each: len(each["training_truth"]))
+    n_rows = len(fewest["training_truth"])
+    training = [each["training_scores"][_thinned(len(each["training_truth"]), n_rows)] for each in kept]
+    held = [each["scores"] for each in kept]
+    return Asked(
+        training=join(training),
+        held=join(held) if len(held[0]) else held[0],
+        training_shares=shares_of(fewest["training_truth"], n_classes),
+        held_shares=shares_of(fewest["truth"], n_classes),
+    )
+
+
+def _thinned(n_rows: int, most: int) -> np.ndarray:
+    """The places that fitting keeps where it asks about part of the rows, evenly spread."""
+    return np.linspace(0, n_rows - 1, most).astype(int) if n_rows > most else np.arange(n_rows)

@@ -1,0 +1,122 @@
+"""What a candidate said of the judged rows, read back from the predictions of a run."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evenhand.evaluation.metrics import Told
+from evenhand.models.raw_row_model import RawRowModel
+from evenhand.records.pipeline import FINAL, Table
+
+LOSSES = frozenset({"log_loss", "brier_score_loss"})
+
+
+@dataclass(frozen=True)
+class Said:
+    """Truth, predictions and scores of one candidate; `scores` is None where it gives none.
+
+    Rows are ranked by `decisions` where a model gives them beside its probabilities.
+    """
+
+    name: str
+    fold: np.ndarray
+    row: np.ndarray
+    truth: np.ndarray
+    predicted: np.ndarray
+    scores: np.ndarray | None
+    is_probability: bool
+    decisions: np.ndarray | None = None
+
+    @property
+    def ranks(self) -> np.ndarray | None:
+        """What rows are ranked by."""
+        return self.scores if self.decisions is None else self.decisions
+
+    @property
+    def told(self) -> Told:
+        """The same as metrics take it."""
+        return Told(self.truth, self.predicted, self.scores, self.is_probability, self.decisions)
+
+    @cached_property
+    def out_of_fold(self) -> "Said":
+        """The part about training rows, each judged by a model that did not see it."""
+        return self.only(self.fold != FINAL)
+
+    @cached_property
+    def holdout(self) -> "Said":
+        """The part about rows held out from the start."""
+        return self.only(self.fold == FINAL)
+
+    def only(self, mask: np.ndarray) -> "Said":
+        """The part where a mask holds."""
+        scores, decisions = (None if each is None else each[mask] for each in (self.scores, self.decisions))
+        parts = (self.fold[mask], self.row[mask], self.truth[mask], self.predicted[mask])
+        return Said(self.name, *parts, scores, self.is_probability, decisions)
+
+    def folds(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Truth and what rows are ranked by, of each fold."""
+        scores = self.predicted if self.ranks is None else self.ranks
+        names = [name for name in dict.fromkeys(self.fold) if name != FINAL]
+        return [(self.truth[self.fold == name], scores[self.fold == name]) for name in names]
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+class Predictions:
+    """The predictions of a run, column by column."""
+
+    def __init__(self, file: Path, table: Table | None = None) -> None:
+        self.file = file
+        self.classes = tuple(map(str, table.classes)) if table is not None else labels_in(file)
+        shared = pq.read_table(file, columns=["fold", "row", "truth"])
+        self._fold = shared["fold"].to_numpy(zero_copy_only=False)
+        self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
+        self._names = set(pq.read_schema(file).names)
+
+    def of(self, name: str, scale: str) -> Said:
+        """What the candidate of that name said."""
+        single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.classes]
+        wanted = [single] if single in self._names else [n for n in several if n in self._names]
+        decided = [f"decision:{name}"] if f"decision:{name}" in self._names else []
+        columns: pa.Table = pq.read_table(self.file, columns=[f"predicted:{name}", *wanted, *decided])
+        scores = [columns[n].to_numpy() for n in wanted]
+        return Said(
+            name=name,
+            fold=self._fold,
+            row=self._row,
+            truth=self._truth,
+            predicted=columns[f"predicted:{name}"].to_numpy(),
+            scores=None if not scores else scores[0] if len(scores) == 1 else np.column_stack(scores),
+            is_probability=scale == "probability",
+            decisions=columns[decided[0]].to_numpy() if decided else None,
+        )
+
+
+def labels_in(file: Path) -> tuple[str, ...]:
+    """The class labels that a file of predictions names; none where numbers are predicted."""
+    return tuple(json.loads((pq.read_schema(file).metadata or {}).get(b"classes", b"[]")))
+
+
+def told_by(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_probability: bool) -> Told:
+    """What a model says of rows; calibrated where probabilities are judged."""
+    said = model.predict(frame)
+    if not model.classes:
+        return Told(truth, said, None)
+    codes = {label: code for code, label in enumerate(model.classes_.tolist())}
+    predictions = np.array([codes[label] for label in said.tolist()])
+    try:
+        probabilities = model.predict_proba(frame) if asks_probability else None
+    except AttributeError:
+        probabilities = None
+    scores, decisions = model.told(frame)
+    if probabilities is None:
+        return Told(truth, predictions, scores, False, decisions)
+    chances = probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+    return Told(truth, predictions, chances, True, decisions)

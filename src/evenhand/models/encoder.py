@@ -1,0 +1,297 @@
+"""A table of raw columns to a matrix, as one estimator: what it learns, it learns from the rows given to `fit`."""
+
+import json
+from dataclasses import asdict
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
+
+from evenhand.errors import DataError, listed, nearest
+from evenhand.estimators.encoding.binning import CutPoints
+from evenhand.estimators.encoding.column_weights import ColumnWeights
+from evenhand.estimators.encoding.evidence import EvidenceEncoder
+from evenhand.estimators.encoding.forest_ranking import ForestRanking
+from evenhand.estimators.encoding.grouping import CategoryGrouper
+from evenhand.estimators.encoding.mdlp import MDLPDiscretizer
+from evenhand.estimators.encoding.top_values import TopValues
+from evenhand.records.pipeline import Feature, Output, Table
+from evenhand.study.study import Encoding, NumericEncoding
+
+Block = tuple[str, list[str], Any]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Encode a frame of raw columns as the study's encoding says; `outputs_` tells what each matrix column is."""
+
+    def __init__(
+        self, encoding: dict[str, Any] | None = None, features: tuple[tuple[str, str], ...] = (), seed: int = 0
+    ) -> None:
+        self.encoding = encoding
+        self.features = features
+        self.seed = seed
+
+    def fit(self, frame: pd.DataFrame, y: np.ndarray) -> Self:
+        """Learn from training rows."""
+        self.fit_transform(frame, y)
+        return self
+
+    def fit_transform(self, frame: pd.DataFrame, y: np.ndarray, **_: Any) -> Any:
+        """Learn from training rows and give their matrix; cross-fitted where an encoding reads the target."""
+        encoding = Encoding.model_validate(self.encoding or {})
+        self._check_names(encoding)
+        kept = self._kept(frame, encoding)
+        if encoding.select is not None:
+            kept = self._ranked(frame, y, kept, encoding)
+        self.blocks_: list[Block] = [
+            (kind, names, transformer)
+            for kind, names, transformer in blocks(encoding, kept, self.seed)
+            if names and _learns_something(transformer, frame, names)
+        ]
+        if not self.blocks_:
+            raise DataError(
+                f"no column is left after drop_missing_above: {encoding.drop_missing_above} and select; "
+                "raise drop_missing_above or name columns in columns.numeric or columns.categorical"
+            )
+        parts = [transformer.fit_transform(cells(frame, kind, names), y) for kind, names, transformer in self.blocks_]
+        self.outputs_ = [asdict(output) for output in self._outputs(parts)]
+        return _joined(parts, encoding.unit_length)
+
+    def transform(self, frame: pd.DataFrame) -> Any:
+        """The matrix of any rows; of none, one without rows."""
+        if not len(frame):
+            is_sparse = any(kind == "text" for kind, _, _ in self.blocks_)
+            return (sparse.csr_matrix if is_sparse else np.zeros)((0, len(self.outputs_)))
+        encoding = Encoding.model_validate(self.encoding or {})
+        parts = [transformer.transform(cells(frame, kind, names)) for kind, names, transformer in self.blocks_]
+        return _joined(parts, encoding.unit_length)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the matrix columns."""
+        return np.array([output["name"] for output in self.outputs_], dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "blocks_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The description of the columns as one text: skops writes a page for each value of a list."""
+        state = super().__getstate__()
+        return {**state, "outputs_": json.dumps(state["outputs_"])} if "outputs_" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        outputs = state.get("outputs_")
+        super().__setstate__({**state, "outputs_": json.loads(outputs)} if isinstance(outputs, str) else state)
+
+    def _check_names(self, encoding: Encoding) -> None:
+        known = [name for name, kind in self.features if kind == "numeric"]
+        at = encoding.numeric.at if isinstance(encoding.numeric.at, dict) else {}
+        for key, names in (("weights", encoding.numeric.weights), ("at", at)):
+            if strange := [name for name in names if name not in known]:
+                raise DataError(
+                    f"encodings: numeric.{key} names '{strange[0]}', which is no numeric column."
+                    f"{nearest(strange[0], known)} Take it out, or name one of {listed(known)}."
+                )
+
+    def _kept(self, frame: pd.DataFrame, encoding: Encoding) -> list[Feature]:
+        features = [Feature(name, kind) for name, kind in self.features]  # type: ignore[arg-type]
+        missing = frame[[feature.name for feature in features]].isna().mean()
+        return [feature for feature in features if missing[feature.name] <= encoding.drop_missing_above]
+
+    def _ranked(self, frame: pd.DataFrame, y: np.ndarray, kept: list[Feature], encoding: Encoding) -> list[Feature]:
+        assert encoding.select is not None
+        rankable = [feature for feature in kept if feature.kind != "text"]
+        if not rankable:
+            return kept
+        numbers = [
+            cells(frame, "numeric", [feature.name])
+            if feature.kind == "numeric"
+            else TopValues(top=None).fit_transform(cells(frame, "categorical", [feature.name]))
+            for feature in rankable
+        ]
+        select = encoding.select
+        ranking = ForestRanking(top=select.top, by=select.by, n_estimators=select.trees, random_state=self.seed)
+        support = ranking.fit(np.hstack(numbers), y).get_support()
+        self.importances_ = {
+            by: dict(zip([feature.name for feature in rankable], values.tolist(), strict=True))
+            for by, values in ranking.importances_.items()
+        }
+        chosen = {feature.name for feature, is_chosen in zip(rankable, support, strict=True) if is_chosen}
+        return [feature for feature in kept if feature.kind == "text" or feature.name in chosen]
+
+    def _outputs(self, parts: list[Any]) -> list[Output]:
+        found: list[Output] = []
+        for (kind, names, transformer), part in zip(self.blocks_, parts, strict=True):
+            described = _described(kind, names, transformer, part.shape[1], first_block=len(found))
+            found += described
+        return found
+
+
+def new_encoder(table: Table, encoding: Encoding, seed: int) -> TableEncoder:
+    """The unfitted encoder of a table."""
+    features = tuple((feature.name, feature.kind) for feature in table.features)
+    return TableEncoder(encoding.model_dump(by_alias=True), features, seed)
+
+
+def blocks(encoding: Encoding, features: list[Feature], seed: int) -> list[Block]:
+    """The columns of each kind with the unfitted transformer that they go through."""
+    numeric = [feature.name for feature in features if feature.kind == "numeric"]
+    categorical = [feature.name for feature in features if feature.kind == "categorical"]
+    made: list[Block] = []
+    if encoding.numeric.bins is None:
+        made.append(("numeric", numeric, _numbers(encoding.numeric, numeric, seed)))
+        if encoding.numeric.indicator:
+            made.append(("indicator", numeric, MissingIndicator(error_on_new=False)))
+    else:
+        made.append(("numeric_codes", numeric, _coded(_binner(encoding.numeric, numeric, seed), encoding, seed)))
+    grouper = (
+        CategoryGrouper()
+        if encoding.categorical.group == "mdl"
+        else TopValues(top=encoding.categorical.top, min_count=encoding.categorical.min_count)
+    )
+    made.append(("categorical", categorical, _coded(grouper, encoding, seed)))
+    made += [("text", [feature.name], _words(encoding)) for feature in features if feature.kind == "text"]
+    return made
+
+
+def cells(frame: pd.DataFrame, kind: str, names: list[str]) -> Any:
+    """The cells of some columns in the form that the transformers of this kind take."""
+    if kind in {"numeric", "indicator", "numeric_codes"}:
+        return frame[names].to_numpy(dtype=np.float64)
+    if kind == "text":
+        return frame[names[0]].fillna("").astype(str).tolist()
+    values = frame[names].to_numpy(dtype=object)
+    return np.where(pd.isna(values), None, values)
+
+
+def _numbers(numeric: NumericEncoding, names: list[str], seed: int) -> Pipeline:
+    steps: list[Any] = []
+    if numeric.impute != "none":
+        steps.append(SimpleImputer(strategy=numeric.impute, keep_empty_features=True))
+    scalers = {
+        "standard": StandardScaler(),
+        "min_max": MinMaxScaler(),
+        "robust": RobustScaler(),
+        "rank_normal": QuantileTransformer(output_distribution="normal", random_state=seed),
+        "power": PowerTransformer(),
+    }
+    if numeric.scale != "none":
+        steps.append(scalers[numeric.scale])
+    if numeric.weights:
+        steps.append(ColumnWeights([numeric.weights.get(name, 1.0) for name in names]))
+    if numeric.polynomial > 1:
+        steps.append(PolynomialFeatures(numeric.polynomial, include_bias=False))
+    return make_pipeline(*steps) if steps else make_pipeline("passthrough")
+
+
+def _binner(numeric: NumericEncoding, names: list[str], seed: int) -> Any:
+    if numeric.bins == "mdlp":
+        return MDLPDiscretizer()
+    if numeric.bins == "top":
+        return TopValues(top=numeric.top)
+    if numeric.bins == "at":
+        at = numeric.at
+        if isinstance(at, dict) and (lacking := [name for name in names if name not in at]):
+            raise DataError(f"numeric.at gives no value for column '{lacking[0]}': add it, or give one number for all")
+        return CutPoints(strategy="at", at=[at[name] for name in names] if isinstance(at, dict) else at)
+    return CutPoints(strategy=numeric.bins, n_bins=numeric.n_bins, random_state=seed)
+
+
+def _coded(coder: Any, encoding: Encoding, seed: int) -> Any:
+    if encoding.as_ == "evidence":
+        return EvidenceEncoder(coder=coder, random_state=seed)
+    if encoding.as_ == "ordinal":
+        return make_pipeline(coder)
+    dummies = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float64)
+    if encoding.dummy_weight == 1:
+        return make_pipeline(coder, dummies)
+    return make_pipeline(coder, dummies, ColumnWeights(encoding.dummy_weight))
+
+
+def _words(encoding: Encoding) -> Any:
+    text = encoding.text
+    kind = TfidfVectorizer if text.words == "tfidf" else CountVectorizer
+    return kind(
+        max_features=text.max_words,
+        ngram_range=(1, text.n_gram),
+        min_df=text.min_count,
+        stop_words=text.stop_words,
+        dtype=np.float64,
+    )
+
+
+def _learns_something(transformer: Any, frame: pd.DataFrame, names: list[str]) -> bool:
+    """A missing indicator needs a column with a missing value."""
+    return not isinstance(transformer, MissingIndicator) or bool(frame[names].isna().any().any())
+
+
+def _joined(parts: list[Any], has_unit_length: bool) -> Any:
+    if any(sparse.issparse(part) for part in parts):
+        X = sparse.hstack([sparse.csr_array(part) for part in parts], format="csr")
+    else:
+        X = np.ascontiguousarray(np.hstack([np.asarray(part, dtype=np.float64) for part in parts]))
+    return Normalizer().transform(X) if has_unit_length else X
+
+
+def _described(kind: str, names: list[str], transformer: Any, width: int, first_block: int) -> list[Output]:
+    if kind == "text":
+        return [Output(f"{names[0]}:{word}", names[0], "word") for word in transformer.get_feature_names_out()]
+    if kind == "indicator":
+        return [Output(f"{names[j]} is missing", names[j], "numeric") for j in transformer.features_]
+    if kind == "numeric":
+        made = _polynomial_names(transformer, names, width)
+        return [Output(name, source, "numeric") for name, source in made]
+    if isinstance(transformer, EvidenceEncoder):
+        each = width // len(names)
+        return [
+            Output(name if each == 1 else f"{name} for class {k}", name, "evidence")
+            for name in names
+            for k in range(each)
+        ]
+    coder = transformer.steps[0][1]
+    if len(transformer.steps) == 1:
+        return [Output(name, name, "code", n_codes=int(n)) for name, n in zip(names, coder.n_codes_, strict=True)]
+    found = transformer.steps[1][1].categories_
+    return [
+        Output(f"{name} = {code_label(coder, j, int(code))}", name, "dummy", block=first_block + j)
+        for j, name in enumerate(names)
+        for code in found[j]
+    ]
+
+
+def _polynomial_names(transformer: Pipeline, names: list[str], width: int) -> list[tuple[str, str]]:
+    last = transformer.steps[-1][1]
+    if isinstance(last, PolynomialFeatures):
+        made = last.get_feature_names_out(names)
+        return [(str(name), names[int(np.argmax(powers))]) for name, powers in zip(made, last.powers_, strict=True)]
+    assert width == len(names)
+    return [(name, name) for name in names]
+
+
+def code_label(coder: Any, column: int, code: int) -> str:
+    """What a code of a coder stands for, in words."""
+    if code == coder.n_codes_[column] - 1:
+        return "missing"
+    if hasattr(coder, "cuts_"):
+        cuts = coder.cuts_[column]
+        low = f"{cuts[code - 1]:.6g}" if code > 0 else "-inf"
+        high = f"{cuts[code]:.6g}" if code < len(cuts) else "inf"
+        return f"[{low}, {high})"
+    if hasattr(coder, "values_"):
+        values = coder.values_[column]
+        return str(values[code]) if code < len(values) else "other"
+    return f"group {code}"

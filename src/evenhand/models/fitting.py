@@ -1,0 +1,54 @@
+"""Fitting the estimator of one plan and asking it about rows."""
+
+from typing import Any
+
+import numpy as np
+
+from evenhand.errors import DataError, EvenhandError
+from evenhand.models.acceleration import accelerated
+from evenhand.models.catalogue import build_model, fit_arguments
+from evenhand.records.pipeline import Balanced, Plan
+
+
+def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classes: int, seed: int) -> Any:
+    """The estimator of a plan after it has seen balanced training rows."""
+    estimator = build_model(plan, balanced.training.outputs, n_classes, seed)
+    arguments = fit_arguments(estimator, y, balanced.is_weighted)
+    estimator = accelerated(estimator, X)
+    try:
+        return estimator.fit(X, y, **arguments)
+    except EvenhandError:
+        raise
+    except (ValueError, TypeError, FloatingPointError) as error:
+        raise DataError(
+            f"candidate '{plan.name}' cannot be fitted with encoding '{plan.encoding}' and balance '{plan.balance}': "
+            f"{' '.join(str(error).split())}. Change candidates.{plan.candidate} or take it out."
+        ) from error
+
+
+def ask(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:
+    """The scale of a model's scores, the scores and the predictions for some rows; no rows give no scores."""
+    if X.shape[0] == 0:
+        scale, scores, predictions = ask(estimator, np.zeros((1, X.shape[1])))
+        return scale, None if scores is None else scores[:0], predictions[:0]
+    if hasattr(estimator, "predict_proba"):
+        probabilities = estimator.predict_proba(X)
+        predictions = estimator.classes_[probabilities.argmax(axis=1)]
+        return "probability", probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities, predictions
+    if hasattr(estimator, "decision_function"):
+        decisions = estimator.decision_function(X)
+        is_flat = decisions.ndim == 1
+        predictions = estimator.classes_[(decisions > 0).astype(int)] if is_flat else estimator.predict(X)
+        return "decision", decisions, predictions
+    return "value", None, estimator.predict(X)
+
+
+def decisions_of(estimator: Any, X: Any) -> np.ndarray | None:
+    """The decision values behind probabilities of two classes: where those round to 1, rows still have an order."""
+    if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "decision_function")):
+        return None
+    if X.shape[0] == 0:
+        found = decisions_of(estimator, np.zeros((1, X.shape[1])))
+        return None if found is None else found[:0]
+    decisions = estimator.decision_function(X)
+    return decisions if decisions.ndim == 1 else None

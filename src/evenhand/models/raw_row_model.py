@@ -1,0 +1,130 @@
+"""What is served: one estimator that takes raw rows, holding encoder, model, threshold and calibration."""
+
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from evenhand.data.frames import as_features
+from evenhand.models.fitting import decisions_of
+from evenhand.models.probability_map import calibrated
+from evenhand.records.pipeline import Feature
+from evenhand.statistics.thresholds import decide_by_cost
+from evenhand.study.study import Cleaning
+
+
+class RawRowModel(BaseEstimator):
+    """Encoded and asked in one step; `members` are pairs of a fitted encoder and a fitted estimator.
+
+    With several members a fitted ensemble selection weighs what they say. Scores of at least `threshold` are called
+    positive; `calibration` holds a map from score to probability for each class, and `cost` what mistakes cost where
+    there are more than two classes.
+    """
+
+    def __init__(
+        self,
+        members: list[Any] | None = None,
+        features: tuple[tuple[str, str], ...] = (),
+        classes: list[Any] | None = None,
+        selection: Any = None,
+        threshold: float | None = None,
+        cleaning: dict[str, Any] | None = None,
+        calibration: list[Any] | None = None,
+        cost: list[list[float]] | None = None,
+    ) -> None:
+        self.members = members
+        self.features = features
+        self.classes = classes
+        self.selection = selection
+        self.threshold = threshold
+        self.cleaning = cleaning
+        self.calibration = calibration
+        self.cost = cost
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Nothing: the members were fitted before they were put together."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(self.members)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The class labels, the positive one last of two."""
+        return np.asarray(self.classes)
+
+    def scores(self, frame: pd.DataFrame) -> np.ndarray:
+        """Probabilities or decision values; of the positive class where there are two, else one column a class."""
+        return self.told(frame)[0]
+
+    def told(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
+        """The scores, and what one model's probabilities of two classes are made of, where it gives that."""
+        rows = self._rows(frame)
+        if self.selection is None:
+            encoder, estimator = (self.members or [])[0]
+            X = encoder.transform(rows)
+            return _scores(estimator, X), decisions_of(estimator, X)
+        said = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
+        joined = np.stack(said, axis=1)
+        if not self.classes:
+            return self.selection.predict(joined), None
+        probabilities = self.selection.predict_proba(joined)
+        return (probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities), None
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """The class label, or the number, of each row."""
+        if self.cost is not None and len(self.classes or []) > 2:
+            return self.classes_[decide_by_cost(self.predict_proba(frame), np.asarray(self.cost))]
+        if self._has_own_say:
+            encoder, estimator = (self.members or [])[0]
+            return self.classes_[estimator.predict(encoder.transform(self._rows(frame))).astype(int)]
+        scores = self.scores(frame)
+        if not self.classes:
+            return scores
+        if scores.ndim == 2:
+            return self.classes_[scores.argmax(axis=1)]
+        if self.threshold is not None:
+            return self.classes_[(scores >= self.threshold).astype(int)]
+        return self.classes_[(scores > (0.5 if self._is_probability else 0.0)).astype(int)]
+
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        """The probability of each class, calibrated where a calibration was told from out-of-fold scores."""
+        if not self._is_probability and not self.calibration:
+            raise AttributeError("this model gives decision values, not probabilities: use scores")
+        scores = self.scores(frame)
+        if self.calibration:
+            scores = calibrated(scores, self.calibration)
+        return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
+
+    def score(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """What `evenhand score` writes of these rows and `mlflow models serve` answers; no measure of goodness."""
+        from evenhand.models.batch_scorer import Scorer
+
+        said = Scorer(self).columns(frame)
+        return pd.DataFrame({name: list(values.tolist()) for name, values in said.items()}, index=frame.index)
+
+    def _rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        features = tuple(Feature(name, kind) for name, kind in self.features)  # type: ignore[arg-type]
+        return as_features(frame, features, Cleaning.model_validate(self.cleaning or {}))
+
+    @property
+    def _has_own_say(self) -> bool:
+        """Whether classes are the estimator's own choice and not read off its scores: votes, or no scores at all."""
+        if self.selection is not None or not self.classes or self._is_probability or self.threshold is not None:
+            return False
+        return len(self.classes) > 2 or not hasattr((self.members or [])[0][1], "decision_function")
+
+    @property
+    def _is_probability(self) -> bool:
+        members = self.members or []
+        return bool(self.classes) and (self.selection is not None or hasattr(members[0][1], "predict_proba"))
+
+
+def _scores(estimator: Any, X: Any) -> np.ndarray:
+    if hasattr(estimator, "predict_proba"):
+        probabilities = estimator.predict_proba(X)
+        return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+    if hasattr(estimator, "decision_function"):
+        return estimator.decision_function(X)
+    return estimator.predict(X)

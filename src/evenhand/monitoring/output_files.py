@@ -1,0 +1,88 @@
+"""Files that scoring leaves: whole under their names, or not there at all."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from evenhand.runtime.fault_injection import around
+from evenhand.runtime.io_errors import writing
+
+
+class Unfinished:
+    """Tables written one after the other under another name; a file without tables is not made."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self.n_rows = file, 0
+        self.hidden = file.with_name(f".{file.name}-{os.getpid()}.unfinished")
+        self._writer: Any = None
+
+    def add(self, table: pa.Table) -> None:
+        """Write one more table."""
+        if not table.num_rows:
+            return
+        if self._writer is None:
+            is_csv = self.file.suffix.lower() == ".csv"
+            self._writer = (pacsv.CSVWriter if is_csv else pq.ParquetWriter)(str(self.hidden), table.schema)
+        self._writer.write_table(table)
+        self.n_rows += table.num_rows
+
+    def close(self) -> None:
+        """Have everything on the disk."""
+        if self._writer is not None:
+            with around("scored.close"):
+                self._writer.close()
+            with around("scored.fsync"), self.hidden.open("rb") as file:
+                os.fsync(file.fileno())
+
+
+@contextmanager
+def finished_together(*files: Path) -> Iterator[list[Unfinished]]:
+    """Files that get their names all at the end, or never; one that stayed empty takes away what had its name."""
+    parts = [Unfinished(file) for file in files]
+    with writing(files[0]):
+        files[0].parent.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            _sweep(file)
+        try:
+            yield parts
+            for part in parts:
+                part.close()
+            for part in reversed(parts):
+                if part.n_rows:
+                    with around("scored.rename"):
+                        part.hidden.replace(part.file)
+                else:
+                    part.file.unlink(missing_ok=True)
+        finally:
+            for part in parts:
+                part.hidden.unlink(missing_ok=True)
+
+
+def write_manifest(file: Path, content: dict[str, Any]) -> None:
+    """What was scored, with what and what came of it; the same bytes for the same rows and model."""
+    hidden = file.with_name(f".{file.name}-{os.getpid()}.unfinished")
+    with writing(file):
+        _sweep(file)
+        try:
+            with around("manifest.write"):
+                hidden.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+            with around("manifest.rename"):
+                hidden.replace(file)
+        finally:
+            hidden.unlink(missing_ok=True)
+
+
+def _sweep(file: Path) -> None:
+    """Remove what processes that are gone left of this file."""
+    for left in file.parent.glob(f".{file.name}-*.unfinished"):
+        owner = left.name.removeprefix(f".{file.name}-").removesuffix(".unfinished")
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            left.unlink(missing_ok=True)

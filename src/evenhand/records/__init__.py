@@ -1,0 +1,12 @@
+"""The nouns that tasks pass around: small frozen records of facts, digests and references.
+
+Not here: anything that computes; a record only reads its own fields.
+"""
+
+__all__ = [
+    "comparison",
+    "decision",
+    "fit_budget",
+    "pipeline",
+    "tuning",
+]

@@ -1,0 +1,400 @@
+"""The nouns that tasks pass around: small frozen records that hold facts, digests and paths into the store."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
+from evenhand.records.fit_budget import Budgeted
+from evenhand.records.tuning import Tuned, Tuning
+
+Kind = Literal["numeric", "categorical", "text", "date"]
+TRAINING, HOLDOUT, WITHHELD = 0, 1, 2
+NEVER_JUDGED = -1
+FINAL = "final"
+ENSEMBLE = "ensemble"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the input contract: its name, kind and what was seen in it."""
+
+    name: str
+    kind: Kind
+    n_missing: int = 0
+    low: float | None = None
+    high: float | None = None
+    categories: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Raw rows as canonical Parquet, with the fingerprint of their content."""
+
+    digest: str
+    path: Path
+    n_rows: int
+    columns: tuple[Column, ...]
+    origin: str
+    reused: bool = False
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column that models may read."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cleaned rows with the role of each column; `classes` is empty where numbers are predicted."""
+
+    digest: str
+    path: Path
+    n_rows: int
+    features: tuple[Feature, ...]
+    target: str
+    classes: tuple[Any, ...]
+    roles: dict[str, str]
+    taken: dict[str, int]
+    notes: tuple[str, ...] = ()
+    contract: tuple[Column, ...] = ()
+    unbounded: str = ""  # why rows later than the moment asked for could not be left out
+
+    @property
+    def task(self) -> str:
+        """regression, binary or multiclass."""
+        return {0: "regression", 2: "binary"}.get(len(self.classes), "multiclass")
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Which row is held out and which fold each training row is judged in.
+
+    `split_id` is made of rows and sides alone, so that runs of other versions can be set side by side; `digest` is the
+    key of the store, which changes with the code and the packages that made the ledger.
+    """
+
+    digest: str
+    path: Path
+    n_training: int
+    n_holdout: int
+    n_withheld: int
+    folds: tuple[str, ...]
+    is_by_time: bool = False
+    notes: tuple[str, ...] = ()
+    split_id: str = ""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column of an encoded matrix and where it comes from; dummies of one source share a `block`."""
+
+    name: str
+    source: str
+    kind: Literal["numeric", "dummy", "code", "evidence", "word"]
+    block: int = -1
+    n_codes: int = 0
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """An encoded matrix with its target and the rows it was made of."""
+
+    digest: str
+    path: Path
+    n_rows: int
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True)
+class Training(Matrix):
+    """Encoded training rows: the only thing that may be balanced or fitted on."""
+
+
+@dataclass(frozen=True)
+class Held(Matrix):
+    """Encoded rows that nothing was learned from."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One encoding on one fold: fitted on the training rows, applied to the held ones."""
+
+    encoding: str
+    fold: str
+    training: Training
+    held: Held
+    seconds: float
+    reused: bool = False
+
+
+@dataclass(frozen=True)
+class Balanced:
+    """Training rows after a balance: rows drawn, made or weighted.
+
+    `n_made` counts the rows made of others, None where rows were left as they are; `n_unexplained` those of all rows
+    that the parents they name cannot have made, None where the sampler names none.
+    """
+
+    balance: str
+    training: Training
+    is_weighted: bool = False
+    n_made: int | None = None
+    n_unexplained: int | None = None
+    seconds: float = 0.0
+    reused: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One candidate in full: a model with its parameters, one encoding and one balance.
+
+    `settled` holds parameters that a model settled on by the clock, so that fitting it again repeats what was judged.
+    """
+
+    name: str
+    candidate: str
+    model: str
+    params: dict[str, Any]
+    encoding: str
+    balance: str
+    multiclass: str | None = None
+    code_length: int | None = None
+    target_transform: str = "none"
+    weight: float = 1.0
+    tuning: Tuning | None = None
+    settled: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What one candidate said about the held rows of one fold, and what it cost."""
+
+    plan: str
+    fold: str
+    path: Path
+    held_metrics: dict[str, float]
+    training_metrics: dict[str, float]
+    held_spreads: dict[str, tuple[float, float, float]]
+    fit_seconds: float
+    predict_seconds: float
+    peak_mb: float
+    solver: str
+    scale: Literal["probability", "decision", "value"]
+    reused: bool = False
+    warnings: tuple[str, ...] = ()
+    settled: dict[str, Any] = field(default_factory=dict)
+    budgeted: Budgeted | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The metrics of one candidate: per fold, over training rows and on the holdout."""
+
+    plan: Plan
+    folds: dict[str, tuple[float, ...]]
+    train: dict[str, float]
+    holdout: dict[str, float]
+    resubstitution: dict[str, float]
+    fit_seconds: float
+    predict_seconds: float
+    peak_mb: float
+    solver: str
+    scale: str
+    warnings: tuple[str, ...] = ()
+    n_reused: int = 0
+    cv_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
+    holdout_interval: dict[str, tuple[float, float]] = field(default_factory=dict)
+    calibrated: dict[str, float] = field(default_factory=dict)
+    budgeted: tuple[Budgeted, ...] = ()
+
+    def mean(self, metric: str) -> float:
+        """The mean of a metric over the folds; NaN where the model cannot have it."""
+        values = self.folds.get(metric, ())
+        return sum(values) / len(values) if values else float("nan")
+
+    def std(self, metric: str) -> float:
+        """The sample standard deviation of a metric over the folds."""
+        values, mean = self.folds.get(metric, ()), self.mean(metric)
+        return (sum((v - mean) ** 2 for v in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Which candidates the ensemble is made of, and how much each weighs."""
+
+    weights: dict[str, float]
+    average: str
+    metric: str
+
+
+@dataclass(frozen=True)
+class Versus:
+    """How much better the best is than one candidate: by folds, and on the holdout where there is one."""
+
+    name: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    is_apart: bool
+    holdout_difference: float | None = None
+    holdout_low: float | None = None
+    holdout_high: float | None = None
+    holdout_p_value: float | None = None
+    holdout_power: float | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All candidates, best first by the metric of the study, with the rows their scores are about."""
+
+    metric: str
+    metrics: tuple[str, ...]
+    figures: tuple[Figures, ...]
+    predictions: Path
+    refused: tuple[tuple[str, str], ...] = ()
+    ensemble: Ensemble | None = None
+    versus: tuple[Versus, ...] = ()
+    chosen: str = ""
+    decided: Decided | None = None
+    calibrated: Calibrated | None = None
+    trials: tuple[ResamplingTrial, ...] = ()
+
+    @property
+    def best(self) -> Figures:
+        """The candidate that leads."""
+        return self.figures[0]
+
+    @property
+    def winner(self) -> Figures:
+        """The candidate to serve: the best, or the simplest of those that cannot be told from it."""
+        return next((each for each in self.figures if each.plan.name == self.chosen), self.best)
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """The best and the candidates that cannot be told from it; empty where nothing was compared."""
+        return (self.best.plan.name, *(each.name for each in self.versus if not each.is_apart)) if self.versus else ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """The winner as one pipeline that takes raw rows."""
+
+    plan: Plan
+    path: Path
+    digest: str
+    largest_difference: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one look for a leak found."""
+
+    name: str
+    verdict: Literal["passed", "warned", "failed", "skipped"]
+    words: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run came to; `as_json` is the stable form that tools read."""
+
+    study: str
+    split_id: str
+    n_training: int
+    n_holdout: int
+    seconds: float
+    n_executed: int
+    n_reused: int
+    judgement: Judgement
+    run_ids: dict[str, str] = field(default_factory=dict)
+    experiment_id: str = ""
+    run_id: str = ""
+    page: Path | None = None
+    notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    tuned: tuple[Tuned, ...] = ()
+    explained: Explained | None = None
+    stages: tuple[Stage, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of `--json`."""
+        return {
+            "study": self.study,
+            "split_id": self.split_id,
+            "rows": {"train": self.n_training, "holdout": self.n_holdout},
+            "seconds": self.seconds,
+            "fits": {"executed": self.n_executed, "reused": self.n_reused},
+            "best": self.judgement.best.plan.name,
+            "metric": self.judgement.metric,
+            "chosen": self.judgement.winner.plan.name,
+            "group": list(self.judgement.group),
+            "candidates": [self._candidate(figures) for figures in self.judgement.figures],
+            **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
+            "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
+            "checks": [asdict(check) for check in self.checks],
+            "explained": as_plain(self.explained),
+            "stages": as_plain(self.stages),
+            "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
+            "report": str(self.page) if self.page else None,
+        }
+
+    def _candidate(self, figures: Figures) -> dict[str, Any]:
+        plan = figures.plan
+        return {
+            "name": plan.name,
+            "model": plan.model,
+            "encoding": plan.encoding,
+            "balance": plan.balance,
+            "params": {**plan.params, **plan.settled},
+            "tuned": [each.as_json() for each in self.tuned if each.plan == plan.name],
+            "budgeted": as_plain(figures.budgeted),
+            "cv": {
+                metric: {"mean": figures.mean(metric), "std": figures.std(metric), "folds": list(values)}
+                for metric, values in figures.folds.items()
+            },
+            "train": figures.train,
+            "holdout": figures.holdout,
+            "cv_interval": figures.cv_interval,
+            "holdout_interval": figures.holdout_interval,
+            "calibrated": figures.calibrated,
+            "fit_seconds": figures.fit_seconds,
+            "predict_seconds": figures.predict_seconds,
+            "peak_mb": figures.peak_mb,
+            "solver": figures.solver,
+            "scale": figures.scale,
+            "mlflow_run_id": self.run_ids.get(plan.name),
+        }
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One line of a leaderboard."""
+
+    name: str
+    mean: float | None
+    std: float | None
+    holdout: float | None
+    train: float | None
+    fit_seconds: float | None
+    note: str = ""
+    is_level: bool = False
+    holdout_interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The candidates of a run, best first."""
+
+    study: str
+    metric: str
+    standings: tuple[Standing, ...]
+    run_id: str
+    when_ms: int
+    n_executed: int
+    n_reused: int
+    address: str

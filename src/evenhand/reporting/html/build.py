@@ -1,0 +1,314 @@
+"""From the records of a run to the content of its page."""
+
+from dataclasses import replace
+from math import isfinite
+
+from evenhand.evaluation import curves
+from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.models.probability_map import ScoreMap, calibrated
+from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapshot, Table, Versus
+from evenhand.reporting.html import content
+from evenhand.reporting.html.build_tuning import tuned_curves
+from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.study import Study
+
+OVERLAID = 12
+FEWEST_VALUES = 3
+FIGURES = (
+    ("slope", "Slope (1 is right)"),
+    ("intercept", "Intercept (0 is right)"),
+    ("expected_error", "Error expected"),
+)
+RATES = (("mean_probability", "Mean probability"), ("rate", "Positives"))
+
+
+def page_content(
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = ""
+) -> content.PageContent:
+    """All that the page of a run shows; `champion` is the name of the candidate that serves at present."""
+    judgement = report.judgement
+    predictions = Predictions(judgement.predictions, table)
+    best = predictions.of(judgement.winner.plan.name, judgement.winner.scale)
+    return content.PageContent(
+        title=f"{study.name}: {judgement.best.plan.name} leads",
+        study=_facts(report, study, snapshot, table, ledger, when),
+        leaderboard=tuple(
+            _marked(_candidate(rank, each, judgement.metric, judgement.group), champion)
+            for rank, each in enumerate(judgement.figures, 1)
+        ),
+        curves=_curves(judgement, predictions, table, champion),
+        calibration=_calibration(best, judgement, table),
+        calibration_figures=_calibration_figures(judgement),
+        thresholds=_thresholds(best, judgement, table),
+        confusion=_confusion(best, judgement, table),
+        regression=_regression(best, table),
+        refused=judgement.refused,
+        trials=_trials(judgement, study),
+        comparisons=tuple(_comparison(each) for each in judgement.versus),
+        leak_checks=tuple(content.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
+        explained=report.explained,
+        stages=report.stages,
+        validation=(*_validation(judgement), *tuned_curves(report)),
+        columns=_columns(snapshot, table),
+        card=content.ModelCard(
+            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to tell {study.target}",
+            data_digest=snapshot.digest,
+            protocol=" ".join(protocol(study, ledger)),
+        ),
+        notes=tuple(dict.fromkeys((*table.notes, *ledger.notes, *report.notes))),
+    )
+
+
+def protocol(study: Study, ledger: Ledger) -> tuple[str, ...]:
+    """How rows were held out, folded and judged, in words."""
+    split = study.split
+    held = (
+        "No rows are held out."
+        if split.holdout == "none"
+        else f"{ledger.n_holdout:,} rows are held out by {split.holdout} and used for nothing but the last figure."
+    )
+    ways = "rising time" if ledger.is_by_time else split.folds_by or "folds that keep exact copies together"
+    return (
+        held,
+        f"The other {ledger.n_training:,} rows are judged in {len(ledger.folds)} folds ({ways}).",
+        "Encodings, balances and models learn from the training rows of each fold alone.",
+    )
+
+
+def _facts(
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str
+) -> content.StudyFacts:
+    return content.StudyFacts(
+        name=study.name,
+        target=study.target,
+        task=table.task,  # type: ignore[arg-type]
+        metric=report.judgement.metric,
+        lower_is_better=report.judgement.metric in LOWER_IS_BETTER,
+        n_training=ledger.n_training,
+        n_holdout=ledger.n_holdout,
+        split_id=ledger.split_id,
+        data_digest=snapshot.digest,
+        when=when,
+        description=study.description,
+        n_withheld=ledger.n_withheld,
+        protocol=protocol(study, ledger),
+        seconds=report.seconds,
+        n_executed=report.n_executed,
+        n_reused=report.n_reused,
+    )
+
+
+def _comparison(each: Versus) -> content.Comparison:
+    words = "apart" if each.is_apart else "cannot be told from the best"
+    if each.holdout_difference is not None and each.holdout_p_value is not None:
+        words += f"; on the holdout {each.holdout_difference:+.4f} (p = {each.holdout_p_value:.2g})"
+    return content.Comparison(each.name, each.difference, each.low, each.high, each.p_value, words, each.holdout_power)
+
+
+def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) -> content.Candidate:
+    plan, interval = each.plan, each.holdout_interval.get(metric)
+    return content.Candidate(
+        rank=rank,
+        name=plan.name,
+        model=plan.model,
+        encoding=plan.encoding,
+        balance=plan.balance,
+        cv_mean=each.mean(metric),
+        cv_std=each.std(metric),
+        folds=each.folds.get(metric, ()),
+        holdout=each.holdout.get(metric),
+        holdout_low=interval[0] if interval else None,
+        holdout_high=interval[1] if interval else None,
+        group=plan.name in group,
+        train=each.train.get(metric),
+        fit_seconds=each.fit_seconds,
+        predict_seconds=each.predict_seconds,
+        memory_mb=each.peak_mb,
+        reused=each.n_reused > 0,
+        marks=("tuned", *each.warnings) if plan.tuning else each.warnings,
+        params=", ".join(f"{key}={value}" for key, value in {**plan.params, **plan.settled}.items()),
+        others=tuple((name, each.mean(name)) for name in each.folds if name != metric),
+    )
+
+
+def _marked(row: content.Candidate, champion: str) -> content.Candidate:
+    return replace(row, marks=("champion", *row.marks)) if row.name == champion else row
+
+
+def _curves(
+    judgement: Judgement, predictions: Predictions, table: Table, champion: str
+) -> tuple[content.CandidateCurves, ...]:
+    if table.task != "binary":
+        return ()
+    made: list[content.CandidateCurves] = []
+    beyond = [each for each in judgement.figures[OVERLAID:] if each.plan.name == champion]
+    for each in (*judgement.figures[:OVERLAID], *beyond):
+        said = predictions.of(each.plan.name, each.scale)
+        part = said.out_of_fold
+        if part.ranks is None:
+            continue
+        made.append(
+            content.CandidateCurves(
+                name=each.plan.name,
+                roc=curves.roc(part.truth, part.ranks),
+                precision_recall=curves.precision_recall(part.truth, part.ranks),
+                roc_band=curves.mean_roc(said.folds()) if not made else None,
+                precision_recall_band=curves.mean_precision_recall(said.folds()) if not made else None,
+                is_champion=each.plan.name == champion,
+            )
+        )
+    return tuple(made)
+
+
+def _calibration(said: Said, judgement: Judgement, table: Table) -> tuple[tuple[str, curves.Calibration], ...]:
+    """The scores themselves on out-of-fold rows, and what calibration made of them on rows that it has not seen."""
+    if table.task != "binary" or said.scores is None:
+        return ()
+    part, held, found = said.out_of_fold, said.holdout, []
+    if said.is_probability:
+        found.append((said.name, curves.calibration(part.truth, part.scores)))
+    made, has_both = judgement.calibrated, 0 < held.truth.sum() < len(held)
+    if made is not None and made.kind != "none" and held.scores is not None and has_both:
+        maps = [ScoreMap.from_facts(each) for each in made.maps]
+        name = f"{said.name}, calibrated ({made.kind}), on the holdout"
+        found.append((name, curves.calibration(held.truth, calibrated(held.scores, maps))))
+    return tuple(found)
+
+
+def _calibration_figures(judgement: Judgement) -> content.Pairs:
+    """Slope, intercept and expected error of the calibrated probabilities, where they have not been seen."""
+    if judgement.calibrated is None:
+        return ()
+    found = [("Calibration", judgement.calibrated.kind)]
+    for where, figures in (
+        ("out of fold", judgement.calibrated.out_of_fold),
+        ("holdout", judgement.calibrated.holdout),
+    ):
+        found += [(f"{words}, {where}", f"{figures[key][0]:.4f}") for key, words in RATES if key in figures]
+        for key, words in FIGURES:
+            if key in figures:
+                value, low, high = figures[key]
+                found.append((f"{words}, {where}", f"{value:.3f} ({low:.3f} to {high:.3f})"))
+    return tuple(found)
+
+
+def _thresholds(said: Said, judgement: Judgement, table: Table) -> content.Thresholds | None:
+    part, decided = said.out_of_fold, judgement.decided
+    if table.task != "binary" or part.scores is None:
+        return None
+    usual = 0.5 if said.is_probability else 0.0
+    chosen = usual if decided is None or decided.threshold is None else decided.threshold
+    sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
+    if decided is None or decided.threshold is None:
+        why = decided.words if decided is not None and not decided.is_reached else ""
+        return content.Thresholds(said.name, sweep, chosen, why=f"{why} The mark is the model's own threshold.".strip())
+    prices = {}
+    if decided.cost is not None:
+        (left, alarm), (miss, found) = decided.cost
+        prices = {"cost_false_positive": alarm - left, "cost_false_negative": miss - found}
+    return content.Thresholds(said.name, sweep, chosen=decided.threshold, why=decided.words, **prices)
+
+
+def _confusion(said: Said, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
+    """The decision on the holdout where there is one, else the classes told of out-of-fold rows."""
+    if table.task == "regression":
+        return None
+    part, decided, labels = said.out_of_fold, judgement.decided, [str(label) for label in table.classes]
+    if decided is not None:
+        outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds")
+        rows = tuple(tuple(float(n) for n in row) for row in outcome.counts)
+        counted = curves.Confusion(tuple(labels), rows)
+        name, per_class = f"{said.name} on {where}", curves.per_class(counted)
+        return content.ConfusionTable(name, counted, decided.threshold, per_class)
+    counted = curves.confusion([labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted], labels)
+    return content.ConfusionTable(said.name, counted, per_class=curves.per_class(counted))
+
+
+def _trials(judgement: Judgement, study: Study) -> tuple[content.Trial, ...]:
+    """Each candidate of a study that resamples, with its gain over the same candidate without."""
+    told = {each.name: each for each in judgement.trials}
+    if not told:
+        return ()
+    rivals = {each.name: each.pairings[0].rival for each in judgement.trials if each.pairings}
+    means = {each.plan.name: each.mean(judgement.metric) for each in judgement.figures}
+    sign = -1.0 if judgement.metric in LOWER_IS_BETTER else 1.0
+    return tuple(
+        content.Trial(
+            balance=each.plan.balance,
+            model=each.plan.name.partition("/")[0],
+            encoding=each.plan.encoding,
+            cv_mean=each.mean(judgement.metric),
+            cv_std=each.std(judgement.metric),
+            gain=sign * (means[each.plan.name] - means[rival]) if (rival := rivals.get(each.plan.name)) else None,
+            seconds=each.fit_seconds,
+            words=told[each.plan.name].words if each.plan.name in told else "",
+            pairings=told[each.plan.name].pairings if each.plan.name in told else (),
+        )
+        for each in judgement.figures
+        if each.plan.balance in study.balance
+    )
+
+
+def _regression(said: Said, table: Table) -> content.Regression | None:
+    if table.task != "regression":
+        return None
+    part = said.out_of_fold
+    return content.Regression(
+        said.name,
+        curves.predicted_actual(part.truth, part.predicted),
+        curves.residuals(part.truth, part.predicted),
+        curves.deciles(part.truth, part.predicted),
+    )
+
+
+def _validation(judgement: Judgement) -> tuple[content.ValidationCurve, ...]:
+    """The metric over each parameter of a grid; where there are several, the best that each value came to."""
+    points: dict[tuple[str, ...], list[Figures]] = {}
+    for each in judgement.figures:
+        if "(" in each.plan.name and not each.plan.tuning and isfinite(each.mean(judgement.metric)):
+            key = (each.plan.candidate, each.plan.encoding, each.plan.balance)
+            points.setdefault(key, []).append(each)
+    return tuple(
+        curve
+        for key, each in points.items()
+        for parameter in each[0].plan.params
+        if (curve := _validation_curve("/".join(key), parameter, each, judgement.metric)) is not None
+    )
+
+
+def _validation_curve(name: str, parameter: str, points: list[Figures], metric: str) -> content.ValidationCurve | None:
+    """The curve of one parameter; None where it has too few values to make one."""
+    at: dict[str, list[Figures]] = {}
+    for each in sorted(points, key=lambda one: _sortable(one.plan.params.get(parameter))):
+        at.setdefault(str(each.plan.params.get(parameter)), []).append(each)
+    if len(at) < FEWEST_VALUES:
+        return None
+    better = min if metric in LOWER_IS_BETTER else max
+    best = [better(each, key=lambda one: one.mean(metric)) for each in at.values()]
+    rest = "" if len(at) == len(points) else ", the best for each value"
+    return content.ValidationCurve(
+        candidate=f"{name}{rest}",
+        parameter=parameter,
+        values=tuple(at),
+        cv_mean=tuple(one.mean(metric) for one in best),
+        cv_std=tuple(one.std(metric) for one in best),
+        train_mean=tuple(one.train.get(metric, float("nan")) for one in best),
+    )
+
+
+def _sortable(value: object) -> tuple[int, float, str]:
+    is_number = isinstance(value, int | float)
+    return (0 if is_number else 1, float(value) if is_number else 0.0, str(value))  # type: ignore[arg-type]
+
+
+def _columns(snapshot: Snapshot, table: Table) -> tuple[content.ColumnFacts, ...]:
+    return tuple(
+        content.ColumnFacts(
+            name=column.name,
+            kind=column.kind,
+            n_rows=snapshot.n_rows,
+            n_missing=column.n_missing,
+            role=table.roles.get(column.name, "feature"),
+        )
+        for column in snapshot.columns
+    )

@@ -1,0 +1,237 @@
+"""The records the page of a run is made of; every section but the first three may be left out."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evenhand.evaluation.curves import (
+    Band,
+    Calibration,
+    ClassFigures,
+    Confusion,
+    Decile,
+    PrecisionRecall,
+    PredictedActual,
+    Residuals,
+    Roc,
+    Sweep,
+)
+from evenhand.records.decision import Explained, Pairing, Stage
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class StudyFacts:
+    """What was studied, on which rows and with what; `when` is text that the caller made."""
+
+    name: str
+    target: str
+    task: Literal["binary", "multiclass", "regression"]
+    metric: str
+    lower_is_better: bool
+    n_training: int
+    n_holdout: int
+    split_id: str
+    data_digest: str
+    when: str
+    description: str = ""
+    n_withheld: int = 0
+    classes: tuple[tuple[str, int], ...] = ()
+    protocol: tuple[str, ...] = ()
+    versions: Pairs = ()
+    seconds: float | None = None
+    n_executed: int | None = None
+    n_reused: int | None = None
+    more: Pairs = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of the leaderboard.
+
+    `group` says whether it cannot be told from the best, None that nobody asked; `marks` are short words such as
+    champion, ensemble or baseline.
+    """
+
+    rank: int
+    name: str
+    model: str
+    encoding: str
+    balance: str
+    cv_mean: float
+    cv_std: float
+    folds: tuple[float, ...]
+    holdout: float | None = None
+    holdout_low: float | None = None
+    holdout_high: float | None = None
+    train: float | None = None
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    memory_mb: float | None = None
+    reused: bool = False
+    group: bool | None = None
+    marks: tuple[str, ...] = ()
+    params: str = ""
+    others: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class CandidateCurves:
+    """The curves of one candidate; the champion, which serves at present, is drawn dashed."""
+
+    name: str
+    roc: Roc
+    precision_recall: PrecisionRecall
+    roc_band: Band | None = None
+    precision_recall_band: Band | None = None
+    is_champion: bool = False
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The counts of one candidate at each threshold, the threshold that was chosen and the price of each mistake."""
+
+    name: str
+    sweep: Sweep
+    chosen: float
+    cost_false_positive: float = 1.0
+    cost_false_negative: float = 1.0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class ConfusionTable:
+    """The confusion of one candidate, and of each class where there are more than two."""
+
+    name: str
+    confusion: Confusion
+    threshold: float | None = None
+    per_class: tuple[ClassFigures, ...] = ()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A candidate against the best over the same folds: the difference, its interval and the corrected p value.
+
+    `power` is the chance that the holdout would tell them apart if they truly differed by a little.
+    """
+
+    name: str
+    difference: float
+    low: float
+    high: float
+    p_value: float | None = None
+    words: str = ""
+    power: float | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One balance tried with one model and encoding; `gain` is against no balancing, `refused` says why not.
+
+    `words` says of a resampled candidate whether that helped, and `pairings` what it was set against.
+    """
+
+    balance: str
+    model: str
+    encoding: str
+    cv_mean: float | None = None
+    cv_std: float | None = None
+    gain: float | None = None
+    n_rows: int | None = None
+    n_made: int = 0
+    seconds: float | None = None
+    refused: str = ""
+    words: str = ""
+    pairings: tuple[Pairing, ...] = ()
+
+
+@dataclass(frozen=True)
+class LeakCheck:
+    """One thing that was checked against a leak from held rows, and what was found in words."""
+
+    name: str
+    verdict: Literal["passed", "warned", "failed", "skipped"]
+    words: str
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column of the table: its kind and role, and what is missing in it."""
+
+    name: str
+    kind: str
+    n_rows: int
+    n_missing: int = 0
+    role: str = "feature"
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class ValidationCurve:
+    """The metric over the values of one tuned parameter, on training and held rows; one deviation to each side."""
+
+    candidate: str
+    parameter: str
+    values: tuple[str, ...]
+    cv_mean: tuple[float, ...]
+    cv_std: tuple[float, ...]
+    train_mean: tuple[float, ...] = ()
+    train_std: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Regression:
+    """How the numbers that one candidate predicted compare with the actual ones."""
+
+    name: str
+    points: PredictedActual
+    residuals: Residuals
+    deciles: tuple[Decile, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Whether the served model was replaced, and why."""
+
+    is_moved: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a reader must know before using the model; what only people can say is left to fill in."""
+
+    what: str
+    data_digest: str
+    protocol: str
+    intended_use: str = ""
+    limits: str = ""
+    more: Pairs = ()
+
+
+@dataclass(frozen=True)
+class PageContent:
+    """All that the page of a run shows."""
+
+    title: str
+    study: StudyFacts
+    leaderboard: tuple[Candidate, ...]
+    gate: Gate | None = None
+    curves: tuple[CandidateCurves, ...] = ()
+    curves_rows: str = "out-of-fold rows"
+    calibration: tuple[tuple[str, Calibration], ...] = ()
+    calibration_figures: Pairs = ()
+    thresholds: Thresholds | None = None
+    confusion: ConfusionTable | None = None
+    regression: Regression | None = None
+    comparisons: tuple[Comparison, ...] = ()
+    refused: Pairs = ()
+    trials: tuple[Trial, ...] = ()
+    leak_checks: tuple[LeakCheck, ...] = ()
+    explained: Explained | None = None
+    validation: tuple[ValidationCurve, ...] = ()
+    columns: tuple[ColumnFacts, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    card: ModelCard | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,256 @@
+"""The answer at the top of the page and the leaderboard."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from evenhand.reporting.html.content import Candidate, Gate, PageContent, StudyFacts
+from evenhand.reporting.html.elements import (
+    Heading,
+    Html,
+    breakable,
+    count,
+    counted,
+    details,
+    facts,
+    framed,
+    joined,
+    number,
+    seconds,
+    section,
+    share,
+    spoken,
+    table,
+    table_row,
+    tag,
+    titled,
+)
+from evenhand.reporting.html.svg import Strip, strip_ends
+
+Columns = Sequence[tuple[str, Sequence[str]]]
+
+GATE_PLACE = Html("<!-- gate -->")  # where the verdict goes, which falls when the page is written already
+MOST_ROWS, MOST_COLUMNS = 25, 16
+SORT_KEYS = ("rank", "cv_mean", "holdout", "train", "fit_seconds")
+
+
+def head(content: PageContent) -> Html:
+    """The title, the answer in words and the facts of the study."""
+    study, gate = content.study, content.gate
+    about = tag("p", study.description, class_="about") if study.description else None
+    verdict = gate_words(gate) if gate else GATE_PLACE
+    answer = tag("div", tag("p", _leads(content)), _equals(content.leaderboard), verdict, class_="answer")
+    return tag("header", tag("h1", content.title), about, answer, _key_facts(study, len(content.leaderboard)))
+
+
+def gate_words(gate: Gate) -> Html:
+    """What became of the model at the gate."""
+    return tag("p", tag("b", "Promoted." if gate.is_moved else "Not promoted."), " ", gate.words)
+
+
+def leaderboard(content: PageContent) -> Html:
+    """All candidates, best first, those that cannot be told from the best in a group of their own."""
+    study, rows = content.study, content.leaderboard
+    first = rows[:MOST_ROWS]
+    low, high = strip_ends([value for row in first for value in _values(row)], [row.cv_mean for row in first])
+    strip = Strip(low, high, height=30, held_beneath=any(row.holdout is not None for row in rows))
+    heads = _heads(rows, study.metric, strip)
+    words = f"Candidates by {spoken(study.metric)}"
+    board = framed(heads, _bodies(first, strip, heads), words, class_="board", data_sortable=True)
+    direction = "lower is better" if study.lower_is_better else "higher is better"
+    lead = f"By {spoken(study.metric)} over {_n_folds(rows)}; {direction}."
+    rest = _rest(rows[MOST_ROWS:], rows[0].cv_mean, strip, heads)
+    return section("leaderboard", "Leaderboard", board, _key(rows), rest, _every_fold(content), lead=lead)
+
+
+def _leads(content: PageContent) -> Html:
+    best = content.leaderboard[0]
+    value = tag("b", f"{number(best.cv_mean)} ± {number(best.cv_std)}")
+    held = None
+    if best.holdout is not None and math.isfinite(best.holdout):
+        held = joined(" and ", tag("b", number(best.holdout)), _interval(best), " on held-out rows")
+    name, metric = tag("strong", best.name), spoken(content.study.metric)
+    return joined(name, f" leads with {metric} ", value, f" over {_n_folds([best])}", held, ".")
+
+
+def _equals(rows: Sequence[Candidate]) -> Html | None:
+    n_others, n_equal = len(rows) - 1, sum(bool(row.group) for row in rows[1:])
+    if n_others == 0:
+        words = "It is the only candidate."
+    elif all(row.group is None for row in rows[1:]):
+        return None
+    elif n_equal == 0:
+        words = "Every other candidate can be told from it."
+    else:
+        words = f"{n_equal} of the {counted(n_others, 'other', 'others')} cannot be told from it."
+    return tag("p", words)
+
+
+def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
+    held = f", {count(study.n_holdout)} held out" if study.n_holdout else ""
+    pairs = [
+        ("Study", study.name),
+        ("Target", study.target),
+        ("Rows", f"{count(study.n_training)} training{held}"),
+        ("Smaller class", _rare(study)),
+        ("Candidates", count(n_candidates)),
+        ("Run", study.when),
+    ]
+    return facts([pair for pair in pairs if pair[1]])
+
+
+def _rare(study: StudyFacts) -> str:
+    if len(study.classes) != 2:
+        return ""
+    label, n_rows = min(study.classes, key=lambda one: one[1])
+    return f"{label}, {share(n_rows, sum(n for _, n in study.classes))}"
+
+
+def _heads(rows: Sequence[Candidate], metric: str, strip: Strip) -> list[Heading]:
+    ends = tag("span", tag("span", f"{strip.low:.6g}"), tag("span", f"{strip.high:.6g}"), class_="ends")
+    heads = [
+        Heading("#"),
+        Heading("Candidate", "text who"),
+        Heading(joined(tag("span", "Folds"), ends), "wide"),
+        Heading(titled(metric), "num main"),
+    ]
+    if any(row.holdout is not None for row in rows):
+        heads.append(Heading("Held out", "num held"))
+    if any(row.train is not None for row in rows):
+        heads.append(Heading("Training", minor=True))
+    if any(row.fit_seconds is not None for row in rows):
+        heads.append(Heading("Fit", minor=True))
+    return heads
+
+
+def _bodies(rows: Sequence[Candidate], strip: Strip, heads: Sequence[Heading]) -> list[Html]:
+    near = [row for row in rows if _is_near(row)]
+    far = [row for row in rows if not _is_near(row)]
+    if len(near) < 2 or not far:
+        return [_body("", rows, rows[0].cv_mean, strip, heads)]
+    named = [("Cannot be told from the best", near), ("Behind the best", far)]
+    return [_body(words, part, rows[0].cv_mean, strip, heads) for words, part in named]
+
+
+def _body(words: str, rows: Sequence[Candidate], best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
+    cell = tag("th", words, colspan=len(heads), scope="rowgroup", role="rowheader")
+    divider = tag("tr", cell, role="row", class_="divider") if words else None
+    return tag("tbody", divider, [_row(row, best, strip, heads) for row in rows], role="rowgroup")
+
+
+def _row(row: Candidate, best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
+    value = joined(tag("b", number(row.cv_mean)), " ", tag("span", f"± {number(row.cv_std)}", class_="soft"))
+    cells: dict[Any, Any] = {
+        "#": str(row.rank),
+        "Candidate": _who(row),
+        "Held out": _held(row),
+        "Training": number(row.train),
+        "Fit": seconds(row.fit_seconds),
+    }
+    shown = [_drawn(row, best, strip) if head.kind == "wide" else cells.get(head.words, value) for head in heads]
+    return table_row(shown, heads, "near" if _is_near(row) else "far", **_sort_keys(row))
+
+
+def _is_near(row: Candidate) -> bool:
+    return bool(row.group) or row.rank == 1
+
+
+def _drawn(row: Candidate, best: float, strip: Strip) -> Html:
+    words = f"mean {number(row.cv_mean)}, folds {', '.join(map(number, row.folds))}"
+    held = strip.held(row.holdout, row.holdout_low, row.holdout_high)
+    return strip.draw(words, strip.guide(best), strip.dots(row.folds), strip.mean(row.cv_mean), held)
+
+
+def _sort_keys(row: Candidate) -> dict[str, str]:
+    found = {name: getattr(row, name) for name in SORT_KEYS}
+    return {
+        f"data_{name}": f"{value:.6g}" for name, value in found.items() if value is not None and math.isfinite(value)
+    }
+
+
+def _who(row: Candidate) -> Html:
+    marks = [joined(" ", tag("span", mark, class_="mark")) for mark in row.marks]
+    parts = [part for part in (row.model, row.encoding, row.balance, row.params) if part and part not in row.name]
+    how = tag("span", breakable(" · ".join(parts)), class_="how") if parts else None
+    return joined(tag("span", breakable(row.name), class_="name"), marks, how)
+
+
+def _held(row: Candidate) -> Html:
+    ends = "" if row.holdout_low is None else f"{number(row.holdout_low)} to {number(row.holdout_high)}"
+    return joined(number(row.holdout), " ", tag("span", ends, class_="soft ends-of") if ends else None)
+
+
+def _interval(row: Candidate) -> str:
+    return "" if row.holdout_low is None else f" ({number(row.holdout_low)} to {number(row.holdout_high)})"
+
+
+def _values(row: Candidate) -> tuple[float, ...]:
+    held = (row.holdout, row.holdout_low, row.holdout_high)
+    return (*row.folds, *(value for value in held if value is not None))
+
+
+def _n_folds(rows: Sequence[Candidate]) -> str:
+    return counted(max(len(row.folds) for row in rows), "fold", "folds")
+
+
+def _key(rows: Sequence[Candidate]) -> Html:
+    sign = Strip(0, 1, width=24, height=16)
+    entries = [("one fold", sign.dots([0.5])), ("mean of the folds", sign.mean(0.5))]
+    if any(row.holdout_low is not None for row in rows):
+        entries.append(("held-out rows, 95 % interval", sign.held(0.5, 0.0, 1.0)))
+    elif any(row.holdout is not None for row in rows):
+        entries.append(("held-out rows", sign.held(0.5)))
+    entries.append(("mean of the best", sign.guide(0.5)))
+    items = [tag("li", sign.draw("", drawn, class_="swatch"), words) for words, drawn in entries]
+    return tag("ul", items, class_="legend")
+
+
+def _rest(rows: Sequence[Candidate], best: float, strip: Strip, heads: Sequence[Heading]) -> Html | None:
+    if not rows:
+        return None
+    body = _body("", rows, best, strip, heads)
+    inner = framed(heads, [body], "The other candidates", class_="board", data_sortable=True)
+    return details(counted(len(rows), "more candidate", "more candidates"), inner)
+
+
+def _every_fold(content: PageContent) -> Html:
+    """The metric in each fold, and the other metrics; as many tables as paper has room for side by side."""
+    rows = content.leaderboard
+    n_folds = max(len(row.folds) for row in rows)
+    names = list(dict.fromkeys(name for row in rows for name, _ in row.others))
+    of_folds = [(f"Fold {k + 1}", [_nth(row.folds, k) for row in rows]) for k in range(n_folds)]
+    of_folds += [("Mean", [number(row.cv_mean) for row in rows]), ("Deviation", [number(row.cv_std) for row in rows])]
+    of_names = [(titled(name), [number(dict(row.others).get(name)) for row in rows]) for name in names]
+    shown = _side_by_side(rows, of_folds, of_names, f"{titled(content.study.metric)} in each fold")
+    return details(f"Every fold{' and the other metrics' if names else ''}", *shown)
+
+
+def _side_by_side(rows: Sequence[Candidate], of_folds: Columns, of_names: Columns, words: str) -> list[Html]:
+    """Tables of at most so many columns, the first of which names the candidates."""
+    if len(of_folds) + len(of_names) <= MOST_COLUMNS:
+        both = f"{words} and the other metrics" if of_names else words
+        parts: list[tuple[str, Columns]] = [(both, [*of_folds, *of_names])]
+    else:
+        cut = [(words, part) for part in batches(of_folds)] + [
+            ("Means of the other metrics", p) for p in batches(of_names)
+        ]
+        parts = [(f"{each}, part {nth}", part) for nth, (each, part) in enumerate(cut, 1)]
+    return [
+        table(
+            ["Candidate", *(head for head, _ in part)],
+            [[row.name, *(values[k] for _, values in part)] for k, row in enumerate(rows)],
+            each,
+        )
+        for each, part in parts
+    ]
+
+
+def batches(columns: Columns) -> list[Columns]:
+    """Columns in parts of about equal size, none larger than the most there is room for."""
+    n_parts = math.ceil(len(columns) / MOST_COLUMNS)
+    size = math.ceil(len(columns) / max(n_parts, 1))
+    return [columns[start : start + size] for start in range(0, len(columns), max(size, 1))]
+
+
+def _nth(folds: Sequence[float], place: int) -> str:
+    return number(folds[place]) if place < len(folds) else ""

@@ -1,0 +1,108 @@
+"""The page of a run: one HTML file that needs no network, no other file and, to be read, no script."""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from evenhand.reporting.html import figures, leaderboard, tables
+from evenhand.reporting.html.chart import Chart
+from evenhand.reporting.html.content import Gate, PageContent
+from evenhand.reporting.html.elements import Html, tag, void
+from evenhand.reporting.html.resampling import trials
+
+SECTIONS = (
+    figures.curves,
+    figures.threshold,
+    figures.calibration,
+    figures.confusion,
+    figures.regression,
+    tables.comparisons,
+    trials,
+    tables.effects,
+    figures.validation,
+    tables.leak_checks,
+    tables.timing,
+    tables.columns,
+    tables.card,
+    tables.about,
+)
+
+
+def page(content: PageContent) -> str:
+    """The whole page as text, to be written as UTF-8."""
+    parts, charts = _drawn(content)
+    slider = figures.slider_data(content.thresholds) if content.thresholds else None
+    data = _data({"charts": {chart.id: chart.data() for chart in charts}, "slider": slider})
+    top, rows = leaderboard.head(content), leaderboard.leaderboard(content)
+    main = tag("main", top, _contents([rows, *parts]), rows, *parts, _foot(content))
+    body = tag("body", main, data, tag("script", Html(_script())))
+    return f"<!DOCTYPE html>\n{tag('html', _head(content.title), body, lang='en')}\n"
+
+
+def with_verdict(text: str, gate: Gate) -> str:
+    """The page with what became of the model at the gate, which is known only after the page was written."""
+    return text.replace(leaderboard.GATE_PLACE, leaderboard.gate_words(gate), 1)
+
+
+def _drawn(content: PageContent) -> tuple[list[Html], list[Chart]]:
+    parts, charts = [], []
+    for make in SECTIONS:
+        made = make(content)
+        part, drawn = made if isinstance(made, tuple) else (made, [])
+        parts += [part] if part is not None else []
+        charts += drawn
+    return parts, charts
+
+
+def _head(title: str) -> Html:
+    policy = (
+        f"default-src 'none'; style-src '{_digest(_style())}'; script-src '{_digest(_script())}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return tag(
+        "head",
+        void("meta", charset="utf-8"),
+        void("meta", http_equiv="Content-Security-Policy", content=policy),
+        void("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        void("meta", name="color-scheme", content="light dark"),
+        void("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        tag("style", Html(_style())),
+    )
+
+
+def _contents(parts: list[Html]) -> Html:
+    links = [tag("li", tag("a", Html(heading), href=f"#{id_}")) for id_, heading in map(_id_and_heading, parts)]
+    return tag("nav", tag("ul", links), aria_label="Sections")
+
+
+def _id_and_heading(part: Html) -> tuple[str, str]:
+    heading = part.split("<h2", 1)[1].split(">", 1)[1].split("</h2>", 1)[0]
+    return part.split('id="', 1)[1].split('"', 1)[0], heading
+
+
+def _foot(content: PageContent) -> Html:
+    return tag("footer", f"{content.study.name}, split {content.study.split_id}, {content.study.when}")
+
+
+def _data(values: dict[str, Any]) -> Html:
+    """JSON in the page; with `<` spelt out no name in it can end the element or begin another."""
+    text = json.dumps(values, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
+    return tag("script", Html(text.replace("&", "\\u0026")), type="application/json", id="page-data")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _style() -> str:
+    return files(__package__).joinpath("report_style.css").read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return files(__package__).joinpath("report_script.js").read_text(encoding="utf-8")

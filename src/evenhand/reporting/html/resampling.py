@@ -1,0 +1,103 @@
+"""The section of the page on resampling: what each balance brought, and whether resampling was worth it."""
+
+from collections.abc import Callable, Sequence
+
+from evenhand.records.decision import Gain, Pairing
+from evenhand.reporting.html.content import PageContent, Trial
+from evenhand.reporting.html.elements import (
+    Heading,
+    Html,
+    count,
+    counted,
+    details,
+    facts,
+    joined,
+    listing,
+    number,
+    seconds,
+    section,
+    spoken,
+    tag,
+    titled,
+)
+
+MOST_OPEN = 4
+ROUNDING = 1e-12
+
+
+def trials(content: PageContent) -> Html | None:
+    """What each way of balancing brought, and of each resampled candidate whether that helped."""
+    if not content.trials:
+        return None
+
+    def value(one: Trial) -> str:
+        return "refused" if one.refused else f"{number(one.cv_mean)} ± {number(one.cv_std)}"
+
+    columns = [
+        (Heading("Balance", "text"), lambda one: one.balance),
+        (Heading("Model", "text"), lambda one: one.model),
+        (Heading("Encoding", "text", minor=True), lambda one: one.encoding),
+        (Heading(titled(content.study.metric)), value),
+        (Heading("Against none"), lambda one: signed(one.gain)),
+        (Heading("Training rows", minor=True), lambda one: _filled(one.n_rows, count(one.n_rows))),
+        (Heading("Made up", minor=True), lambda one: _filled(one.n_rows, count(one.n_made))),
+        (Heading("Took", minor=True), lambda one: _filled(one.seconds, seconds(one.seconds))),
+    ]
+    refused = [(f"{one.balance}, {one.model}", one.refused) for one in content.trials if one.refused]
+    why = facts(refused, "long") if refused else None
+    lead = "Training rows of each fold were balanced; the rows judged on never were."
+    shown = listing(content.trials, columns, "Balances tried")
+    return section("resampling", "Resampling trial", shown, why, *_verdicts(content.trials), lead=lead)
+
+
+def _filled(value: float | None, words: str) -> str:
+    return "" if value is None else words
+
+
+def _verdicts(trials: Sequence[Trial]) -> list[Html]:
+    judged = [one for one in trials if one.words]
+    if not judged:
+        return []
+    n_helped = sum(one.words.startswith("Resampling helped") for one in judged)
+    candidates = counted(len(judged), "resampled candidate", "resampled candidates")
+    told = tag("p", tag("strong", f"Resampling helped {n_helped} of {candidates} beyond chance."))
+    each = facts([(f"{one.balance}, {one.model}, {one.encoding}", one.words) for one in judged], "long")
+    pairs = [(one, pairing) for one in judged for pairing in one.pairings]
+    gains = _gains(pairs)
+    if len(judged) <= MOST_OPEN:
+        return [joined(told, each, gains)]
+    return [joined(told, details("Each resampled candidate", each, gains))]
+
+
+def _gains(pairs: Sequence[tuple[Trial, Pairing]]) -> Html:
+    """Paired differences by metric; above zero resampling is better."""
+    metrics = list(dict.fromkeys(gain.metric for _, pairing in pairs for gain in pairing.gains))
+    columns = [
+        (Heading("Resampled", "text"), lambda pair: f"{pair[0].balance}, {pair[0].model}, {pair[0].encoding}"),
+        (Heading("Set against", "text"), lambda pair: pair[1].against),
+        *((Heading(titled(metric)), _taken(metric)) for metric in metrics),
+        (Heading("Note", "text"), lambda pair: pair[1].words),
+    ]
+    lead = (
+        f"Paired differences over the folds in {', '.join(map(spoken, metrics))}; above zero resampling is better, "
+        "also where less is better. p-values are corrected for the number of differences."
+    )
+    return joined(tag("p", lead), listing(pairs, columns, "What resampling gained")) if metrics else joined()
+
+
+def _taken(metric: str) -> Callable[[tuple[Trial, Pairing]], str]:
+    def taken(pair: tuple[Trial, Pairing]) -> str:
+        gain = next((one for one in pair[1].gains if one.metric == metric), None)
+        return "" if gain is None else _told(gain)
+
+    return taken
+
+
+def _told(gain: Gain) -> str:
+    value, low, high = (0.0 if abs(each) < ROUNDING else each for each in (gain.value, gain.low, gain.high))
+    return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)})"
+
+
+def signed(value: float | None) -> str:
+    """A number with its sign, also where it is above zero."""
+    return number(value) if value is None or value <= 0 else f"+{number(value)}"

@@ -1,0 +1,240 @@
+"""The sections of the page that are tables: each gives its markup, or None where there is nothing to show."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from evenhand.records.decision import Effect, Explained, Stage
+from evenhand.reporting.html.content import Candidate, Comparison, PageContent
+from evenhand.reporting.html.elements import (
+    Heading,
+    Html,
+    count,
+    counted,
+    details,
+    facts,
+    joined,
+    listing,
+    megabytes,
+    number,
+    seconds,
+    section,
+    share,
+    spoken,
+    table,
+    tag,
+)
+from evenhand.reporting.html.svg import Strip
+from evenhand.study.registry import TOLD_DIFFERENCE
+
+MOST_EFFECTS, MOST_COLUMNS, MOST_NAMED = 20, 15, 8
+
+
+def comparisons(content: PageContent) -> Html | None:
+    """Each candidate against the best, over the same folds."""
+    found = content.comparisons
+    if not found:
+        return None
+    strip = _strip_over([end for one in found for end in (one.low, one.high)])
+
+    def drawn(one: Comparison) -> Html:
+        words = f"{number(one.difference)}, interval {number(one.low)} to {number(one.high)}"
+        return strip.draw(words, strip.guide(0.0), strip.held(one.difference, one.low, one.high))
+
+    columns = [
+        (Heading("Candidate", "text"), lambda one: one.name),
+        (Heading("Worse than the best, or better", "wide"), drawn),
+        (Heading("Difference"), lambda one: number(one.difference)),
+        (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
+        (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
+        (Heading("Verdict", "text", minor=True), lambda one: one.words),
+    ]
+    lead = "Where the interval holds zero, chance could have made the difference."
+    if any(one.power is not None for one in found):
+        columns.insert(-1, (Heading("Power", minor=True), lambda one: "" if one.power is None else f"{one.power:.0%}"))
+        lead += f" Power is the chance that the holdout tells two apart that truly are by {TOLD_DIFFERENCE}."
+    shown = listing(found, columns, "Differences from the best")
+    return section("comparisons", "Against the best", shown, lead=lead)
+
+
+def effects(content: PageContent) -> Html | None:
+    """How much worse the metric gets when a column is shuffled, or why that was not asked."""
+    told = content.explained
+    if told is None or not (told.effects or told.words):
+        return None
+    if not told.effects:
+        return section("effects", "Effect of each column", tag("p", told.words))
+    strip = _strip_over([end for one in told.effects for end in (*one.values, one.low, one.high)])
+
+    def drawn(one: Effect) -> Html:
+        words = f"mean {number(one.mean)}, interval {number(one.low)} to {number(one.high)}"
+        return strip.draw(words, strip.guide(0.0), strip.dots(one.values), strip.held(one.mean, one.low, one.high))
+
+    columns = [
+        (Heading("Column", "text"), lambda one: one.column),
+        (Heading("Loss when shuffled", "wide"), drawn),
+        (Heading("Mean"), lambda one: number(one.mean)),
+        (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
+    ]
+    shown, others = told.effects[:MOST_EFFECTS], told.effects[MOST_EFFECTS:]
+    rest = listing(others, columns, "The other columns") if others else None
+    folded = details(counted(len(others), "more column", "more columns"), rest) if rest else None
+    lead = _asked(told, content.study.task != "regression")
+    return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=lead)
+
+
+def _asked(told: Explained, has_classes: bool) -> str:
+    """How effects were told: with which rows and how often, and what was left out for want of time."""
+    n_times = [len(one.values) for one in told.effects]
+    often = counted(max(n_times), "time", "times")
+    often = often if min(n_times) == max(n_times) else f"{min(n_times)} or {often}"
+    rows = count(told.n_rows) if told.n_rows < told.n_holdout else "all"
+    words = (
+        f"How much {spoken(told.metric)} ({number(told.figure)}) gets worse when the values of a column are shuffled, "
+        f"{often} each, on {rows} of {count(told.n_holdout)} held-out rows. A dot is one shuffling; the line is the "
+        "95 % interval over shufflings and rows. Columns that say the same share their effect."
+    )
+    if told.n_rows < told.n_holdout and has_classes:
+        words += " Rows of the larger classes stand for the others of theirs."
+    if told.left_out:
+        named = ", ".join(told.left_out[:MOST_NAMED]) + (" and others" if len(told.left_out) > MOST_NAMED else "")
+        words += f" Not asked, for want of time: {counted(len(told.left_out), 'column', 'columns')} ({named})."
+    return words
+
+
+def leak_checks(content: PageContent) -> Html | None:
+    """What was checked against leaks."""
+    if not content.leak_checks:
+        return None
+    columns = [
+        (Heading("Check", "text"), lambda one: one.name),
+        (Heading("Verdict", "text"), lambda one: tag("span", one.verdict, class_=f"verdict {one.verdict}")),
+        (Heading("Found", "text"), lambda one: one.words),
+    ]
+    found = Counter(one.verdict for one in content.leak_checks)
+    lead = ", ".join(f"{found[word]} {word}" for word in ("failed", "warned", "passed", "skipped") if found[word]) + "."
+    return section("leaks", "Leak checks", listing(content.leak_checks, columns, "Leak checks"), lead=lead)
+
+
+def timing(content: PageContent) -> Html | None:
+    """Where the time and the memory went."""
+    candidates = [row for row in content.leaderboard if row.fit_seconds is not None]
+    if not content.stages and not candidates:
+        return None
+    stages = _stages(content.stages) if content.stages else None
+    each = _costs(candidates) if candidates else None
+    folded = details("Each candidate", each) if len(candidates) > MOST_COLUMNS else each
+    lead = _whole(content) if content.stages else ""
+    return section("timing", "Time and memory", stages, folded, lead=lead)
+
+
+def _whole(content: PageContent) -> str:
+    """What the stages leave of the time of the run."""
+    told = "Memory is the highest of the whole process while a stage ran."
+    if content.study.seconds is None:
+        return told
+    rest = content.study.seconds - sum(one.seconds for one in content.stages)
+    whole = f"{seconds(content.study.seconds)} until this page was made"
+    return f"{whole}, {seconds(max(rest, 0.0))} of it between stages and for the record of candidates. {told}"
+
+
+def columns(content: PageContent) -> Html | None:
+    """The columns of the table and what is missing in them."""
+    if not content.columns:
+        return None
+    strip = Strip(0.0, 1.0)
+    shown = [
+        (Heading("Column", "text"), lambda one: one.name),
+        (Heading("Kind", "text"), lambda one: one.kind),
+        (Heading("Role", "text", minor=True), lambda one: one.role),
+        (Heading("Missing", "wide"), lambda one: strip.draw("", strip.bar(one.n_missing / max(one.n_rows, 1)))),
+        (Heading("Share"), lambda one: share(one.n_missing, one.n_rows)),
+        (Heading("Rows", minor=True), lambda one: count(one.n_missing)),
+        (Heading("Seen", "text", minor=True), lambda one: one.words),
+    ]
+    n_columns, n_holed = len(content.columns), sum(one.n_missing > 0 for one in content.columns)
+    lead = f"{counted(n_columns, 'column', 'columns')}, {n_holed or 'none'} with missing values."
+    body = listing(content.columns, shown, "Columns and missing values")
+    inner = body if n_columns <= MOST_COLUMNS else details("All columns", body)
+    return section("columns", "Columns", inner, lead=lead)
+
+
+def card(content: PageContent) -> Html | None:
+    """The model card."""
+    one = content.card
+    if one is None:
+        return None
+    blank = tag("span", "To be filled in by whoever answers for its use.", class_="blank")
+    pairs = [
+        ("What it is", one.what),
+        ("Data", tag("code", one.data_digest)),
+        ("Protocol", one.protocol),
+        ("Intended use", one.intended_use or blank),
+        ("Limits", one.limits or blank),
+        *one.more,
+    ]
+    return section("card", "Model card", facts(pairs, "long"))
+
+
+def about(content: PageContent) -> Html:
+    """How the study was run and with what; notes and refusals."""
+    study = content.study
+    pairs = [
+        ("Split", tag("code", study.split_id)),
+        ("Data", tag("code", study.data_digest)),
+        ("Withheld rows", count(study.n_withheld) if study.n_withheld else ""),
+        ("Classes", ", ".join(f"{label}: {count(n)}" for label, n in study.classes[:12])),
+        ("Fits", _fits(content)),
+        ("Took", seconds(study.seconds) if study.seconds is not None else ""),
+        *study.more,
+        ("Versions", ", ".join(f"{name} {version}" for name, version in study.versions)),
+    ]
+    protocol = tag("ol", [tag("li", words) for words in study.protocol], class_="protocol") if study.protocol else None
+    told = facts([pair for pair in pairs if pair[1]], "long")
+    return section("study", "How it was done", protocol, told, _notes(content.notes), _refused(content.refused))
+
+
+def _strip_over(values: Sequence[float]) -> Strip:
+    low, high = min(0.0, *values), max(0.0, *values)
+    edge = 0.05 * ((high - low) or 1.0)
+    return Strip(low - edge, high + edge)
+
+
+def _stages(stages: Sequence[Stage]) -> Html:
+    strip = Strip(0.0, max(one.seconds for one in stages) or 1.0)
+    shown = [
+        (Heading("Stage", "text"), lambda one: one.name),
+        (Heading("Time", "wide"), lambda one: strip.draw("", strip.bar(one.seconds))),
+        (Heading("Took"), lambda one: seconds(one.seconds)),
+        (Heading("Highest memory"), lambda one: megabytes(one.peak_mb)),
+        (Heading("Done", minor=True), lambda one: count(one.n_executed)),
+        (Heading("From the store", minor=True), lambda one: count(one.n_reused)),
+    ]
+    return listing(stages, shown, "Time and memory of each stage")
+
+
+def _costs(candidates: Sequence[Candidate]) -> Html:
+    shown = [
+        (Heading("Candidate", "text"), lambda row: row.name),
+        (Heading("Fit"), lambda row: seconds(row.fit_seconds)),
+        (Heading("Predict"), lambda row: seconds(row.predict_seconds)),
+        (Heading("Peak memory"), lambda row: megabytes(row.memory_mb)),
+        (Heading("From the store"), lambda row: "yes" if row.reused else "no"),
+    ]
+    return listing(candidates, shown, "Time and memory of each candidate")
+
+
+def _fits(content: PageContent) -> str:
+    study = content.study
+    if study.n_executed is None:
+        return ""
+    return f"{count(study.n_executed)} done, {count(study.n_reused or 0)} taken from the store"
+
+
+def _notes(notes: Sequence[str]) -> Html | None:
+    items = [tag("li", words) for words in notes]
+    return joined(tag("h3", "Notes"), tag("ul", items, class_="notes")) if items else None
+
+
+def _refused(refused: Sequence[tuple[str, str]]) -> Html | None:
+    heads = [Heading("Candidate", "text"), Heading("Why", "text")]
+    return joined(tag("h3", "Refused"), table(heads, refused, "Candidates that were refused")) if refused else None

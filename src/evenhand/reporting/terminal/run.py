@@ -1,0 +1,306 @@
+"""What a person sees: progress while a study runs, and tables at the end."""
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from evenhand.records.decision import Decided
+from evenhand.records.pipeline import Leaderboard, Plan, Report, Standing
+from evenhand.runtime.progress import Step, listening
+from evenhand.runtime.text import counted, time_text
+from evenhand.study.study import Study
+
+RANK_WIDTH = 7
+WIDTHS = {"folds": 8, "±": 8, "train": 8, "holdout": 9, "95 %": 13, "fit": 9}
+WORDS = {
+    "ingest": "reading",
+    "clean": "cleaning",
+    "split": "splitting",
+    "check": "checking",
+    "prepare": "encoding",
+    "balance": "balancing",
+    "trace": "tracing",
+    "tune": "tuning",
+    "fit": "fitting",
+    "judge": "judging",
+    "select": "ensemble",
+    "compare": "comparing",
+    "decide": "deciding",
+    "refit": "refitting",
+    "explain": "explaining",
+    "gate": "gate",
+    "record": "recording",
+}
+
+
+@contextmanager
+def following(study: Study) -> Iterator[None]:
+    """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
+    is_tuned = any(candidate.tune for candidate in study.candidates.values())
+    idle = {"select": study.ensemble is None, "gate": study.gate is None, "tune": not is_tuned}
+    console = Console(stderr=True)
+    watcher = _Live(console, study.name) if console.is_terminal else _Lines()
+
+    def told(step: Step) -> None:
+        if step.box in WORDS and not idle.get(step.box, False):
+            watcher.told(step)
+
+    with watcher, listening(told):
+        yield
+
+
+class _Live:
+    """One bar a box, with the time left told from the fits that were not found in the store."""
+
+    def __init__(self, console: Console, name: str) -> None:
+        columns = (
+            TextColumn("{task.description:12}"),
+            BarColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeElapsedColumn(),
+        )
+        self._progress = Progress(*columns, console=console)
+        self._bars: dict[str, TaskID] = {}
+        self._pace = _Pace()
+        console.print(f"[bold]{name}[/bold]: starting")
+
+    def __enter__(self) -> "_Live":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def told(self, step: Step) -> None:
+        if step.remark:
+            self._progress.console.print(f"  {step.remark}", markup=False, highlight=False)
+            return
+        if step.box not in self._bars:
+            self._bars[step.box] = self._progress.add_task(WORDS[step.box], total=step.planned or 1, note="")
+        counted = f"{step.done} of {step.planned}{self._pace.left(step)}" if step.planned > 1 else ""
+        note = step.note or counted
+        done = step.done if step.planned else 1
+        self._progress.update(self._bars[step.box], completed=done, total=step.planned or 1, note=note)
+
+
+class _Lines:
+    """A line when a box begins and, where it has parts, ends; and at most one every five seconds between."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+        self._pace = _Pace()
+
+    def __enter__(self) -> "_Lines":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def told(self, step: Step) -> None:
+        if step.remark:
+            self._write(f"  {step.remark}")
+            return
+        left = self._pace.left(step)
+        now = time.monotonic()
+        is_end = step.done == step.planned
+        if is_end and step.planned == 1 and not step.note:
+            return
+        if not is_end and now - self._last.get(step.box, 0.0) < 5.0:
+            return
+        self._last[step.box] = now
+        counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
+        note = f" {step.note}" if step.note else ""
+        words = f"{WORDS[step.box]}{counted}{'' if is_end else left}{note}"
+        self._write(words.rstrip())
+
+    @staticmethod
+    def _write(line: str) -> None:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
+class _Pace:
+    """How long the rest of a box will take, from the parts of it that were really worked on."""
+
+    def __init__(self) -> None:
+        self._began: dict[str, float] = {}
+        self._worked: dict[str, int] = {}
+
+    def left(self, step: Step) -> str:
+        began = self._began.setdefault(step.box, time.monotonic())
+        if step.done and not step.is_reused:
+            self._worked[step.box] = self._worked.get(step.box, 0) + 1
+        worked = self._worked.get(step.box, 0)
+        if not worked or step.done >= step.planned or step.planned < 2:
+            return ""
+        seconds = (time.monotonic() - began) / worked * (step.planned - step.done)
+        return f", about {time_text(seconds)} left" if seconds >= 1 else ""
+
+
+def show_report(report: Report) -> None:
+    """The leaderboard of a run that just ended, what was reused, and where to look."""
+    judgement = report.judgement
+    metric = judgement.metric
+    standings = tuple(
+        Standing(
+            name=each.plan.name,
+            mean=each.mean(metric),
+            std=each.std(metric),
+            holdout=each.holdout.get(metric),
+            train=each.train.get(metric),
+            fit_seconds=each.fit_seconds,
+            note="; ".join(each.warnings),
+            is_level=each.plan.name in judgement.group[1:],
+            holdout_interval=each.holdout_interval.get(metric),
+        )
+        for each in judgement.figures
+    )
+    console = _console()
+    console.print(_leaderboard(report.study, metric, standings, console.width))
+    if len(judgement.group) > 1:
+        level = counted(len(judgement.group) - 1, "candidate")
+        console.print(f"= {level} cannot be told from the best by their folds", highlight=False)
+    if judgement.winner is not judgement.best:
+        console.print(f"chosen: {judgement.winner.plan.name}, the simplest of them", highlight=False)
+    if judgement.decided is not None:
+        style = "" if judgement.decided.is_reached else "yellow"
+        for line in decided_lines(judgement.decided):
+            console.print(line, highlight=False, style=style)
+    for check in report.checks:
+        if check.verdict in {"warned", "failed"}:
+            console.print(f"{check.verdict}: {check.name}: {check.words}", highlight=False, style="yellow")
+    console.print(
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
+        f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
+    )
+    for note in report.notes:
+        console.print(f"note: {note}", highlight=False)
+    if report.page is not None:
+        console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
+    console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+
+
+def decided_lines(decided: Decided) -> list[str]:
+    """What was decided, and what that comes to on the holdout, or without one on rows of other folds."""
+    outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds' rows")
+    lines = [f"decided: {decided.words}"]
+    if len(outcome.counts) == 2 and decided.is_reached:
+        (_, wrong), (missed, found) = outcome.counts
+        flagged = f"{found + wrong:,} of {outcome.n_rows:,} rows flagged"
+        right = f"{found:,} rightly" + (
+            f" (precision {outcome.precision:.3f})" if outcome.precision is not None else ""
+        )
+        reached = f" (recall {outcome.recall:.3f})" if outcome.recall is not None else ""
+        lines.append(f"         on {where}: {flagged}, {right}; {found:,} of {found + missed:,} found{reached}")
+    return lines
+
+
+def show_leaderboard(board: Leaderboard) -> None:
+    """The leaderboard of an earlier run."""
+    console = _console()
+    console.print(_leaderboard(board.study, board.metric, board.standings, console.width))
+    when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+    console.print(
+        f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
+    )
+
+
+def _console() -> Console:
+    """A console that does not squeeze tables into 80 columns where no terminal sets a width."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
+def show_studies(names: Sequence[str]) -> None:
+    """The studies that have runs."""
+    console = Console()
+    if not names:
+        console.print("no study has run yet: evenhand run conf/quickstart.yaml")
+    for name in names:
+        console.print(name, highlight=False)
+
+
+def show_plans(study: Study, plans: Sequence[Plan]) -> None:
+    """What a study would run, and how many fits that is."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("candidate", "model", "encoding", "balance", "params"):
+        table.add_column(heading)
+    for plan in plans:
+        params = [f"{key}={value}" for key, value in plan.params.items()] + _tuned(plan)
+        table.add_row(plan.name, plan.model, plan.encoding, plan.balance, ", ".join(params))
+    console = _console()
+    console.print(table)
+    n_folds = study.split.folds * study.split.repeats
+    last = "all rows" if study.split.holdout == "none" else "the holdout"
+    n_encodings = len({plan.encoding for plan in plans})
+    words = f"{counted(len(plans), 'candidate')} x ({n_folds} folds + 1 for {last}) = {len(plans) * (n_folds + 1)} fits"
+    encodings = f"{counted(n_encodings, 'encoding')} fitted {n_encodings * (n_folds + 1)} times"
+    console.print(f"{words}; {encodings}", highlight=False)
+
+
+def _tuned(plan: Plan) -> list[str]:
+    """How the parameters that are not given will be chosen."""
+    if plan.tuning is None:
+        return []
+    limit = f"{plan.tuning.trials} trials a fold" if plan.tuning.trials else f"{plan.tuning.seconds:g} s in all"
+    return [f"{' and '.join(plan.tuning.over)} tuned by {limit}"]
+
+
+def _leaderboard(study: str, metric: str, standings: Sequence[Standing], width: int) -> Table:
+    table = Table(title=f"{study}: {metric}", title_justify="left", box=None, header_style="bold", pad_edge=False)
+    table.add_column("", justify="right", style="dim")
+    table.add_column("", no_wrap=True)
+    table.add_column("candidate", overflow="fold")
+    shown = _shown(max((len(standing.name) for standing in standings), default=0), width)
+    for heading in shown:
+        table.add_column(heading, justify="right", no_wrap=True)
+    has_notes = any(standing.note for standing in standings)
+    if has_notes:
+        table.add_column("note", style="yellow", overflow="fold")
+    for rank, standing in enumerate(standings, 1):
+        cells = _cells(standing)
+        more = [standing.note] if has_notes else []
+        mark, style = "=" if standing.is_level else "", "bold" if rank == 1 else ""
+        table.add_row(str(rank), mark, standing.name, *(cells[name] for name in shown), *more, style=style)
+    return table
+
+
+def _cells(standing: Standing) -> dict[str, str]:
+    """What a line of the leaderboard says, by the heading."""
+    low_high = "{:.3f}-{:.3f}".format(*standing.holdout_interval) if standing.holdout_interval else ""
+    return {
+        "folds": _number(standing.mean),
+        "±": _number(standing.std),
+        "train": _number(standing.train),
+        "holdout": _number(standing.holdout),
+        "95 %": low_high,
+        "fit": time_text(standing.fit_seconds) if standing.fit_seconds is not None else "-",
+    }
+
+
+def _shown(longest_name: int, width: int) -> list[str]:
+    """The headings that leave whole names room; in a narrow terminal the least telling go first."""
+    shown = dict(WIDTHS)
+    for heading in ("train", "95 %", "±"):
+        if RANK_WIDTH + longest_name + sum(shown.values()) <= width:
+            break
+        del shown[heading]
+    return list(shown)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.4f}"
+
+
+def _short(path: str) -> str:
+    from pathlib import Path
+
+    here = f"{Path.cwd()}/"
+    return path.removeprefix(here)

@@ -1,0 +1,20 @@
+"""Running at all: task runners, steps, processes, signals, memory, progress, logs, and text for messages.
+
+Not here: anything that knows what a study or a model is.
+"""
+
+__all__ = [
+    "engines",
+    "fault_injection",
+    "gc_tuning",
+    "io_errors",
+    "logs",
+    "memory",
+    "process_identity",
+    "progress",
+    "redaction",
+    "signals",
+    "steps",
+    "text",
+    "units",
+]

@@ -1,0 +1,58 @@
+"""Running one task over many inputs at once, and telling how far it is."""
+
+import os
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeVar
+
+from prefect import Task
+from prefect.futures import as_completed
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
+
+from evenhand.runtime.progress import tell
+from evenhand.runtime.signals import deaf_to_ctrl_c
+from evenhand.runtime.steps import stage
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def runner(engine: str, workers: int | None) -> TaskRunner[Any]:
+    """The task runner that a study's `engine` and `workers` ask for; as many workers as cores where none are named."""
+    kind = _Processes if engine == "processes" else _Threads
+    return kind(max_workers=workers or os.cpu_count() or 1)
+
+
+class _Hasty:
+    """A runner that does not wait for what is under way when it is interrupted."""
+
+    _executor: Any
+
+    def __exit__(self, kind: type[BaseException] | None, *more: Any) -> None:
+        if self._executor is not None and kind is not None and not issubclass(kind, Exception):
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = None
+        super().__exit__(kind, *more)  # type: ignore[misc]
+
+
+class _Threads(_Hasty, ThreadPoolTaskRunner[Any]):
+    """Threads of this process."""
+
+
+class _Processes(_Hasty, ProcessPoolTaskRunner):
+    """Processes of their own."""
+
+
+def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> dict[Key, Any]:
+    """The results of a task by the keys of its calls; the first failure ends the whole."""
+    if not calls:
+        return {}
+    with deaf_to_ctrl_c():
+        keys = {task.submit(*arguments): key for key, arguments in calls.items()}
+    results: dict[Key, Any] = {}
+    tell(task.name, 0, len(keys))
+    with stage(task.name) as done:
+        for future in as_completed(list(keys)):
+            result = future.result()
+            results[keys[future]] = result
+            done.append(result)
+            tell(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
+    return {key: results[key] for key in calls}

@@ -1,0 +1,83 @@
+"""Which process works on something, told so that it can be known later whether it still runs."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+OWNER = "EVENHAND_OWNER"
+OWNED_BY = "process:"
+TEMPORARY_SERVER = "prefect.server.api.server:create_app"
+END_SECONDS = 5.0
+
+
+@cache
+def boot_id() -> str:
+    """What tells one start of this machine from another, and a container from its neighbours, whose pids are others."""
+    file, pids = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    boot = file.read_text().strip() if file.exists() else f"{psutil.boot_time():.0f}"
+    return f"{boot}-{pids.stat().st_ino}" if pids.exists() else boot
+
+
+def owner() -> dict[str, str]:
+    """This process, as tags that tell it from every other one."""
+    return {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": started()}
+
+
+def started() -> str:
+    """When this process began, which tells it from another one that gets its number."""
+    return f"{psutil.Process().create_time():.2f}"
+
+
+def is_alive(tags: Mapping[str, str]) -> bool:
+    """Whether the process that started a run still runs: same boot, same pid, started at the same moment."""
+    if tags.get("evenhand.boot_id") != boot_id():
+        return False
+    try:
+        process = psutil.Process(int(tags["evenhand.pid"]))
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+    except (psutil.NoSuchProcess, ValueError):
+        return False
+    return f"{process.create_time():.2f}" == tags.get("evenhand.started")
+
+
+def own_children() -> None:
+    """Have every process that is started from here on carry the name of this one."""
+    os.environ[OWNER] = json.dumps(owner())
+
+
+def end_left_servers() -> list[int]:
+    """End the temporary servers of processes that were killed and could not do it themselves; their ids."""
+    left = [process for process in psutil.process_iter(["cmdline"]) if _is_left(process)]
+    for process in left:
+        process.terminate()
+    for process in psutil.wait_procs(left, timeout=END_SECONDS)[1]:
+        process.kill()
+    return [process.pid for process in left]
+
+
+def _is_left(process: psutil.Process) -> bool:
+    if TEMPORARY_SERVER not in (process.info["cmdline"] or ()):
+        return False
+    try:
+        mark = process.environ().get(OWNER)
+    except psutil.Error:  # another user's, or gone by now
+        return False
+    return mark is not None and not is_alive(json.loads(mark))
+
+
+def owner_tag() -> str:
+    """Which process works on a flow run, as a tag of it."""
+    return f"{OWNED_BY}{os.getpid()}:{started()}:{boot_id()}"
+
+
+def has_lost_its_owner(tags: Iterable[str], only_here: bool = False) -> bool:
+    """Whether the tags of a flow run name a process that is gone; `only_here`: one of this machine since its start."""
+    owners = [tag.removeprefix(OWNED_BY).split(":") for tag in tags if tag.startswith(OWNED_BY)]
+    names = ("evenhand.pid", "evenhand.started", "evenhand.boot_id")
+    known = [dict(zip(names, owner, strict=True)) for owner in owners if len(owner) == len(names)]
+    return any(not is_alive(each) for each in known if not only_here or each["evenhand.boot_id"] == boot_id())

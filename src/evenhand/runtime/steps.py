@@ -1,0 +1,72 @@
+"""What a function must become to be a box of the DAG, and how long the boxes of a run took."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from prefect import Task
+from prefect.cache_policies import NO_CACHE
+from prefect.utilities.annotations import quote
+
+from evenhand.records.decision import Stage
+from evenhand.runtime.memory import PeakMemory
+from evenhand.runtime.progress import tell
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_stages: ContextVar[list[Stage] | None] = ContextVar("stages", default=None)
+
+
+class Step(Task[Any, Any]):
+    """A Prefect task whose arguments are records, never futures, and whose results our own store keeps.
+
+    Arguments are quoted: Prefect would otherwise walk through every field of every record of every call, twice.
+    """
+
+    n_called = 0
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the task here and now, and tell whoever listens when it begins and ends."""
+        Step.n_called += 1
+        tell(self.name, 0, 1)
+        with stage(self.name) as results:
+            results.append(super().__call__(*map(quote, arguments), **{key: quote(one) for key, one in named.items()}))
+        tell(self.name, 1, 1, is_reused=getattr(results[0], "reused", False))
+        return results[0]
+
+    def submit(self, *arguments: Any, **named: Any) -> Any:
+        """Hand the task to the flow's runner."""
+        Step.n_called += 1
+        return super().submit(*map(quote, arguments), **{name: quote(value) for name, value in named.items()})
+
+
+def step(name: str, **options: Any) -> Callable[[Callable[..., Any]], Step]:
+    """A decorator that makes a function the box of that name; `options` are those of a Prefect task."""
+    return lambda function: Step(function, name=name, cache_policy=NO_CACHE, persist_result=False, **options)
+
+
+@contextmanager
+def keeping_stages() -> Iterator[list[Stage]]:
+    """A list that every stage of the block is added to when it ends."""
+    stages: list[Stage] = []
+    token = _stages.set(stages)
+    try:
+        yield stages
+    finally:
+        _stages.reset(token)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[list[Any]]:
+    """Time the block as a stage, if anybody keeps them; results that it adds to the list are counted."""
+    results: list[Any] = []
+    if (stages := _stages.get()) is None:
+        yield results
+        return
+    began = time.perf_counter()
+    with PeakMemory() as memory:
+        yield results
+    told = [each.reused for each in results if hasattr(each, "reused")]
+    done, found = (len(told) - sum(told), sum(told)) if told else (None, None)
+    stages.append(Stage(name, time.perf_counter() - began, done, found, memory.highest_mb))

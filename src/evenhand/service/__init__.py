@@ -1,0 +1,14 @@
+"""What `evenhand up` keeps running: servers, their supervisor, ticks of schedules, and the status of it all.
+
+Not here: what a tick does (flows.tick), and the text of notifications (monitoring).
+"""
+
+__all__ = [
+    "announcements",
+    "deployments",
+    "schedule_server",
+    "servers",
+    "status",
+    "supervisor",
+    "tick_ledger",
+]

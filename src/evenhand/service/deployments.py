@@ -1,0 +1,236 @@
+"""What is asked of Prefect's server about schedules: put them there, close what was orphaned, start a run, tell."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterDeploymentId,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    TaskRunFilter,
+    TaskRunFilterState,
+    TaskRunFilterStateType,
+)
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.events.actions import ChangeFlowRunState
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.events.schemas.events import ResourceSpecification
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Cancelled, Crashed, State
+
+from evenhand.runtime.process_identity import has_lost_its_owner
+from evenhand.service.schedules import close_recorded, scheduled
+
+FLOW = "retrain-on-schedule"
+TAG = "evenhand"
+ZOMBIES = "evenhand: crash runs without a heartbeat"
+HEARTBEATS_MISSED = timedelta(seconds=95)  # three of them, at one every 30 seconds
+UNDER_WAY = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]
+PAGE = 200
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A schedule as the server has it."""
+
+    name: str
+    deployment_id: UUID
+    is_active: bool
+    next_at: datetime | None
+    is_going: bool
+
+
+@dataclass(frozen=True)
+class Switch:
+    """Whether a schedule is paused on the server, and when somebody last touched it there."""
+
+    is_paused: bool
+    since: datetime
+
+
+@contextmanager
+def _server() -> Iterator[SyncPrefectClient]:
+    with get_client(sync_client=True) as client:
+        yield client
+
+
+def close_all(confs: Sequence[str], asks_prefect: bool) -> list[str]:
+    """Close in both tools what nobody works on; only in MLflow where Prefect's server is not to be asked."""
+    closed = close_recorded([study.name for study in scheduled(confs).values()])
+    return [*closed, *(close_orphans() if asks_prefect else [])]
+
+
+def close_orphans() -> list[str]:
+    """Close the runs that nobody works on: of schedules, which end with what serves them, and of dead processes."""
+    with _server() as client:
+        deployments = {one.id: one for one in client.read_deployments(limit=PAGE)}
+        return _closed(client, lambda run: _is_orphan(run, deployments), "closed by `evenhand up`")
+
+
+def close_lost() -> list[str]:
+    """Close the runs whose process was one of this machine and is gone; a server may be shared with other machines."""
+    with _server() as client:
+        return _closed(client, lambda run: has_lost_its_owner(run.tags, only_here=True), "closed by the next run")
+
+
+def _closed(client: SyncPrefectClient, is_orphan: Callable[[FlowRun], bool], who: str) -> list[str]:
+    """Close runs under way, and what is part of them; their names."""
+    runs = _all_runs(client, FlowRunFilter(state=_in(UNDER_WAY)))
+    orphans = {run.id: run for run in runs if is_orphan(run)}
+    orphans |= {run.id: run for run in runs if _parent(client, run) in orphans}
+    told = f"{who}: nobody worked on it any more"
+    for run in orphans.values():
+        client.set_flow_run_state(run.id, Crashed(message=f"{told} ({run.state_name})"), force=True)
+    _close_parts(client, told)
+    return [run.name for run in orphans.values()]
+
+
+def _close_parts(client: SyncPrefectClient, told: str) -> None:
+    """Close the task runs of flow runs that are over."""
+    under_way = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=UNDER_WAY)))
+    parts = client.read_task_runs(task_run_filter=under_way, limit=PAGE)
+    whole = {part.flow_run_id for part in parts if part.flow_run_id is not None}
+    over = {run_id for run_id in whole if (state := client.read_flow_run(run_id).state) is None or state.is_final()}
+    for part in parts:
+        if part.flow_run_id in over:
+            client.set_task_run_state(part.id, Crashed(message=told), force=True)
+
+
+def drop_missed(deployment_id: UUID, at: datetime) -> int:
+    """Take back the runs that were due while nothing was up; one run does for all."""
+    due = FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=[deployment_id]), state=_in([StateType.SCHEDULED]))
+    with _server() as client:
+        late = [run for run in _all_runs(client, due) if run.auto_scheduled and _moment(run) < at]
+        for run in late:
+            client.set_flow_run_state(run.id, Cancelled(message="nothing was up when it was due"), force=True)
+    return len(late)
+
+
+def crash_zombies() -> None:
+    """Have the server close runs whose heartbeat stopped; made if it is not there."""
+    trigger = EventTrigger(
+        after={"prefect.flow-run.heartbeat"},
+        expect={"prefect.flow-run.*"},
+        match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
+        for_each={"prefect.resource.id"},
+        posture=Posture.Proactive,
+        threshold=1,
+        within=HEARTBEATS_MISSED,
+    )
+    crashed = ChangeFlowRunState(
+        state=StateType.CRASHED, message="its heartbeat stopped: its process is gone", force=True
+    )
+    with _server() as client:
+        if not client.read_automations_by_name(ZOMBIES):
+            client.create_automation(AutomationCore(name=ZOMBIES, trigger=trigger, actions=[crashed]))
+
+
+def start(name: str, parameters: Mapping[str, Any]) -> UUID:
+    """Have the server run a schedule's flow now; the id of the run."""
+    with _server() as client:
+        deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
+        return client.create_flow_run_from_deployment(
+            deployment.id, parameters={**deployment.parameters, **parameters}
+        ).id
+
+
+def names() -> list[str]:
+    """The schedules that the server has."""
+    return [planned.name for planned in plans()]
+
+
+def conf_of(name: str) -> str | None:
+    """The study file that a schedule runs; None if there is no such schedule."""
+    with _server() as client:
+        try:
+            return str(client.read_deployment_by_name(f"{FLOW}/{name}").parameters["conf"])
+        except ObjectNotFound:
+            return None
+
+
+def wait_for(run_id: UUID, seconds_between: float = 1.0) -> State[Any]:
+    """The state in which a run ends."""
+    with _server() as client:
+        while True:
+            state = client.read_flow_run(run_id).state
+            if state is not None and state.is_final():
+                return state
+            time.sleep(seconds_between)
+
+
+def plans() -> list[Planned]:
+    """Every schedule of the server, with its next time."""
+    with _server() as client:
+        deployments = [one for one in client.read_deployments(limit=PAGE) if TAG in one.tags]
+        return [_planned(client, one) for one in sorted(deployments, key=lambda one: one.name)]
+
+
+def switch(name: str) -> Switch | None:
+    """How a schedule stands on the server, where a person may have paused it or its deployment; None if not there."""
+    with _server() as client:
+        try:
+            deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
+        except ObjectNotFound:
+            return None
+    is_active = not deployment.paused and any(schedule.active for schedule in deployment.schedules)
+    touched = [one.updated.timestamp() for one in (deployment, *deployment.schedules) if one.updated is not None]
+    return Switch(not is_active, datetime.fromtimestamp(max(touched, default=0), UTC))
+
+
+def set_active(name: str, is_active: bool) -> None:
+    """Pause or resume a schedule on the server; runs that it has put down already are taken back."""
+    with _server() as client:
+        deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
+        if is_active and deployment.paused:
+            client.resume_deployment(deployment.id)
+        for schedule in deployment.schedules:
+            client.update_deployment_schedule(deployment.id, schedule.id, active=is_active)
+
+
+def _planned(client: SyncPrefectClient, deployment: Any) -> Planned:
+    of_it = FlowRunFilterDeploymentId(any_=[deployment.id])
+    coming = _all_runs(client, FlowRunFilter(deployment_id=of_it, state=_in([StateType.SCHEDULED])))
+    going = _all_runs(client, FlowRunFilter(deployment_id=of_it, state=_in(UNDER_WAY)))
+    return Planned(
+        name=deployment.name,
+        deployment_id=deployment.id,
+        is_active=any(schedule.active for schedule in deployment.schedules),
+        next_at=min((_moment(run) for run in coming), default=None),
+        is_going=bool(going),
+    )
+
+
+def _is_orphan(run: FlowRun, deployments: Mapping[UUID, Any]) -> bool:
+    deployment = deployments.get(run.deployment_id) if run.deployment_id else None
+    is_served = deployment is not None and TAG in deployment.tags and deployment.work_pool_name is None
+    return is_served or has_lost_its_owner(run.tags)
+
+
+def _parent(client: SyncPrefectClient, run: FlowRun) -> UUID | None:
+    """The run that a run is a part of."""
+    if run.parent_task_run_id is None:
+        return None
+    return client.read_task_run(run.parent_task_run_id).flow_run_id
+
+
+def _all_runs(client: SyncPrefectClient, chosen: FlowRunFilter) -> Sequence[FlowRun]:
+    runs: list[FlowRun] = []
+    while len(more := client.read_flow_runs(flow_run_filter=chosen, limit=PAGE, offset=len(runs))) == PAGE:
+        runs += more
+    return runs + more
+
+
+def _in(kinds: list[StateType]) -> FlowRunFilterState:
+    return FlowRunFilterState(type=FlowRunFilterStateType(any_=kinds))
+
+
+def _moment(run: FlowRun) -> datetime:
+    assert run.expected_start_time is not None
+    return datetime.fromtimestamp(run.expected_start_time.timestamp(), UTC)

@@ -1,0 +1,141 @@
+"""A flow started from a program: the server that it needs, quiet libraries, and no record lost at the end."""
+
+import logging
+import os
+import time
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from evenhand.runtime.process_identity import end_left_servers, own_children
+from evenhand.runtime.signals import deaf_to_ctrl_c
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
+}
+SETTLE_SECONDS = 30.0
+
+
+def be_quiet(console_level: str = "WARNING") -> None:
+    """Let nothing leave the machine and keep Prefect's own lines off the console, unless the caller says otherwise."""
+    for name, value in {**QUIET, "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": console_level}.items():
+        os.environ.setdefault(name, value)
+    warnings.filterwarnings("ignore", message="Hint: Inferred schema contains integer column")  # decisions never lack
+    warnings.filterwarnings("ignore", message="'Threading' parallel backend is not supported")  # it uses all cores then
+    logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # every try of several with its traceback
+    warnings.filterwarnings("ignore", message="The 'alias' attribute with value")  # of packages imported side by side
+    warnings.filterwarnings("ignore", message="n_quantiles")  # fewer rows than quantiles: one for each row is meant
+
+
+def result_of(flow: Any, *arguments: Any, **named: Any) -> Any:
+    """What a flow comes to, started from a program: failures are the caller's to tell, and no record is lost."""
+    return ended(flow, *arguments, **named).result()
+
+
+def ended(flow: Any, *arguments: Any, **named: Any) -> Any:
+    from evenhand.runtime.steps import Step
+
+    leave_failures_to_the_caller()
+    _close_lost()
+    n_before = Step.n_called
+    with _no_heartbeat(), _owned():
+        state = flow(*arguments, **named, return_state=True)
+    has_flow_within = flow.name == "retrain-on-schedule"  # whose steps are counted too, but are not this flow's
+    n_expected = Step.n_called - n_before if state.is_completed() and not has_flow_within else None
+    settle(state.state_details.flow_run_id, n_expected)
+    return state
+
+
+def _close_lost() -> None:
+    """On a server that stays, close what killed processes of this machine left; a temporary one ends with its runs."""
+    from prefect.settings import PREFECT_API_URL
+
+    if PREFECT_API_URL.value():
+        from evenhand.service.deployments import close_lost
+
+        close_lost()
+
+
+def _owned() -> AbstractContextManager[Any]:
+    """On a server that stays, a run says which process works on it, so that it can be closed when that is gone."""
+    from prefect import tags
+    from prefect.settings import PREFECT_API_URL
+
+    from evenhand.runtime.process_identity import owner_tag
+
+    return tags(owner_tag()) if PREFECT_API_URL.value() else nullcontext()
+
+
+def _no_heartbeat() -> AbstractContextManager[Any]:
+    """Nobody watches the heartbeat on a temporary server, and a flow waits up to a second for its end."""
+    from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+    return nullcontext() if PREFECT_API_URL.value() else temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+
+
+def start_server() -> None:
+    """Start Prefect's temporary server early, so that it comes up while the learners are imported."""
+    from prefect.settings import PREFECT_API_URL
+
+    if PREFECT_API_URL.value():
+        return
+    from prefect.server.api.server import SubprocessASGIServer
+
+    end_left_servers()
+    own_children()
+    with deaf_to_ctrl_c():
+        SubprocessASGIServer().start()
+
+
+def leave_failures_to_the_caller() -> None:
+    """Keep off the console the tracebacks that Prefect writes for a failed task and its flow; they are raised too."""
+    from prefect.logging.configuration import setup_logging
+    from prefect.logging.handlers import PrefectConsoleHandler
+
+    setup_logging()
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, PrefectConsoleHandler) and _is_no_failure not in handler.filters:
+            handler.addFilter(_is_no_failure)
+
+
+def _is_no_failure(record: logging.LogRecord) -> bool:
+    return record.levelno < logging.ERROR or record.name not in {"prefect.flow_runs", "prefect.task_runs"}
+
+
+def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
+    """Wait until the temporary server has written every task run; it drops what is under way when it ends.
+
+    How many a run that failed has begun is not known, so there the count must stand still for a while.
+    """
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+    from prefect.settings import PREFECT_API_URL
+
+    if PREFECT_API_URL.value():
+        return
+    chosen = FlowRunFilter(id=FlowRunFilterId(any_=[flow_run_id]))
+    deadline = time.monotonic() + SETTLE_SECONDS
+    seen: list[int] = []
+    with get_client(sync_client=True) as client:
+        while True:
+            n_kept = sum(run.state is not None and run.state.is_final() for run in _all_task_runs(client, chosen))
+            seen.append(n_kept)
+            if n_kept >= n_expected if n_expected is not None else seen[-5:] == [n_kept] * 5:
+                return
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.1)
+    logging.getLogger("evenhand").warning("Prefect kept %d task runs of %s", n_kept, n_expected)
+
+
+def _all_task_runs(client: Any, chosen: Any, page: int = 200) -> list[Any]:
+    runs: list[Any] = []
+    while len(more := client.read_task_runs(flow_run_filter=chosen, limit=page, offset=len(runs))) == page:
+        runs += more
+    return runs + more

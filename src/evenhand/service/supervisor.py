@@ -1,0 +1,251 @@
+"""Keeping a machine up: its servers as children of one process, none left behind, whatever ended the last one."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from evenhand.errors import PlaceError
+from evenhand.runtime.io_errors import writing
+from evenhand.runtime.process_identity import boot_id
+from evenhand.service.servers import (
+    HOST,
+    QUIET,
+    STORE,
+    answers,
+    check_free,
+    end,
+    end_all,
+    ended_by_signals,
+    runs_command,
+)
+from evenhand.storage.artifact_store import home
+from evenhand.storage.locks import alone, now
+from evenhand.tracking.databases import prefect_surroundings
+
+HEARTBEAT_SECONDS = 30
+MARK = "EVENHAND_UP"
+SERVED = "evenhand.cli.schedule_server"  # started by its name: commands are above this room
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the two servers listen."""
+
+    prefect: int = 4200
+    mlflow: int = 5000
+
+    @property
+    def prefect_api(self) -> str:
+        """The address of Prefect's API."""
+        return f"http://{HOST}:{self.prefect}/api"
+
+
+@dataclass
+class Child:
+    """A server that was started, and where it writes what it says."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+@dataclass
+class Household:
+    """All that is kept up, with what it is kept up for."""
+
+    ports: Ports
+    confs: list[str]
+    children: list[Child] = field(default_factory=list)
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        surroundings: Mapping[str, str],
+        tell: Callable[[str], None] | None = None,
+    ) -> Child:
+        """Start a child in a session of its own, which Ctrl-C does not reach, and write down what is up.
+
+        With `tell`, its lines are told as they come; what it complains of goes into its log.
+        """
+        log = place() / f"{name}.log"
+        with writing(log), log.open("wb") as said:
+            process = subprocess.Popen(
+                command, env={**os.environ, **surroundings}, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if tell else said, stderr=said, start_new_session=True,
+            )  # fmt: skip
+        if tell is not None:
+            threading.Thread(target=_follow, args=(process, tell), daemon=True).start()
+        self.children.append(Child(name, process, log))
+        self.write_down()
+        return self.children[-1]
+
+    def write_down(self) -> None:
+        """Keep who runs, so that a later start finds what this one may leave behind."""
+        content = {
+            "pid": os.getpid(), "boot_id": boot_id(), "since": now(), "confs": self.confs,
+            "prefect": self.ports.prefect, "mlflow": self.ports.mlflow,
+        }  # fmt: skip
+        file = place() / "state.json"
+        unfinished = file.with_suffix(".unfinished")
+        with writing(file):
+            unfinished.write_text(json.dumps(content), encoding="utf-8")
+            unfinished.replace(file)
+
+    def check(self) -> None:
+        """Tell of a child that ended by itself."""
+        for child in self.children:
+            if child.process.poll() is not None:
+                raise PlaceError(
+                    f"{child.name} ended by itself (code {child.process.returncode}): {_last_words(child.log)} "
+                    f"Everything was stopped; more in '{child.log}'."
+                )
+
+    def end(self, all_but: int = 0) -> None:
+        """End every child with all of its kin, the one started last first; all but the first few."""
+        while len(self.children) > all_but:
+            end(self.children.pop().process.pid)
+        kept = {one.pid for child in self.children for one in _family(child.process.pid)}
+        end_all([process for process in kin() if process.pid not in kept])
+
+
+def place() -> Path:
+    """Where the key, the logs and the state of what is kept up lie."""
+    return home() / "up"
+
+
+def state() -> dict[str, Any]:
+    """What the last `evenhand up` wrote down; empty if there was none."""
+    try:
+        return json.loads((place() / "state.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def key() -> str:
+    """What Prefect's API asks for, made on first use and readable by its owner only."""
+    file = place() / "key"
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            file.chmod(0o600)
+        else:
+            os.write(number, f"evenhand:{secrets.token_urlsafe(24)}".encode())
+            os.close(number)
+    return file.read_text(encoding="utf-8").strip()
+
+
+def client_surroundings(api: str) -> dict[str, str]:
+    """What lets Prefect's client and commands reach the server that is kept up."""
+    return {"PREFECT_API_URL": api, "PREFECT_API_AUTH_STRING": key()}
+
+
+def surroundings(ports: Ports) -> dict[str, str]:
+    """The environment of every child: one server, one key, nothing sent out, nothing asked from elsewhere."""
+    return {
+        **QUIET,
+        MARK: str(place()),
+        **client_surroundings(ports.prefect_api),
+        **prefect_surroundings(),
+        "PREFECT_HOME": str(place() / "prefect"),
+        "PREFECT_SERVER_API_AUTH_STRING": key(),
+        "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": f"http://{HOST}:{ports.prefect}",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS),
+        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
+    }
+
+
+@contextmanager
+def household(ports: Ports, confs: Sequence[str]) -> Iterator[Household]:
+    """Hold the place for one `evenhand up`, with what an earlier one left behind ended before."""
+    with alone(place() / "lock", "`evenhand up` is at work"):
+        end_all(kin())
+        for port, option in ((ports.prefect, "--prefect-port"), (ports.mlflow, "--port")):
+            check_free(port, option)
+        kept = Household(ports, [str(Path(conf).absolute()) for conf in confs])
+        try:
+            yield kept
+        finally:
+            kept.end()
+
+
+def kin() -> list[psutil.Process]:
+    """Every process that an `evenhand up` of this place started, also in sessions of their own, however it ended."""
+    return [one for one in psutil.process_iter() if one.pid != os.getpid() and _mark(one) == str(place())]
+
+
+def keep_up(
+    kept: Household, runs_uri: str, tell: Callable[[str], None], close: Callable[[bool], object], ends: threading.Event
+) -> None:
+    """Start everything, tell a line of each, and stay until Ctrl-C, SIGTERM or the end of a child.
+
+    `close` is called when what runs studies has ended, with whether Prefect's server can still be asked.
+    """
+    around = surroundings(kept.ports)
+    with ended_by_signals(ends) as ended:
+        prefect = kept.start("prefect", _prefect_command(kept.ports.prefect), around)
+        try:
+            mlflow = kept.start("mlflow", runs_command(kept.ports.mlflow), {**around, STORE: runs_uri})
+            _wait_for(prefect, f"{kept.ports.prefect_api}/health", ended, tell)
+            tell(f"{'key':9} in {place() / 'key'}, which Prefect's pages ask for")
+            _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, tell)
+            kept.check()
+            if not ended.is_set():
+                kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around, tell)
+            while not ended.wait(0.2):
+                kept.check()
+            tell("stopping ...")
+        finally:
+            kept.end(all_but=2)
+            close(prefect.process.poll() is None)
+
+
+def _prefect_command(port: int) -> list[str]:
+    return [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+
+
+def _wait_for(child: Child, address: str, ended: threading.Event, tell: Callable[[str], None]) -> None:
+    if answers(address, child.process, ended, child.name):
+        tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}")
+
+
+def _follow(process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> None:
+    """Tell what a child says, line by line."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        tell(line.decode(errors="replace").rstrip())
+
+
+def _mark(process: psutil.Process) -> str | None:
+    """The place whose `evenhand up` started a process, as its environment says."""
+    try:
+        return process.environ().get(MARK)
+    except psutil.Error:  # another user's, or gone by now
+        return None
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        first = psutil.Process(pid)
+        return [first, *first.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _last_words(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing."

@@ -1,0 +1,125 @@
+"""Files of lines that only grow: every line vouches for all before it, and counts once it is on the disk.
+
+A line holds its number, the hash of the line before it, and its own; a crash can leave no more than a part of a line,
+which never counted and is put aside.
+"""
+
+import json
+import logging
+import os
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from evenhand.errors import EvenhandError
+from evenhand.runtime.fault_injection import around
+from evenhand.runtime.io_errors import reading, writing
+
+BEGINNING = ""
+
+
+class Broken(EvenhandError):
+    """The file is not what was written."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The lines of a file as they were checked; `cut_off` is what a crash left of one."""
+
+    lines: tuple[dict[str, Any], ...] = ()
+    cut_off: bytes = b""
+
+    @property
+    def head(self) -> str:
+        """The hash of the last line."""
+        return self.lines[-1]["hash"] if self.lines else BEGINNING
+
+
+def read_chain(file: Path, what: str) -> Chain:
+    """The lines of a file, each checked against the one before; `what` the file is, for messages."""
+    if not file.exists():
+        return Chain()
+    with reading(file):
+        content = file.read_bytes()
+    whole, _, cut_off = content.rpartition(b"\n")
+    lines: list[dict[str, Any]] = []
+    for number, line in enumerate(whole.split(b"\n") if whole else [], 1):
+        lines.append(_checked(f"line {number} of the {what} '{file}'", number, line, Chain(tuple(lines[-1:])).head))
+    return Chain(tuple(lines), cut_off)
+
+
+def append_line(file: Path, content: dict[str, Any], chain: Chain) -> dict[str, Any]:
+    """Put a line at the end of a chain that was just read under a lock; the line with its links."""
+    linked = content | {"number": len(chain.lines) + 1, "before": chain.head}
+    linked |= {"hash": _hash(linked)}
+    _append(file, json.dumps(linked).encode() + b"\n")
+    return linked
+
+
+def repair_chain(file: Path, chain: Chain) -> bytes:
+    """Take away what a crash left of a line and put it aside; what that was."""
+    if chain.cut_off:
+        with writing(file):
+            _append(file.with_suffix(".cut"), chain.cut_off)
+            with around("chain.truncate"):
+                os.truncate(file, file.stat().st_size - len(chain.cut_off))
+        logging.getLogger("evenhand").warning(
+            "the last line of '%s' was cut off in the middle (%d bytes): it never counted and was put into '%s'",
+            file, len(chain.cut_off), file.with_suffix(".cut").name,
+        )  # fmt: skip
+    return chain.cut_off
+
+
+def broken(line: str, what: str) -> Broken:
+    """The error of a line that is not what was written."""
+    return Broken(
+        f"{line} {what}. Nothing is decided on it: bring the file back from a backup, or move it away to begin anew."
+    )
+
+
+def _checked(where: str, number: int, line: bytes, before: str) -> dict[str, Any]:
+    try:
+        content = json.loads(line)
+        links = content["hash"], content["number"], content["before"]
+    except (ValueError, KeyError, TypeError):
+        raise broken(where, "cannot be read") from None
+    if links[0] != _hash(content):
+        raise broken(where, "was changed after it was written")
+    if links[1:] != (number, before):
+        raise broken(where, "does not follow the line before it: lines were taken out, added or moved")
+    return content
+
+
+def _hash(content: dict[str, Any]) -> str:
+    plain = {name: value for name, value in content.items() if name != "hash"}
+    return blake2b(json.dumps(plain, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _append(file: Path, content: bytes) -> None:
+    """Put bytes at the end of a file and on the disk, all of them or none."""
+    with writing(file):
+        is_new = not file.exists()
+        number = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        size = os.fstat(number).st_size
+        try:
+            with around("chain.write"):
+                if os.write(number, content) < len(content):
+                    raise OSError(28, "No space left on device")
+            with around("chain.fsync"):
+                os.fsync(number)
+        except OSError:
+            os.ftruncate(number, size)
+            raise
+        finally:
+            os.close(number)
+        if is_new:
+            _fsync_folder(file.parent)
+
+
+def _fsync_folder(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

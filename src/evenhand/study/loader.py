@@ -1,0 +1,221 @@
+"""Study files: reading one with every mistake and its line, setting values over it, and its JSON Schema."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from evenhand.errors import ConfError, nearest
+from evenhand.study.study import Settings, Study, as_named
+from evenhand.study.validation import Inconsistent, Mistake, Place
+
+ROUNDS = 3
+DELIMITERS = {",", "\t", "|"}  # which YAML takes for signs of its own
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def load_study(path: str | os.PathLike[str], changes: Iterable[str] = ()) -> Study:
+    """The study in a file, with `key.path=value` changes applied; every mistake is told at once."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfError(f"there is no study file '{file}'.{_files_beside(file)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfError(f"the study file '{file}' cannot be read as UTF-8 text: {error}") from None
+    content, lines = _parsed(text, file)
+    content.setdefault("name", file.stem)
+    for change in changes:
+        _set(content, change)
+    try:
+        study = Study.model_validate(content)
+    except ValidationError as error:
+        mistakes = [*_mistakes(error), *_mistakes_beside(error, content)]
+        raise ConfError(told(sorted(mistakes, key=lambda each: _line(each[0], lines)), lines, str(file))) from None
+    study._lines.update(lines)
+    study._file = str(file)
+    return study
+
+
+def told(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
+    """Mistakes as one message: a line each, with the file's line where it is known."""
+    mistakes = list(mistakes)
+    count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+    rows = [f"  {_where(place, lines)}{'.'.join(place) or 'the file'}: {message}" for place, message in mistakes]
+    return "\n".join([f"{file or 'the study'} has {count}:", *rows])
+
+
+def refuse(study: Study, mistakes: list[Mistake]) -> None:
+    """Raise the mistakes found in a loaded study, if there are any, with their lines."""
+    if mistakes:
+        raise ConfError(told(mistakes, study._lines, study._file))
+
+
+def expanded(text: str) -> str:
+    """Text with each `${NAME}` replaced by that environment variable."""
+
+    def value(match: re.Match[str]) -> str:
+        if (found := os.environ.get(match[1])) is None:
+            raise ConfError(f"'{text}' names the environment variable {match[1]}, which is not set: export it first")
+        return found
+
+    return VARIABLE.sub(value, text)
+
+
+def schema() -> str:
+    """The JSON Schema of a study file, for editors."""
+    content = Study.model_json_schema(by_alias=True)
+    content["required"] = [name for name in content["required"] if name != "name"]
+    content["title"] = "Evenhand study"
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _files_beside(file: Path) -> str:
+    found = sorted(str(other) for other in file.parent.glob("*.yaml")) if file.parent.is_dir() else []
+    hint = nearest(str(file), found)
+    return hint or (f" In {file.parent}: {', '.join(found)}" if found else "")
+
+
+def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        lines: dict[Place, int] = {}
+        repeated = _note_lines(node, (), lines)
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    if repeated:
+        raise ConfError(told([(place, "stands twice: keep one") for place in repeated], lines, str(file)))
+    if not isinstance(content, dict):
+        raise ConfError(f"{file} holds no study: it needs at least source, target and candidates")
+    return content, lines
+
+
+def _note_lines(node: yaml.Node | None, place: Place, lines: dict[Place, int]) -> list[Place]:
+    """Write down the line of every key; the places that stand twice are returned."""
+    repeated: list[Place] = []
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            inner = (*place, str(key.value))
+            repeated += [inner] if inner in lines else []
+            lines[inner] = key.start_mark.line + 1
+            repeated += _note_lines(value, inner, lines)
+    elif isinstance(node, yaml.SequenceNode):
+        for number, value in enumerate(node.value):
+            lines[(*place, str(number))] = value.start_mark.line + 1
+            repeated += _note_lines(value, (*place, str(number)), lines)
+    return repeated
+
+
+def _set(content: dict[str, Any], change: str) -> None:
+    key, found, value = change.partition("=")
+    if not found or not key:
+        raise ConfError(f"--set {change}: write it as key.path=value, such as split.folds=3")
+    *outer, last = key.split(".")
+    place = content
+    for name in outer:
+        if isinstance(place.get(name), list):
+            place[name] = as_named(place[name])
+        elif place.get(name) is None:
+            place[name] = {}
+        place = place[name]
+        if not isinstance(place, dict):
+            raise ConfError(f"--set {change}: '{name}' holds a single value, so nothing can be set inside it")
+    try:
+        place[last] = value if value in DELIMITERS else yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfError(f"--set {change}: '{value}' is not a YAML value: quote it") from None
+
+
+def _mistakes(error: ValidationError) -> list[Mistake]:
+    found: list[Mistake] = []
+    for item in error.errors():
+        place = tuple(str(part) for part in item["loc"] if not str(part).startswith(("function-", "tagged-union")))
+        cause = item.get("ctx", {}).get("error")
+        if isinstance(cause, Inconsistent):
+            found += cause.mistakes
+        else:
+            found.append((place, _in_words(item, place)))
+    return found
+
+
+def _mistakes_beside(error: ValidationError, content: dict[str, Any]) -> list[Mistake]:
+    """Contradictions among the parts that can be read, found once those that cannot are left out."""
+    left, gone = deepcopy(content), list[Place]()
+    for _ in range(ROUNDS):
+        found, items = _mistakes(error), error.errors()
+        if any(isinstance(item.get("ctx", {}).get("error"), Inconsistent) for item in items):
+            return [each for each in found if gone and not any(each[0][: len(place)] == place for place in gone)]
+        gone += [place for place, _ in found]
+        for item in items:
+            _leave_out(left, [str(part) for part in item["loc"]])
+        try:
+            Study.model_validate({"target": "target", "source": {"path": "rows.csv"}, **left})
+            return []
+        except ValidationError as again:
+            error = again
+    return []
+
+
+def _leave_out(content: dict[str, Any], place: list[str]) -> None:
+    """Take out what stands at a place, or the last thing on the way to it; a named part keeps what it is."""
+    if place and isinstance(content.get(place[0]), list):
+        content[place[0]] = as_named(content[place[0]])
+    inner = content.get(place[0]) if place else None
+    if len(place) > 1 and isinstance(inner, dict) and place[1] in inner:
+        if len(place) == 2 and place[0] in {"encodings", "balance", "candidates"} and isinstance(inner[place[1]], dict):
+            inner[place[1]] = {key: inner[place[1]][key] for key in ("kind", "model") if key in inner[place[1]]}
+        else:
+            _leave_out(inner, place[1:])
+    elif place:
+        content.pop(place[0], None)
+
+
+def _in_words(item: Mapping[str, Any], place: Place) -> str:
+    if item["type"] == "extra_forbidden":
+        known = _fields_at(place[:-1])
+        return f"unknown key.{nearest(place[-1], known)} Known here: {', '.join(sorted(known))}"
+    if item["type"] == "missing":
+        return "is needed but was not given"
+    if item["type"] in {"dict_type", "model_type"}:
+        return f"needs keys of its own below it; found {item['input']!r}. Known here: {', '.join(_fields_at(place))}"
+    message = item["msg"].removeprefix("Value error, ")
+    given = item.get("input")
+    return message if isinstance(given, dict | Settings) else f"{message}; found {given!r}"
+
+
+def _fields_at(place: Place) -> list[str]:
+    """The keys known at a place of the study, followed through the JSON Schema."""
+    content = Study.model_json_schema(by_alias=True)
+    node = content
+    for name in place:
+        node = _resolved(node.get("properties", {}).get(name) or node.get("additionalProperties") or {}, content)
+    return list(node.get("properties", {}))
+
+
+def _resolved(node: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    while isinstance(node, dict) and any(key in node for key in ("$ref", "anyOf", "oneOf")):
+        if "$ref" in node:
+            node = content["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        else:
+            options = node.get("anyOf") or node["oneOf"]
+            node = next((option for option in options if option.get("type") not in {"null", "array"}), {})
+    if isinstance(node, dict) and "additionalProperties" in node and "properties" not in node:
+        return {"additionalProperties": node["additionalProperties"]}
+    return node if isinstance(node, dict) else {}
+
+
+def _where(place: Place, lines: Mapping[Place, int]) -> str:
+    line = _line(place, lines)
+    return f"line {line}: " if line else ""
+
+
+def _line(place: Place, lines: Mapping[Place, int]) -> int:
+    """The line of a place, or of the innermost part of it that has one; 0 where none has."""
+    return next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), 0)

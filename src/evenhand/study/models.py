@@ -1,0 +1,205 @@
+"""Settings of the models: encodings, balances, candidates and the ensemble of them."""
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from evenhand.study.base import Names, Settings, Share, listed_as
+from evenhand.study.registry import BalanceKind
+
+
+class NumericEncoding(Settings):
+    """What becomes of numeric columns."""
+
+    impute: Literal["median", "mean", "most_frequent", "none"] = "median"
+    indicator: bool = Field(False, description="add a column that says where a value was missing")
+    scale: Literal["none", "standard", "min_max", "robust", "rank_normal", "power"] = "none"
+    weights: dict[str, float] = Field({}, description="multiply a column by this after scaling")
+    polynomial: Annotated[int, Field(ge=1, le=4)] = 1
+    bins: Literal["equal_width", "quantile", "kmeans", "at", "top", "mdlp"] | None = None
+    n_bins: Annotated[int, Field(ge=2)] = 10
+    at: float | dict[str, float] | None = Field(None, description="the value for `bins: at`, or one per column")
+    top: Annotated[int, Field(ge=1)] = Field(20, description="values that `bins: top` keeps apart")
+
+    @model_validator(mode="after")
+    def _bins_fit(self) -> Self:
+        if (self.bins == "at") != (self.at is not None):
+            raise ValueError("bins: at and at: <value> go together")
+        if self.bins and (self.scale != "none" or self.polynomial > 1 or self.indicator or self.weights):
+            raise ValueError(f"bins: {self.bins} gives categories; leave out scale, polynomial, indicator and weights")
+        return self
+
+
+class CategoricalEncoding(Settings):
+    """Which values of a categorical column stay apart; missing is a value of its own."""
+
+    group: Literal["top", "mdl"] = "top"
+    top: Annotated[int, Field(ge=1)] | None = Field(20, description="most common values kept; none: all of them")
+    min_count: Annotated[int, Field(ge=1)] = Field(1, description="rarer values join `other`")
+
+
+class TextEncoding(Settings):
+    """How free text becomes numbers."""
+
+    words: Literal["counts", "tfidf"] = "tfidf"
+    max_words: Annotated[int, Field(ge=1)] = 20_000
+    n_gram: Annotated[int, Field(ge=1, le=3)] = 1
+    min_count: Annotated[int, Field(ge=1)] = 1
+    stop_words: Literal["english"] | None = None
+
+
+Ranking = Literal["accuracy", "gini"]
+
+
+class Selection(Settings):
+    """Columns kept by random-forest importance: the union of the `top` of each ranking."""
+
+    top: Annotated[int, Field(ge=1)] = 40
+    by: Annotated[tuple[Ranking, ...], Field(min_length=1), listed_as(Ranking)] = ("accuracy", "gini")
+    trees: Annotated[int, Field(ge=1)] = 200
+
+
+class Encoding(Settings):
+    """How a table becomes a matrix; fitted on the training rows of each fold."""
+
+    numeric: NumericEncoding = NumericEncoding()
+    categorical: CategoricalEncoding = CategoricalEncoding()
+    text: TextEncoding = TextEncoding()
+    as_: Literal["one_hot", "ordinal", "evidence"] = Field(
+        "one_hot", alias="as", description="what categories and bins become"
+    )
+    dummy_weight: Annotated[float, Field(gt=0)] = Field(1.0, description="the value that stands for 1 in one_hot")
+    drop_missing_above: Annotated[float, Field(ge=0, le=1)] = Field(
+        1.0, description="drop columns with a larger share of missing values among the training rows"
+    )
+    unit_length: bool = Field(False, description="scale each row to length 1")
+    select: Selection | None = None
+
+
+class Balance(Settings):
+    """What is done about rare classes, on training rows only."""
+
+    kind: BalanceKind | None = Field(None, description="left out: the name it is listed under")
+    ratio: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="rows of the rare class to one of the common class afterwards; left out: 1"
+    )
+    rows_per_class: Annotated[int, Field(ge=1)] | None = None
+    k_neighbors: Annotated[int, Field(ge=1)] = 5
+    m_neighbors: Annotated[int, Field(ge=1)] = 10
+    n_neighbors: Annotated[int, Field(ge=1)] = 3
+    version: Literal[1, 2, 3] = Field(1, description="of near_miss")
+
+    @model_validator(mode="after")
+    def _one_amount(self) -> Self:
+        if self.ratio is not None and self.rows_per_class is not None:
+            raise ValueError("give ratio or rows_per_class, not both")
+        return self
+
+
+class Range(Settings):
+    """The values from low to high; whole bounds give whole numbers, so write 1.0 where 1.5 would do as well."""
+
+    low: int | float
+    high: int | float
+    log: bool = Field(False, description="spread evenly over powers, as suits C and gamma")
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"low {self.low:g} is not below high {self.high:g}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"log needs a low above 0, found {self.low:g}")
+        return self
+
+
+POWER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+
+
+def _as_numbers(given: Any) -> Any:
+    """YAML reads 1e-3 as text for want of a point."""
+    if not isinstance(given, list):
+        return given
+    return [float(value) if isinstance(value, str) and POWER.fullmatch(value) else value for value in given]
+
+
+def _form_of_values(given: Any) -> str | None:
+    if given is None:
+        return "tagged-union[nothing]"
+    forms: dict[type, str] = {list: "tagged-union[list]", dict: "tagged-union[range]", Range: "tagged-union[range]"}
+    return forms.get(type(given))
+
+
+Values = Annotated[
+    Annotated[list[Any], BeforeValidator(_as_numbers), Tag("tagged-union[list]")]
+    | Annotated[Range, Tag("tagged-union[range]")]
+    | Annotated[None, Tag("tagged-union[nothing]")],
+    Discriminator(
+        _form_of_values,
+        custom_error_type="values",
+        custom_error_message="give a list of values, or low and high, or nothing for the usual values",
+    ),
+]
+
+
+class Tune(Settings):
+    """Parameters chosen by successive halving on inner folds of each fold's training rows, so that the judged score
+    never saw the choice."""
+
+    trials: Annotated[int, Field(ge=2)] | None = Field(None, description="points to try; the same seed chooses alike")
+    seconds: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="time for all searches of one candidate, encoding and balance, instead of trials"
+    )
+    over: dict[str, Values] | None = Field(
+        None, description="values, or low and high, of each parameter; left out: the usual ones of the model"
+    )
+    folds: Annotated[int, Field(ge=2)] = Field(3, description="inner folds")
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if (self.trials is None) == (self.seconds is None):
+            raise ValueError("give trials or seconds, one of them")
+        if empty := [name for name, values in (self.over or {}).items() if values == []]:
+            raise ValueError(f"over.{empty[0]} is empty: list at least one value, or leave the list out")
+        return self
+
+
+class Candidate(Settings):
+    """A model to try, once for each point of its grid, encoding and balance."""
+
+    model: str | None = Field(None, description="a catalogue name or package.module.Class; left out: its own name")
+    params: dict[str, Any] = {}
+    grid: dict[str, list[Any]] = {}
+    tune: Tune | None = None
+    encodings: Names | None = Field(None, description="names from encodings; left out: all of them")
+    balance: Names | None = Field(None, description="names from balance; left out: all that the model can use")
+    multiclass: Literal["one_vs_one", "one_vs_rest", "error_correcting"] | None = None
+    code_length: Annotated[int, Field(ge=2)] | None = Field(None, description="bits of an error-correcting code")
+    target_transform: Literal["standard", "log", "rank_normal", "none"] | None = Field(
+        None, description="left out: standard for svr and kernel_ridge, else none"
+    )
+
+    @model_validator(mode="after")
+    def _grid_has_values(self) -> Self:
+        for name, values in self.grid.items():
+            if not values:
+                raise ValueError(f"grid.{name} is empty: list at least one value or leave it out")
+            if name in self.params:
+                raise ValueError(f"'{name}' stands in params and in grid: leave it in one of them")
+        for name in (self.tune.over or {}) if self.tune else ():
+            if name in self.params or name in self.grid:
+                place = "params" if name in self.params else "grid"
+                raise ValueError(f"'{name}' stands in {place} and in tune.over: leave it in one of them")
+        if (self.multiclass == "error_correcting") != (self.code_length is not None):
+            raise ValueError("multiclass: error_correcting and code_length go together")
+        return self
+
+
+class EnsembleSettings(Settings):
+    """Greedy forward selection, with replacement, from the out-of-fold scores of all candidates."""
+
+    metric: str | None = Field(None, description="left out: the metric of the study")
+    initial: Annotated[int, Field(ge=0)] = 3
+    bags: Annotated[int, Field(ge=1)] = 10
+    bag_share: Share = 0.5
+    max_size: Annotated[int, Field(ge=1)] = 50

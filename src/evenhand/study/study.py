@@ -1,0 +1,135 @@
+"""The study: what to learn, from what, in which ways, and how to judge it. Frozen; unknown keys are refused."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from evenhand.study.base import Names, Settings, as_named, named_as
+from evenhand.study.data import BundledSource, Cleaning, Columns, Source, Split, SqlSource
+from evenhand.study.models import (
+    Balance,
+    Candidate,
+    CategoricalEncoding,
+    Encoding,
+    EnsembleSettings,
+    NumericEncoding,
+    Range,
+    Selection,
+    TextEncoding,
+    Tune,
+)
+from evenhand.study.monitoring import Email, Feedback, Notify, Watch
+from evenhand.study.registry import REGRESSORS, UNSAMPLED, BalanceKind, Task
+from evenhand.study.serving import Capacity, Decide, Gate, Schedule
+from evenhand.study.validation import Inconsistent, inconsistencies
+
+__all__ = [
+    "Balance",
+    "BundledSource",
+    "Candidate",
+    "Capacity",
+    "CategoricalEncoding",
+    "Cleaning",
+    "Columns",
+    "Decide",
+    "Email",
+    "Encoding",
+    "EnsembleSettings",
+    "Feedback",
+    "Gate",
+    "Notify",
+    "NumericEncoding",
+    "Range",
+    "Schedule",
+    "Selection",
+    "Settings",
+    "Source",
+    "Split",
+    "SqlSource",
+    "Study",
+    "TextEncoding",
+    "Tune",
+    "Watch",
+    "as_named",
+]
+
+
+def _kind_of(name: str, body: Any) -> str:
+    kind = body.get("kind") if isinstance(body, dict) else getattr(body, "kind", None)
+    return kind or name
+
+
+class Study(Settings):
+    """One complete study; `retrain(Study(...))` in Python does what a file does."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+    description: str = ""
+    source: Source
+    target: str
+    positive: str | int | float | bool | None = Field(None, description="the class that counts as positive")
+    task: Task | None = Field(None, description="left out: told from the candidates")
+    columns: Columns = Columns()
+    cleaning: Cleaning = Cleaning()
+    split: Split = Split()
+    encodings: Annotated[dict[str, Encoding], Field(min_length=1), named_as(Encoding)] = {"plain": Encoding()}
+    balance: Annotated[dict[str, Balance], Field(min_length=1), named_as(Balance)] = {"none": Balance()}
+    candidates: Annotated[dict[str, Candidate], Field(min_length=1), named_as(Candidate)]
+    ensemble: EnsembleSettings | None = None
+    metric: str | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
+    metrics: Names = Field((), description="to report; left out: all that apply")
+    decide: Decide | None = Field(None, description="left out: the model's own threshold")
+    calibrate: Literal["auto", "none", "sigmoid", "isotonic"] = Field(
+        "auto", description="how scores become probabilities; auto: the least log loss out of fold"
+    )
+    trial: Literal["present", "full"] = Field(
+        "present", description="full: every resampled candidate also runs with nothing and with class weights"
+    )
+    alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false difference, overall")
+    gate: Gate | None = Field(None, description="left out: no run promotes its model by itself")
+    guards: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        {}, description="metrics of the champion and by how much a new one may be worse in them"
+    )
+    schedule: Schedule | None = Field(None, description="left out: the study runs only when it is told to")
+    watch: Watch = Watch()
+    feedback: Feedback | None = Field(None, description="left out: nothing is known of how the champion really does")
+    notify: Notify | None = Field(None, description="left out: nobody is told")
+    prefer: Literal["best", "simplest"] = Field(
+        "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
+    )
+    seed: int = 0
+    engine: Literal["threads", "processes"] = "threads"
+    workers: Annotated[int, Field(ge=1)] | None = Field(None, description="left out: one per core")
+
+    _lines: dict[tuple[str, ...], int] = PrivateAttr(default_factory=dict)
+    _file: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counterparts(cls, given: Any) -> Any:
+        """A full trial needs the balances `none` and `class_weight` beside the resampling ones."""
+        if not isinstance(given, dict) or given.get("trial") != "full":
+            return given
+        balance = as_named(given.get("balance"))
+        if not isinstance(balance, dict):
+            return given
+        kinds = {_kind_of(name, body) for name, body in balance.items()}
+        lacking = [kind for kind in UNSAMPLED if kind not in kinds | set(balance)]
+        return {**given, "balance": {**balance, **{kind: {} for kind in lacking}}} if kinds - UNSAMPLED else given
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        if found := inconsistencies(self):
+            raise Inconsistent(found)
+        return self
+
+    @property
+    def kind_of_task(self) -> Task:
+        """What `task` says, or what the models listed are made for."""
+        if self.task is not None:
+            return self.task
+        models = [candidate.model or name for name, candidate in self.candidates.items()]
+        return "regression" if any(model in REGRESSORS for model in models) else "classification"
+
+    def balance_kind(self, name: str) -> BalanceKind:
+        """The kind of a balance by the name it is listed under."""
+        return self.balance[name].kind or name  # type: ignore[return-value]

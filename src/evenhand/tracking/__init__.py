@@ -1,0 +1,22 @@
+"""MLflow and the champion: runs and their comparison, the model registry, the promotion gate and its ledger.
+
+Not here: Prefect (service), figures (reporting), and how a metric is computed (evaluation).
+"""
+
+__all__ = [
+    "champion",
+    "champion_ledger",
+    "databases",
+    "history",
+    "leaderboards",
+    "locations",
+    "mlflow_client",
+    "model_registry",
+    "past_run",
+    "promotion_gate",
+    "reload_check",
+    "rescore",
+    "run_comparison",
+    "run_names",
+    "unseen_rows",
+]

@@ -1,0 +1,142 @@
+"""Whether the place of the runs can be used, asked before MLflow is: it would try for minutes, or fail late."""
+
+import errno
+import os
+import sqlite3
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from evenhand.errors import PlaceError
+from evenhand.storage.locks import waiting
+
+POSTGRES = "postgresql+asyncpg"
+LOCKED_SECONDS = 10
+
+
+def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
+    """Make the folder and the database, and let writers wait for each other instead of failing."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not os.access(file.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, "it is read-only for this user or as it is mounted")
+        if not file.exists():
+            _make_whole(file, make)
+        connection = sqlite3.connect(file, timeout=LOCKED_SECONDS)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.rollback()
+        finally:
+            connection.close()
+    except PermissionError as error:
+        raise PlaceError(
+            f"the folder '{file.parent}' is not writable: {error.strerror}. Set MLFLOW_TRACKING_URI."
+        ) from error
+    except sqlite3.OperationalError as error:
+        advice = (
+            "another program holds it: end that program and run again"
+            if "locked" in str(error)
+            else "make the folder writable, or set MLFLOW_TRACKING_URI"
+        )
+        raise PlaceError(f"the MLflow database '{file}' cannot be written ({error}): {advice}") from error
+    except sqlite3.DatabaseError as error:
+        raise PlaceError(
+            f"'{file}' is no SQLite database ({error}): move it away or set MLFLOW_TRACKING_URI"
+        ) from error
+    except OSError as error:
+        raise PlaceError(f"the folder '{file.parent}' cannot be used: {error}. Set MLFLOW_TRACKING_URI.") from error
+
+
+def _make_whole(file: Path, make: Callable[[Path], object]) -> None:
+    """Make a database under another name and rename it: one that is killed in the middle of its schema stays broken."""
+    with waiting(lock_of(file)):
+        if file.exists():
+            return
+        unfinished = file.with_name(f".{file.name}.unfinished")
+        for end in ("", "-journal", "-wal", "-shm"):
+            unfinished.with_name(unfinished.name + end).unlink(missing_ok=True)
+        try:
+            make(unfinished)
+        except Exception as error:
+            raise PlaceError(f"the MLflow database '{file}' cannot be made: {one_line(error)}") from error
+        unfinished.rename(file)
+
+
+def lock_of(file: Path) -> Path:
+    """The lock that is held while the schema of a database is made or looked at."""
+    return file.with_name(f".{file.name}.lock")
+
+
+def database_url() -> str:
+    """$EVENHAND_DATABASE_URL, which puts Prefect and MLflow into one PostgreSQL database; empty for SQLite."""
+    url = os.environ.get("EVENHAND_DATABASE_URL", "")
+    if url and urlsplit(url).scheme != POSTGRES:
+        raise PlaceError(
+            f"EVENHAND_DATABASE_URL begins with '{urlsplit(url).scheme}': write it as "
+            f"{POSTGRES}://user:password@host:port/database, or unset it for SQLite"
+        )
+    return url
+
+
+def runs_uri() -> str:
+    """The address of MLflow's schema in that database; empty for SQLite."""
+    if not (url := database_url()):
+        return ""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(scheme="postgresql+psycopg", query="options=-csearch_path%3Dmlflow"))
+
+
+def shown(uri: str) -> str:
+    """An address without a password."""
+    return uri.replace(f":{password}@", ":***@") if (password := urlsplit(uri).password) else uri
+
+
+def prefect_surroundings() -> dict[str, str]:
+    """What tells Prefect's server to keep its tables in a schema of that database; nothing for SQLite."""
+    if not (url := database_url()):
+        return {}
+    return {
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": url,
+        "PREFECT_SERVER_DATABASE_SQLALCHEMY_CONNECT_ARGS_SEARCH_PATH": "prefect, public",
+    }
+
+
+def prepare_postgres() -> None:
+    """Make the two schemas if they are not there."""
+    try:
+        import psycopg
+    except ImportError:
+        raise PlaceError("EVENHAND_DATABASE_URL needs a driver: pip install 'evenhand[postgres]'") from None
+    parts = urlsplit(database_url())
+    try:
+        with psycopg.connect(urlunsplit(parts._replace(scheme="postgresql")), connect_timeout=10) as connection:
+            for schema in ("prefect", "mlflow"):
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    except psycopg.Error as error:
+        told = one_line(error).replace(parts.password or "\0", "***")
+        raise PlaceError(
+            f"the database at {parts.hostname}:{parts.port or 5432} (EVENHAND_DATABASE_URL) cannot be used: {told}"
+        ) from None
+
+
+def check_server(uri: str) -> None:
+    """One short knock, since MLflow's own client would go on trying for minutes."""
+    try:
+        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=5):
+            return
+    except urllib.error.HTTPError:
+        return
+    except OSError as error:
+        reason = getattr(error, "reason", error)
+        raise PlaceError(
+            f"the MLflow server at MLFLOW_TRACKING_URI={uri} cannot be reached ({reason}): start it, correct the "
+            "address, or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
+        ) from error
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, on one line, without the statement that a database adds."""
+    return " ".join(str(error).partition("[SQL:")[0].split())[:300]

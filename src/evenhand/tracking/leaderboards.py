@@ -1,0 +1,84 @@
+"""Reading back what earlier runs recorded."""
+
+import json
+from dataclasses import replace
+
+import yaml
+
+from evenhand.errors import ConfError, PlaceError, listed
+from evenhand.records.pipeline import Leaderboard, Standing
+from evenhand.study.registry import check_metric
+from evenhand.study.study import Study
+from evenhand.tracking import mlflow_client
+
+
+def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
+    """The candidates of the latest finished run of a study, best first."""
+    check_metric(metric)
+    place, parent, children = mlflow_client.latest_run(study)
+    metric = metric or parent.data.tags["evenhand.metric"]
+    ranked = mlflow_client.ranked_children(children, metric)
+    if not any(f"cv_{metric}" in child.data.metrics for child in ranked):
+        known = sorted(
+            {key.removeprefix("cv_") for child in ranked for key in child.data.metrics if key.startswith("cv_")}
+        )
+        raise ConfError(f"no candidate of '{study}' has {metric}; there are {listed(known, 40)}")
+    intervals = _intervals(place, parent.info.run_id, metric)
+    return Leaderboard(
+        study=study,
+        metric=metric,
+        standings=tuple(
+            replace(
+                _standing(child, metric, is_own=metric == parent.data.tags["evenhand.metric"]),
+                holdout_interval=intervals.get(child.info.run_name),
+            )
+            for child in ranked
+        ),
+        run_id=parent.info.run_id,
+        when_ms=parent.info.start_time,
+        n_executed=int(parent.data.metrics.get("fits_executed", 0)),
+        n_reused=int(parent.data.metrics.get("fits_reused", 0)),
+        address=place.address(parent.info.run_id),
+    )
+
+
+def _intervals(place: mlflow_client.Place, run_id: str, metric: str) -> dict[str | None, tuple[float, float]]:
+    """The interval of each candidate on the holdout, from the report of the run if that is still there."""
+    try:
+        file = mlflow_client.artifact(place, run_id, "report.json")
+    except PlaceError:
+        return {}
+    candidates = json.loads(file.read_text(encoding="utf-8"))["candidates"]
+    found = {each["name"]: each["holdout_interval"].get(metric) for each in candidates}
+    return {name: (ends[0], ends[1]) for name, ends in found.items() if ends}
+
+
+def read_studies() -> list[str]:
+    """The studies that have runs, the newest first."""
+    return mlflow_client.studies()
+
+
+def read_study(run_id: str) -> Study:
+    """The study that a run was made by, as it was recorded."""
+    file = mlflow_client.artifact(mlflow_client.open_store(), run_id, "study.yaml")
+    return Study.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
+
+
+def read_latest_study(name: str) -> Study:
+    """A study as its latest finished run had it."""
+    return read_study(mlflow_client.latest_run(name)[1].info.run_id)
+
+
+def _standing(child: mlflow_client.Run, metric: str, *, is_own: bool) -> Standing:
+    """A line of the leaderboard; which candidates are level with the best was told by the study's own metric alone."""
+    found = child.data.metrics
+    return Standing(
+        name=child.info.run_name or child.info.run_id,
+        mean=found.get(f"cv_{metric}"),
+        std=found.get(f"cv_{metric}_std"),
+        holdout=found.get(f"holdout_{metric}"),
+        train=found.get(f"train_{metric}"),
+        fit_seconds=found.get("fit_seconds"),
+        note=child.data.tags.get("evenhand.warnings", ""),
+        is_level=is_own and child.data.tags.get("evenhand.level") == "true",
+    )

@@ -1,0 +1,103 @@
+"""MLflow's registry of a study's models: versions, and an alias that is derived from the ledger of decisions."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evenhand.errors import EvenhandError, PlaceError
+from evenhand.runtime.fault_injection import around
+from evenhand.storage.locks import waiting
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.champion_ledger import Decisions, decisions_of, ledger_path
+
+ALIAS, LINK = "champion", "evenhand.decision"
+
+
+class Registry:
+    """The registered model of one study."""
+
+    def __init__(self, place: mlflow_client.Place, study: str) -> None:
+        self.client, self.study = place.client(), study
+
+    def register(self, run_id: str, folder: Path, digest: str) -> int:
+        """The version of a run's model, made if there is none; nothing is registered without a signature."""
+        if not signature_of(folder):
+            raise EvenhandError(
+                f"the model of run '{run_id}' has no signature, so nobody could tell what it takes: it was not "
+                "registered. Run the study again."
+            )
+        known = [one for one in self._versions() if one.run_id == run_id and one.tags.get("evenhand.digest") == digest]
+        if known:
+            return int(known[0].version)
+        self._make()
+        run = self.client.get_run(run_id)
+        logged = self.client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run_id}'")[0]
+        with around("registry.version"):
+            made = self.client.create_model_version(
+                self.study, logged.artifact_location, run_id, {"evenhand.digest": digest}, model_id=logged.model_id
+            )
+        return int(made.version)
+
+    def run_of(self, version: int) -> str:
+        """The run that a version comes from."""
+        found = {int(one.version): one.run_id for one in self._versions()}
+        if version not in found:
+            there = ", ".join(map(str, sorted(found))) or "none"
+            raise PlaceError(f"study '{self.study}' has no version {version}: there is {there}")
+        return found[version]
+
+    def alias(self) -> int:
+        """The version that MLflow calls champion; 0 for none."""
+        return int(self._model().aliases.get(ALIAS, 0)) if self._exists() else 0
+
+    def link(self) -> str:
+        """The last line of the ledger that the registry was told of."""
+        return str(self._model().tags.get(LINK, "")) if self._exists() else ""
+
+    def follow(self) -> int:
+        """Make the alias what the ledger says, the ledger being held meanwhile; the version before."""
+        with waiting(ledger_path(self.study).with_suffix(".alias.lock")):
+            found, before = decisions_of(self.study), self.alias()
+            self._check_end(found)
+            if found.champion is not None and found.champion.version != before:
+                with around("registry.alias"):
+                    self.client.set_registered_model_alias(self.study, ALIAS, str(found.champion.version))
+            if found.lines and self.link() != found.head:
+                with around("registry.link"):
+                    self.client.set_registered_model_tag(self.study, LINK, found.head)
+        return before
+
+    def _check_end(self, found: Decisions) -> None:
+        """Refuse a ledger that has lost the line that the registry was told of last."""
+        if self.link() and self.link() not in {line.hash for line in found.lines}:
+            raise EvenhandError(
+                f"the ledger '{ledger_path(self.study)}' has lost its last lines: the registry knows of a decision "
+                f"that is not in it. The alias was left alone: bring the file back from a backup."
+            )
+
+    def _versions(self) -> list[Any]:
+        return list(self.client.search_model_versions(f"name = '{self.study}'")) if self._exists() else []
+
+    def _model(self) -> Any:
+        return self.client.get_registered_model(self.study)
+
+    def _exists(self) -> bool:
+        try:
+            return self._model() is not None
+        except mlflow_client.MlflowException:
+            return False
+
+    def _make(self) -> None:
+        try:
+            with around("registry.model"):
+                self.client.create_registered_model(self.study)
+        except mlflow_client.MlflowException:
+            if not self._exists():
+                raise
+
+
+def signature_of(folder: Path) -> Any:
+    """The signature in a model's files; nothing where there is none."""
+    file = folder / "MLmodel"
+    return (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("signature") if file.exists() else None

@@ -1,0 +1,89 @@
+"""A finished run read back: the candidate that is compared, its figures, and what it said of the judged rows."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import yaml
+
+from evenhand.errors import PlaceError, listed, nearest
+from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.records.comparison import Side, Value
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.run_names import Chosen
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run with the study and the report that it left."""
+
+    chosen: Chosen
+
+    @property
+    def run_id(self) -> str:
+        """The id of the parent run."""
+        return str(self.chosen.run.info.run_id)
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What the run was tagged with."""
+        return dict(self.chosen.run.data.tags)
+
+    @cached_property
+    def study(self) -> dict[str, Any]:
+        """The study as it was recorded."""
+        file = mlflow_client.artifact(self.chosen.place, self.run_id, "study.yaml")
+        return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The report as it was recorded."""
+        file = mlflow_client.artifact(self.chosen.place, self.run_id, "report.json")
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+
+    @property
+    def metric(self) -> str:
+        """What the run ranked by."""
+        return str(self.report["metric"])
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures of the candidate asked for, else of the one that is served."""
+        name = self.chosen.candidate or self.report["chosen"]
+        found = {each["name"]: each for each in self.report["candidates"]}
+        if name not in found:
+            hint = nearest(name, found) or f" There are {listed(found)}."
+            raise PlaceError(f"run '{self.run_id}' has no candidate '{name}'.{hint}")
+        return dict(found[name])
+
+    @cached_property
+    def said(self) -> Said:
+        """What the candidate said of every judged row."""
+        file = mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet")
+        return Predictions(file).of(self.figures["name"], self.figures.get("scale", ""))
+
+    @cached_property
+    def n_classes(self) -> int:
+        """How many classes the run tells apart; 0 where it predicts numbers."""
+        file = mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet")
+        return len(Predictions(file).classes)
+
+    def side(self) -> Side:
+        """The run as one side of a comparison."""
+        names = dict.fromkeys([*self.figures["cv"], *self.figures["holdout"]])
+        return Side(
+            label=self.chosen.label,
+            run_id=self.run_id,
+            when_ms=self.chosen.run.info.start_time,
+            candidate=self.figures["name"],
+            split_id=self.tags.get("evenhand.split_id", ""),
+            data=self.tags.get("evenhand.data", ""),
+            values={name: self.value(name) for name in names},
+        )
+
+    def value(self, metric: str) -> Value:
+        """One metric of the candidate."""
+        folds = self.figures["cv"].get(metric, {})
+        low, high = self.figures["holdout_interval"].get(metric, (None, None))
+        return Value(folds.get("mean"), folds.get("std"), self.figures["holdout"].get(metric), low, high)

@@ -1,0 +1,126 @@
+"""The models of several runs asked again, about rows that none of them was trained on."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from evenhand.data.frames import read_rows, read_target
+from evenhand.errors import ConfError, DataError, EvenhandError, listed
+from evenhand.evaluation.bootstrap import spreads_of
+from evenhand.evaluation.metrics import Told, applicable, metrics_of
+from evenhand.evaluation.paired_comparison import ALPHA, corrected, gaps_of, minority_of, say_the_same
+from evenhand.evaluation.predictions import LOSSES, told_by
+from evenhand.models.raw_row_model import RawRowModel
+from evenhand.models.serialization import load_model, models_named
+from evenhand.records.comparison import Rival, RunContrast, Side, Value
+from evenhand.records.pipeline import Ledger, Table
+from evenhand.study.study import Study
+from evenhand.tracking.champion import proposed_by
+from evenhand.tracking.past_run import Recorded
+from evenhand.tracking.unseen_rows import Unsure, unseen
+
+Asked = dict[bool, Told]
+AS_SERVED = "models are asked as they are served, with the thresholds and probabilities that their runs decided on"
+
+
+def newest(found: Sequence[Recorded]) -> tuple[Recorded, Study]:
+    """The run that began last, and its study, whose rows all models are asked about."""
+    last = max(found, key=lambda each: each.chosen.run.info.start_time)
+    return last, proposed_by(last.chosen.place, last.run_id).study
+
+
+def rescore(found: Sequence[Recorded], table: Table, ledger: Ledger, metric: str | None = None) -> RunContrast:
+    """The winners of runs on the holdout rows of one of them that no other was trained on."""
+    single = [each.chosen.label for each in found if each.chosen.candidate]
+    if single:
+        raise ConfError(f"only the model that a run serves is kept, so a candidate of {listed(single)} cannot be asked")
+    models = [_model(each) for each in found]
+    rows = _common(found, models, table, ledger)
+    frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
+    asked = [_asked(each, model, frame, truth) for each, model in zip(found, models, strict=True)]
+    metric, n_classes = metric or found[-1].metric, len(table.classes)
+    names = [metric, *(name for name in applicable(n_classes) if name != metric)]
+    sides = tuple(_side(each, told, n_classes) for each, told in zip(found, asked, strict=True))
+    if not all(metric in side.values for side in sides):
+        raise ConfError(f"not every model gives {metric} on these rows; take another --metric")
+    rivals = tuple(
+        _rival(each, asked[0], told, names, n_classes) for each, told in zip(found[1:], asked[1:], strict=True)
+    )
+    return RunContrast(
+        metric=metric,
+        sides=sides,
+        rivals=corrected(rivals),
+        alpha=ALPHA,
+        n_folds=0,
+        n_rows=len(rows),
+        is_rescored=True,
+        notes=(AS_SERVED, *_notes(found, table)),
+    )
+
+
+def _model(each: Recorded) -> RawRowModel:
+    found = proposed_by(each.chosen.place, each.run_id)
+    return load_model(found.folder, found.tags.get("evenhand.model_digest", ""), models_named(found.study))
+
+
+def _common(found: Sequence[Recorded], models: Sequence[RawRowModel], table: Table, ledger: Ledger) -> np.ndarray:
+    """The holdout rows that no model was trained on."""
+    rows: list[np.ndarray] = []
+    for each, model in zip(found, models, strict=True):
+        if list(model.classes or []) != list(table.classes):
+            raise DataError(f"'{each.chosen.label}' cannot be asked about these rows: it knows other classes")
+        try:
+            rows.append(unseen(each.chosen.place, each.run_id, model, table, ledger))
+        except Unsure as error:
+            raise EvenhandError(
+                f"there are no rows that all of these runs can be re-scored on: the model of '{each.chosen.label}' "
+                f"cannot be asked about the holdout of the latest of them, as {error}"
+            ) from None
+    common = rows[0]
+    for others in rows[1:]:
+        common = np.intersect1d(common, others)
+    if (table.classes and len(np.unique(read_target(table)[common])) < 2) or len(common) < 2:
+        raise EvenhandError(
+            f"there are no rows that all of these runs can be re-scored on: {len(common)} of {ledger.n_holdout} "
+            "holdout rows were trained on by none of them. Compare fewer runs, or run the study on newer data."
+        )
+    return common
+
+
+def _asked(each: Recorded, model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray) -> Asked:
+    try:
+        return {is_loss: told_by(model, frame, truth, is_loss) for is_loss in (False, True)}
+    except DataError as error:
+        raise DataError(f"'{each.chosen.label}' cannot be asked about these rows: {error}") from None
+
+
+def _side(each: Recorded, asked: Asked, n_classes: int) -> Side:
+    """A run with the figures of its model on the common rows."""
+    minority = minority_of(asked[False], n_classes)
+    values: dict[str, Value] = {}
+    for is_loss, told in asked.items():
+        spreads = spreads_of(told, n_classes, minority, n_draws=500)
+        for name, value in metrics_of(told, n_classes, minority).items():
+            if (name in LOSSES) == is_loss:
+                low, high = (spreads[name].low, spreads[name].high) if name in spreads else (None, None)
+                values[name] = Value(holdout=value, low=low, high=high)
+    return replace(each.side(), values=values)
+
+
+def _rival(each: Recorded, first: Asked, other: Asked, names: Sequence[str], n_classes: int) -> Rival:
+    gaps = []
+    for is_loss in (False, True):
+        chosen = [name for name in names if (name in LOSSES) == is_loss]
+        gaps += gaps_of(first[is_loss], other[is_loss], chosen, n_classes)
+    in_order = sorted(gaps, key=lambda gap: names.index(gap.metric))
+    same = say_the_same(first[False], other[False]) and say_the_same(first[True], other[True])
+    return Rival(each.chosen.label, tuple(in_order), same)
+
+
+def _notes(found: Sequence[Recorded], table: Table) -> tuple[str, ...]:
+    last, _ = newest(found)
+    if last.tags.get("evenhand.table") == table.digest:
+        return ()
+    return (f"the data has changed since '{last.chosen.label}': the rows are those that its source gives now",)

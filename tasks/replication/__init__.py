@@ -1,0 +1,10 @@
+"""The stages of replicating published figures, one verb per function."""
+
+__all__ = [
+    "beyond",
+    "draws",
+    "measure",
+    "record",
+    "repeats",
+    "upselling",
+]

@@ -1,0 +1,193 @@
+"""Queries put to a real PostgreSQL server, and both servers' tables kept in it, where one is installed."""
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import test_up
+import yaml
+from makers import make_study, write_two_clouds
+
+from evenhand.errors import DataError, PlaceError
+from evenhand.tasks.ingestion import ingest
+from evenhand.tracking.mlflow_client import open_store
+
+SECRET = "a-word-nobody-may-see"
+
+
+def programs():
+    """The folder of the newest server's programs, or None."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda file: int(file.parts[-3]))
+    return found[-1].parent if found else None
+
+
+def as_postgres(*words):
+    """The server refuses to run as root, so root hands it to the user that comes with the package."""
+    return ["runuser", "-u", "postgres", "--", *words] if os.getuid() == 0 else list(words)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """The address of a server of the tests' own, ended with them."""
+    pytest.importorskip("psycopg", reason="the driver of PostgreSQL (evenhand[postgres]) is not installed")
+    folder = programs()
+    if folder is None:
+        pytest.skip("PostgreSQL's server is not installed (no /usr/lib/postgresql/*/bin/initdb)")
+    if os.getuid() == 0 and shutil.which("runuser") is None:
+        pytest.skip("the server does not run as root, and there is no runuser to start it as another user")
+    room = Path(
+        subprocess.check_output(
+            as_postgres("mktemp", "-d", "-p", tempfile.gettempdir(), "evenhand-postgres-XXXXXX"), text=True
+        ).strip()
+    )
+    try:
+        yield from _served(folder, room)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _served(folder, room):
+    (password := room / "password").write_text(SECRET, encoding="utf-8")
+    password.chmod(0o644)
+    user = "postgres" if os.getuid() == 0 else getpass.getuser()
+    making = [folder / "initdb", "-D", room / "data", "-U", user, "-A", "scram-sha-256", f"--pwfile={password}", "-N"]
+    subprocess.run(as_postgres(*map(str, making)), check=True, capture_output=True, cwd=room)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = f"-h 127.0.0.1 -p {port} -k {room} -F"
+    control = [folder / "pg_ctl", "-D", room / "data", "-w", "-l", room / "log"]
+    subprocess.run(
+        as_postgres(*map(str, control), "-o", options, "start"), check=True, stdout=subprocess.DEVNULL, cwd=room
+    )
+    try:
+        yield f"postgresql+psycopg://{user}:{SECRET}@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run(as_postgres(*map(str, control), "-m", "fast", "stop"), check=True, capture_output=True, cwd=room)
+
+
+@pytest.fixture
+def database(server, monkeypatch):
+    """The server with a table of storms, its address in a variable."""
+    from sqlalchemy import create_engine, text
+
+    monkeypatch.setenv("STORMS_URL", server)
+    engine = create_engine(server)
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE IF EXISTS storms"))
+        connection.execute(
+            text("CREATE TABLE storms (day date, wind double precision, gusts numeric(5, 1), sky text, storm boolean)")
+        )
+        connection.execute(
+            text(
+                "INSERT INTO storms SELECT date '2024-01-01' + i, i / 4.0, i * 1.5, "
+                "CASE WHEN i % 3 = 0 THEN NULL ELSE 'grey' END, i % 10 = 0 FROM generate_series(1, 30) AS i"
+            )
+        )
+    engine.dispose()
+
+
+def asking(query):
+    return make_study(source={"sql": {"url": "${STORMS_URL}", "query": query}}, target="storm")
+
+
+def test_the_rows_of_a_query_arrive_with_their_types(database):
+    snapshot = ingest.fn(asking("SELECT * FROM storms WHERE wind > 2.5 ORDER BY day"))
+
+    rows = pd.read_parquet(snapshot.path)
+    assert snapshot.n_rows == 20  # i / 4 > 2.5 from i = 11 on, of 30
+    assert [column.kind for column in snapshot.columns] == ["date", "numeric", "numeric", "categorical", "categorical"]
+    assert rows.wind.tolist() == [i / 4 for i in range(11, 31)]
+    assert rows.gusts.astype(float).tolist() == [i * 1.5 for i in range(11, 31)]
+    assert rows.sky.isna().sum() == 7  # 12, 15, ... 30
+    assert rows.storm.sum() == 2  # 20 and 30
+    assert SECRET not in snapshot.origin
+
+
+def test_the_same_rows_again_are_found_unchanged_and_a_new_one_is_seen(database, server):
+    from sqlalchemy import create_engine, text
+
+    first = ingest.fn(asking("SELECT * FROM storms"))
+    again = ingest.fn(asking("SELECT * FROM storms"))
+    engine = create_engine(server)
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO storms VALUES (date '2025-01-01', 1.0, 2.0, 'blue', true)"))
+    engine.dispose()
+    grown = ingest.fn(asking("SELECT * FROM storms"))
+
+    assert (again.digest, again.n_rows) == (first.digest, 30)
+    assert grown.n_rows == 31
+    assert grown.digest != first.digest
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT * FROM hurricanes", 'relation "hurricanes" does not exist'),
+        ("SELECT * FROM storms WHERE wind > 1000", "gave no rows: check its conditions"),
+        ("SELECT wind, wind FROM storms", "name them apart with AS"),
+    ],
+)
+def test_a_query_that_cannot_be_used_is_told(database, query, told):
+    with pytest.raises(DataError, match=told):
+        ingest.fn(asking(query))
+
+
+def test_a_wrong_password_is_told_without_showing_it(database, server, monkeypatch):
+    monkeypatch.setenv("STORMS_URL", server.replace(SECRET, "another-secret"))
+
+    with pytest.raises(DataError, match="password authentication failed") as told:
+        ingest.fn(asking("SELECT * FROM storms"))
+
+    assert "another-secret" not in str(told.value)
+
+
+@pytest.mark.slow
+def test_up_keeps_both_servers_tables_in_it_and_leaves_nothing_running(server, monkeypatch, mlruns):
+    from psycopg import connect
+
+    monkeypatch.setenv("EVENHAND_DATABASE_URL", server.replace("+psycopg", "+asyncpg"))
+    write_two_clouds()
+    Path("storm.yaml").write_text(yaml.safe_dump(test_up.CONF), encoding="utf-8")
+    up = test_up.Up()
+    try:
+        up.wait_for("skipped: neither data nor settings changed")
+        commands = " ".join(word for process in up.family() for word in process.cmdline())
+        shown = test_up.evenhand("show", "storm")
+        code = up.stop()
+    finally:
+        up.kill()
+
+    with connect(server.replace("+psycopg", "")) as database:
+        states = database.execute("select state_type::text from prefect.flow_run")
+        left = {state for (state,) in states} & {"PENDING", "RUNNING"}
+        runs = database.execute("select distinct status from mlflow.runs").fetchall()
+    assert (code, left, runs) == (0, set(), [("FINISHED",)]), up.said()
+    assert shown.returncode == 0, shown.stderr
+    assert not Path("mlruns/mlflow.db-wal").exists()
+    assert SECRET not in commands + up.said() + "".join(log.read_text() for log in Path("home/up").glob("*.log"))
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("mysql://a:b@c/d", "EVENHAND_DATABASE_URL begins with 'mysql': write it as postgresql"),
+        (
+            "postgresql+asyncpg://me:a-word-nobody-may-see@127.0.0.1:1/d",
+            "the database at 127.0.0.1:1 .* cannot be used",
+        ),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_told_without_its_password(url, told, monkeypatch):
+    monkeypatch.setenv("EVENHAND_DATABASE_URL", url)
+
+    with pytest.raises(PlaceError, match=told) as caught:
+        open_store()
+
+    assert SECRET not in str(caught.value)

@@ -1,0 +1,283 @@
+"""What `init` writes runs as it is, and says why it says what it says."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from evenhand.api.drafting import draft
+from evenhand.cli.main import main
+from evenhand.data.study_proposal import source_of
+from evenhand.data.study_template import Seen, balances_of, flow, folds_of, is_imbalanced, scalar, study_text
+from evenhand.errors import DataError
+from evenhand.study.loader import load_study
+
+
+def drafted(frame, target, file="rows.csv", **how):
+    """The study drafted for a frame, as settings and as text."""
+    frame.to_csv(file, index=False, **how)
+    text = draft(file, target).text
+    return yaml.safe_load(text), text
+
+
+def numbers(n_rows, seed=0):
+    return np.random.default_rng(seed).normal(size=n_rows)
+
+
+def classes(n_common, n_rare, common="calm", rare="storm"):
+    """A column with the rare class spread evenly over the rows."""
+    rows = np.full(n_common + n_rare, common, dtype=object)
+    rows[np.linspace(0, len(rows) - 1, n_rare).astype(int)] = rare
+    return rows
+
+
+def seen(**changes):
+    """A data set of two balanced classes and one numeric column."""
+    given = {"source": {"path": "x.csv"}, "found": (), "n_rows": 1000, "target": "y", "counts": {"a": 500, "b": 500}}
+    return Seen(**{**given, "roles": {"x": "numeric"}, **changes})
+
+
+def candidates(**changes):
+    return yaml.safe_load(study_text(seen(**changes)))["candidates"]
+
+
+def test_a_rare_class_is_positive_balanced_and_ranked_by_precision():
+    study, text = drafted(pd.DataFrame({"x": numbers(300), "y": classes(270, 30)}), "y")
+
+    assert study["positive"] == "storm"
+    assert set(study["balance"]) == {"none", "class_weight", "undersample", "smote"}
+    assert study["metric"] == "average_precision"
+    assert "30 of 300 rows (10.00%)" in text
+
+
+def test_balanced_classes_get_no_balances():
+    study, _ = drafted(pd.DataFrame({"x": numbers(100), "y": ["a", "b"] * 50}), "y")
+
+    assert "balance" not in study
+    assert study["metric"] == "roc_auc"
+
+
+def test_several_classes_are_ranked_by_their_mean_f1_and_have_no_positive():
+    study, _ = drafted(pd.DataFrame({"x": numbers(90), "y": ["a", "b", "c"] * 30}), "y")
+
+    assert study["metric"] == "f1_macro"
+    assert "positive" not in study
+
+
+def test_a_target_of_many_numbers_is_a_regression():
+    study, text = drafted(pd.DataFrame({"x": numbers(60), "y": numbers(60, seed=1)}), "y")
+
+    assert {"ridge", "knn_regressor", "svr", "boosting_regressor"} <= set(study["candidates"])
+    assert study["metric"] == "r2"
+    assert "60 different numbers" in text
+
+
+def test_numbers_written_with_a_decimal_comma_are_said_to_be_numbers():
+    frame = pd.DataFrame({"x": numbers(60), "y": [f"{value:.3f}".replace(".", ",") for value in numbers(60, seed=1)]})
+
+    study, _ = drafted(frame, "y", sep=";")
+
+    assert study["cleaning"]["types"] == {"y": "numeric"}
+    assert study["source"]["delimiter"] == ";"
+    assert study["metric"] == "r2"
+
+
+def test_a_word_among_numbers_is_said_to_mean_missing():
+    income = [*map(str, range(1000, 1099)), "?"]
+
+    study, _ = drafted(pd.DataFrame({"income": income, "y": ["a", "b"] * 50}), "y")
+
+    assert study["cleaning"] == {"types": {"income": "numeric"}, "missing_values": ["?"]}
+
+
+def test_codes_with_leading_zeros_stay_categories():
+    study, _ = drafted(pd.DataFrame({"area": ["007", "008"] * 50, "x": numbers(100), "y": ["a", "b"] * 50}), "y")
+
+    assert "cleaning" not in study
+
+
+def test_one_column_of_dates_orders_the_rows():
+    days = pd.date_range("2024-01-01", periods=300).strftime("%d.%m.%Y")
+
+    study, _ = drafted(pd.DataFrame({"day": days, "x": numbers(300), "y": ["a", "b"] * 150}), "y")
+
+    assert study["columns"]["time"] == "day"
+    assert study["split"]["holdout"] == "time"
+    assert study["cleaning"]["types"] == {"day": "date"}
+
+
+def test_of_several_columns_of_dates_none_orders_the_rows():
+    days = pd.date_range("2024-01-01", periods=300).astype(str)
+    frame = pd.DataFrame({"sent": days, "seen": days[::-1], "x": numbers(300), "y": ["a", "b"] * 150})
+
+    study, text = drafted(frame, "y")
+
+    assert study["columns"] == {"ignore": ["sent", "seen"]}
+    assert "to split by one, name it in time" in text
+
+
+def test_a_birthday_does_not_order_the_rows():
+    days = pd.date_range("1960-01-01", periods=300).astype(str)
+
+    study, _ = drafted(pd.DataFrame({"birth_date": days, "x": numbers(300), "y": ["a", "b"] * 150}), "y")
+
+    assert study["columns"] == {"ignore": "birth_date"}
+    assert study["split"]["holdout"] == "random"
+
+
+def test_rows_are_not_split_by_time_where_the_latest_are_all_of_one_class():
+    days = pd.date_range("2024-01-01", periods=300).astype(str)
+
+    study, text = drafted(pd.DataFrame({"day": days, "x": numbers(300), "y": ["a"] * 150 + ["b"] * 150}), "y")
+
+    assert study["split"]["holdout"] == "random"
+    assert "Not by day: some blocks of time have no row of a class" in text
+
+
+def test_numbers_that_rise_order_rows_only_under_a_name_of_time():
+    rising = np.arange(300) * 1.5
+
+    study, _ = drafted(pd.DataFrame({"Time": rising, "x": rising, "y": ["a", "b"] * 150}), "y")
+
+    assert study["columns"] == {"time": "Time"}
+
+
+def test_an_identifier_decides_the_side_of_a_row_and_is_not_learned_from():
+    study, _ = drafted(pd.DataFrame({"customer_id": range(500, 600), "x": numbers(100), "y": ["a", "b"] * 50}), "y")
+
+    assert study["columns"] == {"key": "customer_id"}
+
+
+def test_sentences_become_words():
+    words = ["rain", "sun", "wind", "snow", "hail", "fog"]
+    notes = [" ".join(words[(i // 6**k) % 6] for k in range(5)) for i in range(100)]
+
+    study, _ = drafted(pd.DataFrame({"note": notes, "y": ["a", "b"] * 50}), "y")
+
+    assert study["columns"] == {"text": "note"}
+    assert set(study["candidates"]) == {"multinomial_nb", "complement_nb", "knn", "linear_svm", "svm", "logistic"}
+
+
+def test_classes_of_a_few_rows_are_left_out_by_a_rule():
+    target = ["it's", "no"] * 50 + ["odd", "o'dd"]
+
+    study, _ = drafted(pd.DataFrame({"x": numbers(102), "kind: of": target}), "kind: of")
+
+    assert study["cleaning"]["rows"] == "not (`kind: of` in ['odd', \"o'dd\"])"
+
+
+def test_a_misspelt_target_is_told_with_the_nearest_name():
+    pd.DataFrame({"x": [1, 2], "Class": ["a", "b"]}).to_csv("rows.csv", index=False)
+
+    with pytest.raises(DataError, match=r"Did you mean 'Class'\?"):
+        draft("rows.csv", "class_")
+
+
+@pytest.mark.parametrize(
+    "target, words",
+    [
+        (["same"] * 40, "1 different values"),
+        ([f"name {i}" for i in range(40)], "40 different values, of which 0"),
+        (pd.date_range("2024-01-01", periods=40).astype(str), "holds dates"),
+    ],
+)
+def test_a_target_that_nothing_can_be_learned_of_is_refused(target, words):
+    pd.DataFrame({"x": range(40), "y": target}).to_csv("rows.csv", index=False)
+
+    with pytest.raises(DataError, match=words):
+        draft("rows.csv", "y")
+
+
+def test_a_table_without_a_column_to_learn_from_is_refused():
+    pd.DataFrame({"row_id": range(40), "always": 1, "y": ["a", "b"] * 20}).to_csv("rows.csv", index=False)
+
+    with pytest.raises(DataError, match="no column is left to learn 'y' from"):
+        draft("rows.csv", "y")
+
+
+def test_delimiter_and_encoding_are_written_as_found():
+    Path("rows.csv").write_bytes("città;y\nForlì;1\nRoma;2\n".encode("utf-16"))
+
+    assert source_of("rows.csv") == {"path": "rows.csv", "delimiter": ";", "encoding": "utf-16"}
+
+
+@pytest.mark.parametrize("n_rare, folds", [(1000, 5), (19, 5), (18, 4), (12, 3), (5, 2)])
+def test_folds_are_lowered_until_each_has_three_rows_of_the_rarest_class(n_rare, folds):
+    # four fifths are trained on: 18 rows leave 14, and 14 // 3 is 4
+    assert folds_of(seen(counts={"a": 5000, "b": n_rare})) == folds
+
+
+def test_a_class_is_rare_under_a_quarter_of_the_rows_where_there_are_two():
+    assert is_imbalanced(seen(counts={"a": 751, "b": 249}))
+    assert not is_imbalanced(seen(counts={"a": 750, "b": 250}))
+
+
+def test_rows_are_not_made_up_where_a_fold_has_too_few_neighbours():
+    assert "smote" not in balances_of(seen(counts={"a": 900, "b": 12}))
+
+
+def test_the_kernel_gets_undersampled_rows_where_there_are_many():
+    found = candidates(n_rows=200_000, counts={"a": 199_000, "b": 1000})
+
+    assert found["svm"]["balance"] == "undersample"
+    assert found["knn"]["balance"] == "undersample"
+    assert "balance" not in found["linear_svm"]
+
+
+def test_undersampled_rows_are_bounded_where_classes_are_all_common():
+    found = balances_of(seen(n_rows=400_000, counts={"a": 200_000, "b": 200_000}))
+
+    assert found == {"none": {}, "undersample": {"rows_per_class": 5000}}
+
+
+def test_no_support_vector_regression_on_many_rows():
+    assert "svr" not in candidates(n_rows=200_000, counts={}, n_numbers=900)
+    assert "svr" in candidates(n_rows=20_000, counts={}, n_numbers=900)
+
+
+@pytest.mark.parametrize(
+    "value", ["plain", "yes", "null", "1", "a: b", "a, b", "{x}", "it's", 'say "x"', "#1", "é", ""]
+)
+def test_words_come_back_from_yaml_as_they_were(value):
+    assert yaml.safe_load(scalar(value)) == value
+    assert yaml.safe_load(flow({value: [value]})) == {value: [value]}
+
+
+def test_the_command_writes_a_file_that_loads_and_names_what_comes_next():
+    pd.DataFrame({"x": numbers(100), "y": ["a", "b"] * 50}).to_csv("my rows.csv", index=False)
+
+    done = CliRunner().invoke(main, ["init", "my rows.csv", "--target", "y"])
+
+    assert done.exit_code == 0, done.output
+    assert "evenhand run conf/my_rows.yaml" in done.output
+    assert load_study("conf/my_rows.yaml").name == "my_rows"
+
+
+def test_a_file_that_is_there_is_replaced_only_by_force():
+    pd.DataFrame({"x": numbers(100), "y": ["a", "b"] * 50}).to_csv("rows.csv", index=False)
+    Path("mine.yaml").write_text("mine")
+    asked = ["init", "rows.csv", "--target", "y", "--output", "mine.yaml"]
+
+    refused = CliRunner().invoke(main, asked)
+    kept = Path("mine.yaml").read_text()
+    forced = CliRunner().invoke(main, [*asked, "--force"])
+
+    assert (refused.exit_code, kept) == (2, "mine")
+    assert "--force" in refused.output
+    assert forced.exit_code == 0, forced.output
+
+
+def test_a_drafted_study_runs_through_the_whole_flow(mlruns, prefect_server):
+    from evenhand.api.launch import run_study
+
+    frame = pd.DataFrame({"x": numbers(120), "kind": ["p", "q", "r"] * 40, "y": classes(100, 20)})
+    frame.to_csv("rows.csv", index=False)
+    Path("drafted.yaml").write_text(draft("rows.csv", "y").text)
+
+    report = run_study(load_study("drafted.yaml", ["split.repeats=1"]))
+
+    assert report.n_training + report.n_holdout == 120
+    assert {each.plan.candidate for each in report.judgement.figures} >= {"gaussian_nb", "knn", "linear_svm", "svm"}

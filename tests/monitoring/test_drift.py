@@ -1,0 +1,175 @@
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from makers import make_table
+
+from evenhand.errors import PlaceError
+from evenhand.monitoring.drift import Watched, shifts_of, state_of
+from evenhand.monitoring.reference_profile import Profile, Shape, Tallies, profile_of, shape_of
+from evenhand.records.pipeline import Ledger
+from evenhand.study.study import Watch
+
+N_TRAINING = 100_000
+
+
+def numbers(n, shift=0.0, seed=0):
+    return pa.array(np.random.default_rng(seed).normal(size=n) + shift)
+
+
+def names(n, shares, seed=0):
+    return pa.array(np.random.default_rng(seed).choice(list(shares), n, p=list(shares.values())))
+
+
+def profile(**columns):
+    """A profile of columns and of a target with one positive in ten."""
+    target = Shape("y", "classes", 100_000, 0, (90_000, 10_000), values=("calm", "storm"))
+    kinds = {name: "categorical" if pa.types.is_string(array.type) else "numeric" for name, array in columns.items()}
+    return Profile(tuple(shape_of(name, kinds[name], array) for name, array in columns.items()), target)
+
+
+def shifts(known, settings=None, target=None, **columns):
+    new = Tallies(known)
+    new.add(columns, target)
+    return shifts_of(known, new, settings or Watch())
+
+
+def state(found, column, measure="psi"):
+    return next(shift.state for shift in found if (shift.column, shift.measure) == (column, measure))
+
+
+@pytest.mark.parametrize("n", [1_000, 1_000_000])
+def test_the_verdict_on_a_shift_does_not_hang_on_the_number_of_rows(n):
+    known = profile(moved=numbers(N_TRAINING), still=numbers(N_TRAINING, seed=1))
+
+    found = shifts(known, moved=numbers(n, shift=0.7, seed=2), still=numbers(n, seed=3))
+
+    assert state_of(found) == "drift"
+    assert {shift.column for shift in found if shift.state == "drift"} == {"moved"}
+    assert {shift.state for shift in found if shift.column == "still"} == {"stable"}
+
+
+@pytest.mark.parametrize("n", [1_000, 1_000_000])
+def test_a_shift_below_the_threshold_is_none_however_sure_it_is(n):
+    found = shifts(profile(moved=numbers(N_TRAINING)), moved=numbers(n, shift=0.2, seed=2))
+
+    assert state_of(found) == "stable"
+    assert next(shift.low for shift in found if shift.measure == "psi") > 0  # 0.2 sd is .04, and surely above 0
+
+
+@pytest.mark.parametrize("n", [20, 100, 1_000])
+def test_rows_without_a_shift_are_hardly_ever_called_drifted(n):
+    known = profile(**{f"c{k}": numbers(5_000, seed=k) for k in range(20)})
+    random = np.random.default_rng(7)
+
+    n_false = sum(
+        state_of(shifts(known, **{f"c{k}": pa.array(random.normal(size=n)) for k in range(20)})) == "drift"
+        for _ in range(20)
+    )
+
+    assert n_false <= 2  # at 1 % each, three or more of 20 come once in a thousand
+
+
+def test_too_few_rows_to_exclude_a_drift_are_said_to_be_too_few():
+    found = shifts(profile(few=numbers(N_TRAINING)), few=numbers(15, seed=1))
+
+    watched = Watched("tiny", "run_1", 3, 15, state_of(found), found)
+    assert watched.state == "unsure"
+    assert watched.words == (
+        "too few rows to tell: 15 new rows against what version 3 was trained on show no drift, "
+        "but do not exclude it in few"
+    )
+
+
+@pytest.mark.parametrize("n", [1_000, 1_000_000])
+def test_missing_and_unseen_values_are_measured_as_shares(n):
+    colours = {"red": 0.5, "blue": 0.5}
+    known = profile(height=numbers(N_TRAINING), colour=names(N_TRAINING, colours))
+    height, colour = numbers(n, seed=1).to_numpy().copy(), names(n, {"red": 0.45, "blue": 0.45, "green": 0.1}, seed=1)
+    height[: n // 5] = np.nan
+
+    found = shifts(known, height=pa.array(height), colour=colour)
+
+    assert [(shift.column, shift.measure) for shift in found if shift.state == "drift"] == [
+        ("height", "missing"),
+        ("colour", "unseen"),
+    ]
+    assert next(shift.value for shift in found if shift.measure == "missing") == pytest.approx(0.2)
+
+
+def test_values_that_come_once_only_are_no_drift_when_they_were_so_in_training():
+    found = shifts(
+        profile(name=pa.array([f"old{k}" for k in range(3000)])), name=pa.array([f"new{k}" for k in range(3000)])
+    )
+
+    assert next(shift.value for shift in found if shift.measure == "unseen") == 0
+    assert state(found, "name", "unseen") == "stable"
+
+
+def test_known_values_beyond_the_named_ones_are_not_unseen():
+    values = [f"v{k}" for k in range(100) for _ in range(10)]
+
+    found = shifts(profile(code=pa.array(values)), code=pa.array(values))
+
+    assert [(shift.measure, shift.value) for shift in found if shift.measure == "unseen"] == [("unseen", 0)]
+
+
+@pytest.mark.parametrize("n", [1_000, 1_000_000])
+@pytest.mark.parametrize(("share", "expected"), [(0.1, "stable"), (0.2, "drift")])
+def test_a_shift_of_the_classes_is_told_by_their_odds(n, share, expected):
+    n_storms = int(n * share)
+    target = pa.array(["storm"] * n_storms + ["calm"] * (n - n_storms))
+
+    found = shifts(profile(x=numbers(N_TRAINING)), target=target, x=numbers(n, seed=1))
+
+    assert state(found, "y=storm", "prior") == expected  # odds of 1 to 9, and of 1 to 4: 2.25 times
+
+
+def test_a_rare_class_with_too_few_rows_leaves_the_verdict_and_is_said():
+    target = pa.array(["storm"] * 2 + ["calm"] * 18 + [None] * 980)
+
+    found = shifts(profile(x=numbers(N_TRAINING)), target=target, x=numbers(1_000, seed=1))
+
+    watched = Watched("tiny", "run_1", 1, 1_000, state_of(found), found)
+    assert state(found, "y=storm", "prior") == "unsure"
+    assert watched.words == (
+        "no drift: 1,000 new rows against what version 1 was trained on; too few of them to tell the odds of y=storm"
+    )
+
+
+def test_the_words_name_each_drifted_column_once_the_furthest_first():
+    known = profile(**{name: numbers(N_TRAINING) for name in "abcde"})
+
+    found = shifts(known, **{name: numbers(2_000, shift=place, seed=1) for place, name in enumerate("abcde")})
+
+    words = Watched("tiny", "run_1", 0, 2_000, state_of(found), found).words
+    assert words.startswith("drift: 2,000 new rows against what run run_1 was trained on: e: ")
+    assert words.count("e: ") == 1
+    assert words.endswith(" and 1 more column")
+
+
+def test_a_profile_is_learned_on_training_rows_only_and_survives_its_file(tmp_path):
+    n = 40
+    side = np.repeat([0, 1], n // 2)
+    colour = np.where(side == 1, "held", "trained").astype(object)
+    text = ["two words"] * n
+    table = make_table(
+        tmp_path / "t", {"x": side * 1000.0, "colour": colour, "note": text}, np.arange(n) % 2,
+        roles={"note": "text"},
+    )  # fmt: skip
+    pq.write_table(pa.table({"side": side, "content": np.arange(n)}), tmp_path / "ledger.parquet")
+    ledger = Ledger("l", tmp_path / "ledger.parquet", n // 2, n // 2, 0, ())
+
+    found = profile_of(table, ledger)
+
+    x, seen, note = found.columns
+    assert (x.n_rows, x.edges, sum(x.counts)) == (20, (0.0,), 20)
+    assert (seen.values, seen.counts, seen.others) == (("trained",), (20, 0), ())
+    assert note.edges == (2.0,)
+    assert (found.target.values, found.target.counts) == (("0", "1"), (10, 10))
+    assert Profile.from_json(found.as_json()) == found
+
+
+def test_a_profile_that_cannot_be_read_says_what_to_do():
+    with pytest.raises(PlaceError, match=r"profile\.json of the champion cannot be read .* run the study again"):
+        Profile.from_json('{"columns": 3}')

@@ -1,0 +1,519 @@
+import json
+import re
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import page_makers as makers
+import pytest
+
+from evenhand.records.decision import Effect, Explained, Gain
+from evenhand.reporting.html.charts_classification import chosen_place
+from evenhand.reporting.html.content import (
+    Candidate,
+    ColumnFacts,
+    Comparison,
+    Gate,
+    LeakCheck,
+    ModelCard,
+    PageContent,
+    Thresholds,
+)
+from evenhand.reporting.html.elements import breakable, count, megabytes, number, seconds, share, table, tag
+from evenhand.reporting.html.figures import figures_at
+from evenhand.reporting.html.report import page
+from evenhand.reporting.html.resampling import _told
+from evenhand.reporting.html.svg import Canvas, axis, named_axis, strip_ends, unit_axis
+
+PAGES = {"binary": makers.binary, "multiclass": makers.multiclass, "regression": makers.regression}
+VOID = {"meta", "wbr", "input", "br", "circle", "link", "img"}
+
+
+class Outline(HTMLParser):
+    """The elements of a page with their attributes, and which were never closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, name, attributes):
+        self.elements.append((name, dict(attributes)))
+        if name not in VOID:
+            self.open.append(name)
+
+    def handle_endtag(self, name):
+        assert self.open.pop() == name
+
+    def handle_startendtag(self, name, attributes):
+        self.elements.append((name, dict(attributes)))
+
+    def handle_data(self, words):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.words.append(words)
+
+    def all(self, name):
+        return [attributes for found, attributes in self.elements if found == name]
+
+
+def data_of(text):
+    """The JSON that the page carries."""
+    return json.loads(re.search(r'<script type="application/json" id="page-data">(.*?)</script>', text, re.S)[1])
+
+
+def smallest(**changes):
+    """A page with nothing but what every page has."""
+    study = makers.facts("tiny", "y", "binary", "f1", 10, 0)
+    only = Candidate(1, "svm", "svm", "plain", "none", 0.5, 0.1, (0.4, 0.6))
+    return replace(PageContent("Tiny", study, (only,)), **changes)
+
+
+@pytest.mark.parametrize("kind", list(PAGES))
+def test_page_is_well_formed_and_every_id_is_used_once(kind):
+    outline = Outline(page(PAGES[kind]()))
+
+    ids = [attributes["id"] for _, attributes in outline.elements if "id" in attributes]
+    assert outline.open == []
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("kind", list(PAGES))
+def test_page_asks_for_nothing_from_outside(kind):
+    outline = Outline(page(PAGES[kind]()))
+
+    asked = [value for _, attributes in outline.elements for key, value in attributes.items() if key in ("src", "href")]
+    assert all(value.startswith("#") for value in asked)
+    assert "url(http" not in page(PAGES[kind]())
+    assert "@import" not in page(PAGES[kind]())
+
+
+@pytest.mark.parametrize("kind", list(PAGES))
+def test_page_has_no_inline_style_or_handler_that_its_policy_would_refuse(kind):
+    outline = Outline(page(PAGES[kind]()))
+
+    names = {key for _, attributes in outline.elements for key in attributes}
+    policy = outline.all("meta")[1]["content"]
+    assert not [name for name in names if name == "style" or name.startswith("on")]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("kind", list(PAGES))
+def test_every_drawing_is_named_and_has_its_values_as_a_table(kind):
+    outline = Outline(page(PAGES[kind]()))
+
+    drawings = outline.all("svg")
+    charts = [one for one in drawings if "data-chart" in one]
+    assert all(one.get("aria-hidden") == "true" or one["aria-label"] for one in drawings)
+    assert outline.words.count("Values as a table") == len(charts)
+
+
+@pytest.mark.parametrize("kind", list(PAGES))
+def test_headings_go_down_one_step_at_a_time(kind):
+    levels = [int(name[1]) for name, _ in Outline(page(PAGES[kind]())).elements if re.fullmatch("h[1-6]", name)]
+
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+@pytest.mark.parametrize("kind", list(PAGES))
+def test_contents_link_to_every_section(kind):
+    outline = Outline(page(PAGES[kind]()))
+
+    links = [one["href"].removeprefix("#") for one in outline.all("a")]
+    assert links == [one["id"] for one in outline.all("section")]
+
+
+def test_a_page_of_one_candidate_and_no_sections_is_whole():
+    text = page(smallest())
+
+    outline = Outline(text)
+    assert "It is the only candidate." in outline.words
+    assert [one["id"] for one in outline.all("section")] == ["leaderboard", "study"]
+    assert data_of(text) == {"charts": {}, "slider": None}
+
+
+@pytest.mark.parametrize(
+    "section, field",
+    [
+        ("curves", "curves"), ("threshold", "thresholds"), ("calibration", "calibration"), ("confusion", "confusion"),
+        ("comparisons", "comparisons"), ("resampling", "trials"), ("effects", "explained"),
+        ("validation", "validation"),
+        ("leaks", "leak_checks"), ("columns", "columns"), ("card", "card"),
+    ],
+)  # fmt: skip
+def test_a_section_is_there_if_and_only_if_its_field_is_filled(section, field):
+    full = makers.binary()
+    empty = replace(full, **{field: () if isinstance(getattr(full, field), tuple) else None})
+
+    sections = [{one["id"] for one in Outline(page(content)).all("section")} for content in (full, empty)]
+
+    assert section in sections[0]
+    assert section not in sections[1]
+
+
+def test_a_candidate_without_the_metric_stands_on_the_board_without_numbers():
+    nan = float("nan")
+    row = Candidate(2, "one_class", "svm", "plain", "none", nan, nan, (nan, nan), nan, None, None, nan)
+
+    text = page(smallest(leaderboard=(smallest().leaderboard[0], row)))
+
+    svgs = " ".join(re.findall("<svg.*?</svg>", text, re.S))
+    assert re.search(r'["M ]nan', svgs) is None
+    assert "one_<wbr>class" in text
+
+
+def test_a_board_without_any_number_is_drawn_all_the_same():
+    row = Candidate(1, "svm", "svm", "plain", "none", float("nan"), float("nan"), (float("nan"),))
+
+    assert "leads with" in page(smallest(leaderboard=(row,)))
+
+
+def test_constant_scores_make_a_page():
+    curves = makers.curves
+    truth, score = [0, 1, 0, 1], [0.5] * 4
+    drawn = makers.CandidateCurves("dummy", curves.roc(truth, score), curves.precision_recall(truth, score))
+    content = smallest(
+        curves=(drawn,),
+        calibration=(("dummy", curves.calibration(truth, score)),),
+        thresholds=Thresholds("dummy", curves.sweep(truth, score), float("inf")),
+    )
+
+    found = data_of(page(content))
+
+    # two steps: nothing called, which costs two misses, and everything, which costs two false alarms
+    assert found["slider"]["thresholds"] == [None, 0.5]
+    assert (found["slider"]["fn"], found["slider"]["fp"]) == ([2, 0], [0, 2])
+
+
+def test_a_perfect_regression_makes_a_page():
+    curves = makers.curves
+    same = [3.0, 3.0, 3.0]
+    found = makers.Regression(
+        "svr", curves.predicted_actual(same, same), curves.residuals(same, same), curves.deciles(same, same)
+    )
+
+    charts = data_of(page(smallest(regression=found)))["charts"]
+
+    assert set(charts) == {"predicted", "residuals", "deciles"}
+    assert all(chart["y"][0] < chart["y"][1] for chart in charts.values())
+
+
+def test_leak_checks_are_counted_by_verdict_worst_first():
+    assert "1 warned, 2 passed, 1 skipped." in page(makers.binary())
+
+
+ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!--]]>"
+
+
+def test_names_that_are_markup_stay_words_everywhere():
+    base = makers.binary()
+    row = replace(
+        base.leaderboard[0], name=ATTACK, model=ATTACK, encoding=ATTACK, balance=ATTACK, marks=(ATTACK,), params=ATTACK
+    )
+    content = replace(
+        base,
+        title=ATTACK,
+        study=replace(
+            base.study, name=ATTACK, target=ATTACK, metric=ATTACK, description=ATTACK, classes=((ATTACK, 3), ("b", 4))
+        ),
+        leaderboard=(row, *base.leaderboard[1:]),
+        gate=Gate(True, ATTACK),
+        curves=tuple(replace(one, name=ATTACK) for one in base.curves),
+        calibration=((ATTACK, base.calibration[0][1]),),
+        thresholds=replace(base.thresholds, name=ATTACK, why=ATTACK),
+        confusion=replace(base.confusion, name=ATTACK, confusion=makers.named(base.confusion.confusion, ATTACK, "b")),
+        explained=Explained(ATTACK, 0.9, 3, 4, (Effect(ATTACK, (0.1, 0.2), 0.0, 0.3),), (ATTACK,)),
+        validation=tuple(
+            replace(one, candidate=ATTACK, parameter=ATTACK, values=(ATTACK,) * 7) for one in base.validation
+        ),
+        leak_checks=(LeakCheck(ATTACK, "failed", ATTACK),),
+        columns=(ColumnFacts(ATTACK, ATTACK, 10, 1, ATTACK, ATTACK),),
+        card=ModelCard(ATTACK, ATTACK, ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
+        notes=(ATTACK,),
+        refused=((ATTACK, ATTACK),),
+    )
+
+    text = page(content)
+
+    outline = Outline(text)
+    assert outline.all("img") == []
+    assert len(outline.all("script")) == 2
+    assert outline.open == []
+    carried = text.split('id="page-data">', 1)[1].split("</script>", 1)[0]
+    assert not set("<>&") & set(carried)  # so that no name can end the element or open another
+    assert ATTACK in data_of(text)["charts"]["roc"]["series"][0]["name"]
+    assert "".join(outline.words).count(ATTACK) >= 20
+
+
+def test_champion_is_dashed_and_the_best_is_drawn_last():
+    text = page(makers.binary())
+
+    roc = text.split('data-chart="roc"', 1)[1].split("</svg>", 1)[0]
+    names = [one.name for one in makers.binary().curves]
+    lines = re.findall(r'data-series="(\d+)"><path[^>]*class="([^"]*)"', roc)
+    assert lines[-1][0] == "0"
+    assert [names[int(place)] for place, class_ in lines if "champion" in class_.split()] == ["knn"]
+
+
+def test_candidates_that_cannot_be_told_from_the_best_have_a_group_of_their_own():
+    text = page(makers.binary())
+
+    board = text.split(" data-sortable", 1)[1].split("</table>")[0]
+    near, far = board.split("Cannot be told from the best", 1)[1].split("Behind the best", 1)
+    assert near.count('class="near"') == 2
+    assert far.count('class="far"') == 2
+    assert "1 of the 3 others cannot be told from it." in text
+
+
+def test_nothing_is_said_of_chance_where_nobody_asked():
+    rows = tuple(replace(row, group=None) for row in makers.binary().leaderboard)
+
+    text = page(replace(makers.binary(), leaderboard=rows))
+
+    assert "told from" not in text
+
+
+def test_leaderboard_of_many_folds_the_rest_away_and_loses_none():
+    content = makers.many(60)
+
+    text = page(content)
+
+    outline = Outline(text)
+    assert "35 more candidates" in outline.words
+    ranks = [
+        int(attributes["data-rank"])
+        for name, attributes in outline.elements
+        if name == "tr" and "data-rank" in attributes
+    ]
+    assert ranks == list(range(1, 61))
+
+
+def test_champion_far_behind_is_drawn_all_the_same():
+    content = makers.many(60)
+    last = replace(content.curves[-1], is_champion=True)
+
+    text = page(replace(content, curves=(*content.curves[:-1], last)))
+
+    drawn = [one["name"] for one in data_of(text)["charts"]["roc"]["series"]]
+    assert len(drawn) == 21
+    assert drawn[-1] == "candidate_59"
+    assert "21 of 60 are drawn." in text
+
+
+def test_a_large_page_stays_under_three_megabytes_and_two_seconds():
+    content = makers.many(400)
+    start = time.perf_counter()
+
+    text = page(content)
+
+    assert time.perf_counter() - start < 2
+    assert len(text.encode()) < 3_000_000
+
+
+def test_page_is_the_same_each_time_it_is_made():
+    assert page(makers.binary()) == page(makers.binary())
+
+
+def test_figures_at_a_threshold_are_worked_out_from_the_four_counts():
+    sweep = makers.curves.Sweep((float("inf"), 0.5), (0, 30), (0, 10), (40, 10), (60, 50))
+
+    found = figures_at(Thresholds("svm", sweep, 0.5, 2, 5), 1)
+
+    # 30 found, 10 false alarms, 10 missed, 50 left: precision 30/40, recall 30/40, accuracy 80/100, cost 2*10 + 5*10
+    assert found == {
+        "threshold": "0.500", "tp": "30", "fp": "10", "fn": "10", "tn": "50", "flagged": "40 (40.0 %)",
+        "precision": "0.750", "recall": "0.750", "f1": "0.750", "fpr": "0.167", "accuracy": "0.800", "cost": "70.00",
+    }  # fmt: skip
+
+
+def test_nothing_called_has_no_precision():
+    sweep = makers.curves.Sweep((float("inf"), 0.5), (0, 30), (0, 10), (40, 10), (60, 50))
+
+    found = figures_at(Thresholds("svm", sweep, 0.5), 0)
+
+    assert (found["threshold"], found["precision"], found["recall"]) == ("above every score", "–", "0.000")
+
+
+@pytest.mark.parametrize("chosen, place", [(2.0, 1), (0.9, 1), (0.7, 2), (0.5, 2), (0.1, 3), (0.0, 3)])
+def test_chosen_threshold_is_found_among_the_steps(chosen, place):
+    sweep = makers.curves.Sweep((float("inf"), 0.9, 0.5, 0.1), (0,) * 4, (0,) * 4, (0,) * 4, (0,) * 4)
+
+    assert chosen_place(Thresholds("svm", sweep, chosen)) == place
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        (None, "–"), (float("nan"), "–"), (float("inf"), "∞"), (0, "0.000"), (0.12345, "0.123"), (-0.5, "−0.500"),
+        (12.346, "12.35"), (123.46, "123.5"), (12345.6, "12,346"), (0.0001234, "1.2e−4"), (12345678, "1.23e7"),
+    ],
+)  # fmt: skip
+def test_numbers_take_the_places_they_can_use(value, words):
+    assert number(value) == words
+
+
+@pytest.mark.parametrize(
+    "value, words", [(None, "–"), (0.04, "40 ms"), (61.0, "61.0 s"), (200, "3 min 20 s"), (7300, "2 h 1 min")]
+)
+def test_durations_are_told_in_the_unit_a_person_would_use(value, words):
+    assert seconds(value) == words
+
+
+def test_counts_shares_and_memory_in_words():
+    assert (count(12345.0), count(2.5)) == ("12,345", "2.5")
+    assert (share(1, 1000), share(1, 3), share(0, 0)) == ("0.10 %", "33.3 %", "–")
+    assert (megabytes(312.4), megabytes(2048)) == ("312 MB", "2.0 GB")
+
+
+def test_tag_escapes_words_and_attributes_but_not_markup():
+    assert tag("p", "a < b & c", tag("b", "x"), title='"') == '<p title="&quot;">a &lt; b &amp; c<b>x</b></p>'
+
+
+def test_attributes_of_none_and_false_are_left_out_and_true_is_bare():
+    assert tag("p", hidden=True, title=None, draggable=False, data_x=0) == '<p hidden data-x="0"></p>'
+
+
+def test_table_names_its_rows_and_columns():
+    outline = Outline(table(["Name", "Count"], [("a", "1")], "Counts"))
+
+    assert [one["scope"] for one in outline.all("th")] == ["col", "col", "row"]
+    assert outline.all("div")[0]["aria-label"] == "Counts"
+
+
+def test_canvas_puts_the_ends_of_the_axes_on_the_edges_of_the_frame():
+    canvas = Canvas(unit_axis("x"), unit_axis("y"))
+
+    assert (canvas.x(0), canvas.x(1)) == (64, 392)
+    assert (canvas.y(0), canvas.y(1)) == (284, 10)
+
+
+@pytest.mark.parametrize(
+    "low, high, ticks",
+    [(0, 1, (0, 0.2, 0.4, 0.6, 0.8, 1)), (3, 17, (5, 10, 15)), (-0.03, 0.07, (-0.02, 0, 0.02, 0.04, 0.06))],
+)
+def test_ticks_are_round_and_inside(low, high, ticks):
+    assert axis("x", low, high).ticks == pytest.approx(ticks)
+
+
+def test_an_axis_over_one_value_has_room_to_both_sides():
+    found = axis("x", 3, 3)
+
+    assert found.low < 3 < found.high
+
+
+def test_a_hopeless_candidate_does_not_squeeze_the_others():
+    means = [0.80, 0.79, 0.78, 0.77, 0.76, 0.02]
+
+    low, high = strip_ends(means, means)
+
+    assert low > 0.5
+    assert high >= 0.80
+
+
+def luminance(colour):
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def schemes():
+    style = (
+        Path(__file__).parents[2].joinpath("src/evenhand/reporting/html/report_style.css").read_text(encoding="utf-8")
+    )
+    blocks = re.findall(r":root \{(.*?)\}", style, re.S)
+    light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in blocks)
+    return {"light": light, "dark": dark}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_every_ground_they_are_set_on(scheme):
+    colours = schemes()[scheme]
+
+    pairs = [(word, "paper") for word in ("ink", "soft", "link", "good", "warn", "bad")]
+    pairs += [("ink", f"t{tint}") for tint in range(6)] + [("ink", "tint"), ("soft", "tint")]
+    poor = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
+    assert {pair: found for pair, found in poor.items() if found < 4.5} == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_lines_stand_out_from_the_paper(scheme):
+    colours = schemes()[scheme]
+
+    assert min(contrast(colours[f"s{place}"], colours["paper"]) for place in range(9)) >= 3
+
+
+def test_names_may_break_after_an_underscore_and_stay_escaped():
+    assert breakable("a_b/<c>") == "a_<wbr>b/<wbr>&lt;c&gt;"
+
+
+def test_what_the_name_says_is_not_said_twice():
+    row = Candidate(1, "svm/woe", "svm", "woe", "smote", 0.5, 0.1, (0.4, 0.6))
+
+    text = page(smallest(leaderboard=(row,)))
+
+    assert '<span class="how">smote</span>' in text
+
+
+def test_the_power_of_the_holdout_stands_beside_each_comparison():
+    told = page(makers.binary())
+    without = page(replace(makers.binary(), comparisons=(Comparison("knn", -0.01, -0.04, 0.02, 0.4, "level"),)))
+
+    assert "35%" in told
+    assert "Power is the chance that the holdout tells two apart that truly are by 0.02." in told
+    assert "Power" not in without
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "n_others", "sizes"), [(5, 8, [15]), (15, 9, [9, 8, 9]), (50, 0, [13, 13, 13, 13])]
+)
+def test_every_fold_and_metric_stands_in_tables_that_paper_has_room_for(n_folds, n_others, sizes):
+    content = makers.binary()
+    others = tuple((f"metric_{k}", k / 10) for k in range(n_others))
+    board = tuple(
+        replace(row, folds=tuple(k / 100 for k in range(n_folds)), others=others) for row in content.leaderboard
+    )
+
+    told = page(replace(content, leaderboard=board))
+
+    start = told.index("Every fold")
+    part = told[start : told.index("</details>", start)]
+    heads = [head.count('scope="col"') - 1 for head in re.findall("<thead.*?</thead>", part)]
+    assert heads == sizes
+    assert all(f">Fold {k + 1}<" in part for k in range(n_folds))
+
+
+def test_labels_of_long_names_are_left_out_where_they_would_meet():
+    few, long = named_axis("C", ["1", "2", "3", "4", "5", "6", "7"]), named_axis("gamma", ["0.00195"] * 7)
+
+    assert [bool(label) for label in few.labels] == [True] * 7
+    # 328 units for 7 names are 46.9 each; 7 letters of 8 and a gap of 6 are 62, so every second is labelled
+    assert [bool(label) for label in long.labels] == [True, False, True, False, True, False, True]
+
+
+def test_rows_stand_for_others_of_their_class_only_where_there_are_classes():
+    told = Explained("r2", 0.8, 100, 400, (Effect("size", (0.1,), 0.0, 0.2),))
+
+    assert "larger classes" not in page(replace(makers.regression(), explained=told))
+    assert "larger classes" in page(replace(makers.binary(), explained=told))
+
+
+def test_differences_of_rounding_are_no_differences():
+    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0)
+
+    assert _told(gain) == "0.000 (−0.022 to 0.000; p 1.000)"
+
+
+def test_on_paper_headings_stay_with_what_they_head_and_repeated_heads_are_whole():
+    style = page(makers.binary()).split("@media print", 1)[1].split("</style>", 1)[0]
+
+    assert re.search(r"h2, h3, figcaption, \.lead \{ break-after: avoid; \}", style)
+    assert re.search(r"\.plot,[^{}]*\.lead[^{}]*\{ break-inside: avoid; \}", style)
+    assert "th button { display: contents; }" in style  # Chromium leaves buttons out of heads that it repeats

@@ -1,0 +1,342 @@
+"""The page in a real browser: a harness page frames it, uses it as a person would and writes down what it saw."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import page_makers as makers
+import pytest
+
+from evenhand.reporting.html.elements import number
+from evenhand.reporting.html.figures import figures_at
+from evenhand.reporting.html.report import page
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--enable-logging=stderr",
+)
+DARK = ("--force-dark-mode", "--blink-settings=preferredColorScheme=0")
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path (Debian: apt-get install chromium)")
+
+KINDS = ("binary", "multiclass", "regression")
+HARNESS = """<!DOCTYPE html><meta charset="utf-8"><body>{frames}<pre id="result"></pre>
+<script>
+function look(frame) {{
+  const win = frame.contentWindow, doc = frame.contentDocument;
+  const one = (selector) => doc.querySelector(selector), all = (selector) => [...doc.querySelectorAll(selector)];
+  const seen = {{}};
+  {steps}
+  return seen;
+}}
+addEventListener("load", () => {{
+  const told = {{}};
+  for (const frame of document.querySelectorAll("iframe")) {{
+    try {{ told[frame.name] = look(frame); }} catch (error) {{ told.error = String(error.stack); }}
+  }}
+  document.getElementById("result").textContent = JSON.stringify(told);
+}});
+</script>"""
+FRAME = '<iframe name="{name}" src="{name}.html" width="{width}" height="3000" {sandbox}></iframe>'
+
+USE = """
+const said = () => Object.fromEntries(all("[data-out]").map((field) => [field.dataset.out, field.textContent]));
+const slider = one("#threshold-slider"), last = Number(slider.max);
+seen.slider = {last, start: said(), shown: slider.offsetWidth > 0, tab: slider.tabIndex, at: {}};
+for (const value of [0, 1, Math.floor(last / 3), Math.floor(last / 2), last - 1, last]) {
+  slider.value = value;
+  slider.dispatchEvent(new win.Event("input"));
+  seen.slider.at[value] = said();
+}
+seen.slider.aloud = slider.getAttribute("aria-valuetext");
+one('[data-go="cheapest"]').click();
+seen.slider.cheapest = said();
+slider.value = 0;
+one('[data-go="chosen"]').click();
+seen.slider.chosen = said();
+
+const svg = one('svg[data-chart="roc"]'), box = svg.getBoundingClientRect(), tip = svg.parentNode.querySelector(".tip");
+const place = {bubbles: true, clientX: box.left + box.width * 50 / 400, clientY: box.top + box.height * 10 / 330};
+svg.dispatchEvent(new win.PointerEvent("pointermove", place));
+seen.hover = {words: tip.innerText, hidden: tip.hidden, inside: tip.getBoundingClientRect().right <= win.innerWidth};
+svg.dispatchEvent(new win.PointerEvent("pointerleave", {}));
+seen.hover.gone = tip.hidden;
+const press = (key) => svg.dispatchEvent(new win.KeyboardEvent("keydown", {key, bubbles: true}));
+seen.keys = ["ArrowRight", "ArrowRight", "ArrowLeft"].map((key) => { press(key); return tip.innerText; });
+press("Escape");
+seen.keysGone = tip.hidden;
+
+const row = one('[data-series-row="1"]');
+row.dispatchEvent(new win.PointerEvent("pointerenter", {}));
+seen.picked = all("#curves .chosen").map((line) => line.dataset.series);
+row.dispatchEvent(new win.PointerEvent("pointerleave", {}));
+seen.unpicked = all("#curves .chosen, #curves .picked").length;
+
+const heading = all(".board thead th").find((cell) => cell.textContent === "Fit");
+const sorter = heading.querySelector("button");
+const names = () => all(".board tbody .name").map((cell) => cell.textContent);
+seen.sort = {before: names()};
+sorter.click();
+seen.sort.rising = [names(), heading.getAttribute("aria-sort")];
+sorter.click();
+seen.sort.falling = [names(), heading.getAttribute("aria-sort")];
+
+win.dispatchEvent(new win.Event("beforeprint"));
+seen.closedInPrint = all("details:not([open])").length;
+win.dispatchEvent(new win.Event("afterprint"));
+seen.openAfterPrint = all("details[open]").length;
+seen.requests = win.performance.getEntriesByType("resource").map((entry) => entry.name);
+"""
+
+MEASURE = """
+const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const light = (colour) => channels(colour).slice(0, 3).map((c) => c / 255)
+  .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+  .reduce((sum, c, nth) => sum + c * [0.2126, 0.7152, 0.0722][nth], 0);
+const ground = (element) => {
+  for (let at = element; at; at = at.parentElement) {
+    const colour = win.getComputedStyle(at).backgroundColor, parts = channels(colour);
+    if (parts.length < 4 || parts[3] > 0) return colour;
+  }
+  return "rgb(255, 255, 255)";
+};
+for (const fold of all("details")) fold.open = true;
+const walker = doc.createTreeWalker(one("main"), NodeFilter.SHOW_TEXT), poor = new Set();
+let n = 0;
+for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+  const element = node.parentElement;
+  if (!node.textContent.trim() || !element.getClientRects().length) continue;
+  const style = win.getComputedStyle(element), inside = element.closest("svg") !== null;
+  const pair = [light(inside ? style.fill : style.color), light(ground(element))].sort((a, b) => a - b);
+  n += 1;
+  if ((pair[1] + 0.05) / (pair[0] + 0.05) < 4.5) poor.add(`${element.className} ${node.textContent.trim()}`);
+}
+seen.contrast = {n, poor: [...poor]};
+seen.dark = win.matchMedia("(prefers-color-scheme: dark)").matches;
+const root = doc.documentElement;
+seen.width = {scroll: root.scrollWidth, client: root.clientWidth};
+const size = (words) => {
+  const svg = words.closest("svg"), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  return scale * parseFloat(win.getComputedStyle(words).fontSize);
+};
+seen.smallest = Math.min(99, ...all("svg text").map(size));
+"""
+
+BREAK_IN = """
+const script = doc.createElement("script");
+script.textContent = "window.isBroken = true";
+doc.body.append(script);
+doc.body.insertAdjacentHTML("beforeend", '<img src="/stolen.png"><p style="color: red">red</p>');
+seen.isBroken = win.isBroken === true;
+seen.red = win.getComputedStyle(doc.body.lastElementChild).color === "rgb(255, 0, 0)";
+const svg = one('svg[data-chart="roc"]'), tip = svg.parentNode.querySelector(".tip");
+svg.dispatchEvent(new win.KeyboardEvent("keydown", {key: "ArrowRight"}));
+seen.tip = tip.innerText.split("\\n")[0];
+seen.children = tip.querySelectorAll("i").length;
+"""
+
+PLAIN = """
+seen.slider = one("#threshold-slider").offsetWidth;
+seen.said = Object.fromEntries(all("[data-out]").map((field) => [field.dataset.out, field.textContent]));
+seen.drawn = all("svg[data-chart] path").filter((line) => line.getBoundingClientRect().width > 20).length;
+seen.rows = all(".board tbody tr:not(.divider)").filter((row) => row.offsetHeight > 0).length;
+"""
+
+
+@contextmanager
+def served(folder):
+    """The folder over HTTP on this machine, so that a harness may look into the page that it frames."""
+    asked = []
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+def visit(folder, steps, width=1280, sandbox="", flags=(), **contents):
+    """What the harness saw of each page, what the browser complained about and which files were asked for."""
+    for name, content in contents.items():
+        folder.joinpath(f"{name}.html").write_text(page(content), encoding="utf-8")
+    frames = "".join(FRAME.format(name=name, width=width, sandbox=sandbox) for name in contents)
+    folder.joinpath("harness.html").write_text(HARNESS.format(frames=frames, steps=steps), encoding="utf-8")
+    with served(folder) as (address, asked):
+        ended = browse(folder, "--virtual-time-budget=4000", *flags, "--dump-dom", f"{address}/harness.html")
+    found = re.search(r'<pre id="result">(.*?)</pre>', ended.stdout, re.S)
+    told = json.loads(html.unescape(found[1])) if found and found[1] else {"error": ended.stderr[-2000:]}
+    assert "error" not in told, told["error"]
+    complaints = [line for line in ended.stderr.splitlines() if "CONSOLE" in line]
+    return told, complaints, asked
+
+
+def all_kinds():
+    return {kind: getattr(makers, kind)() for kind in KINDS}
+
+
+def browse(folder, *arguments):
+    command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--window-size=1400,1000", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory):
+    """One visit to the binary page in which everything is used once."""
+    told, complaints, asked = visit(tmp_path_factory.mktemp("used"), USE, page=makers.binary())
+    return told["page"], complaints, asked
+
+
+def test_browser_has_nothing_to_complain_of(used):
+    _, complaints, _ = used
+
+    assert complaints == []
+
+
+def test_page_fetches_nothing(used):
+    seen, _, asked = used
+
+    assert seen["requests"] == []
+    assert set(asked) <= {"/harness.html", "/page.html", "/favicon.ico"}
+
+
+def test_slider_says_at_every_step_what_python_says(used):
+    slider = used[0]["slider"]
+
+    thresholds = makers.binary().thresholds
+    assert len(slider["at"]) == 6
+    for value, said in slider["at"].items():
+        assert said == figures_at(thresholds, slider["last"] - int(value))
+
+
+def test_slider_starts_at_the_chosen_threshold_and_finds_back(used):
+    slider = used[0]["slider"]
+
+    assert slider["chosen"] == slider["start"]
+    assert slider["start"]["threshold"] == number(makers.binary().thresholds.chosen)
+
+
+def test_cheapest_is_a_click_away(used):
+    found = used[0]["slider"]["cheapest"]["cost"]
+
+    thresholds = makers.binary().thresholds
+    least = min(thresholds.sweep.cost(thresholds.cost_false_positive, thresholds.cost_false_negative))
+    assert found == number(least)
+
+
+def test_slider_can_be_reached_by_keyboard_and_speaks(used):
+    slider = used[0]["slider"]
+
+    assert slider["shown"]
+    assert slider["tab"] == 0
+    assert "above every score" in slider["aloud"]
+
+
+def test_pointer_on_a_curve_shows_the_nearest_value_inside_the_window(used):
+    hover = used[0]["hover"]
+
+    assert not hover["hidden"]
+    assert hover["inside"]
+    assert re.match(r"\w+\nFalse positive rate [\d.]+\nTrue positive rate [\d.]+\nThreshold ", hover["words"])
+    assert hover["gone"]
+
+
+def test_arrow_keys_walk_along_a_curve(used):
+    first, second, back = used[0]["keys"]
+
+    assert first != second
+    assert back == first
+    assert used[0]["keysGone"]
+
+
+def test_pointing_at_a_name_lifts_its_curve_out(used):
+    assert used[0]["picked"] == ["1", "1"]
+    assert used[0]["unpicked"] == 0
+
+
+def test_leaderboard_sorts_within_its_groups(used):
+    sort = used[0]["sort"]
+
+    first, second, third, fourth = sort["before"]
+    assert sort["rising"] == [[first, second, third, fourth], "ascending"]
+    assert sort["falling"] == [[second, first, fourth, third], "descending"]
+
+
+def test_everything_folded_away_is_open_in_print(used):
+    assert used[0]["closedInPrint"] == 0
+    assert used[0]["openAfterPrint"] == 0
+
+
+@pytest.mark.parametrize("flags", [(), DARK], ids=["light", "dark"])
+def test_all_words_can_be_read_in_both_schemes(tmp_path, flags):
+    told, complaints, _ = visit(tmp_path, MEASURE, flags=flags, **all_kinds())
+
+    assert {kind: seen["dark"] for kind, seen in told.items()} == dict.fromkeys(KINDS, bool(flags))
+    assert all(seen["contrast"]["n"] > 50 for seen in told.values())
+    assert {kind: seen["contrast"]["poor"] for kind, seen in told.items()} == {key: [] for key in KINDS}
+    assert complaints == []
+
+
+@pytest.mark.parametrize("width", [320, 768])
+def test_page_fits_a_narrow_window(tmp_path, width):
+    told, _, _ = visit(tmp_path, MEASURE, width=width, **all_kinds())
+
+    for seen in told.values():
+        assert width - 20 <= seen["width"]["client"] <= width  # less a scroll bar
+        assert seen["width"]["scroll"] <= seen["width"]["client"]
+        assert seen["smallest"] >= 9
+
+
+def test_browser_refuses_what_the_policy_of_the_page_forbids(tmp_path):
+    base = makers.binary()
+    name = "<i>sly</i></script>"
+    content = replace(base, curves=tuple(replace(one, name=name) for one in base.curves))
+
+    told, complaints, asked = visit(tmp_path, BREAK_IN, page=content)
+
+    seen = told["page"]
+    assert not seen["isBroken"]
+    assert not seen["red"]
+    assert "/stolen.png" not in asked
+    assert len([line for line in complaints if "Content Security Policy" in line]) >= 3
+    assert (seen["tip"], seen["children"]) == (name, 0)
+
+
+def test_page_can_be_read_without_script(tmp_path):
+    told, _, _ = visit(tmp_path, PLAIN, sandbox='sandbox="allow-same-origin"', page=makers.binary())
+
+    seen = told["page"]
+    thresholds = makers.binary().thresholds
+    chosen = thresholds.sweep.thresholds.index(thresholds.chosen)
+    assert seen["slider"] == 0
+    assert seen["said"] == figures_at(thresholds, chosen)
+    assert seen["rows"] == 4
+    assert seen["drawn"] >= 10
+
+
+def test_page_prints(tmp_path):
+    tmp_path.joinpath("page.html").write_text(page(makers.binary()), encoding="utf-8")
+
+    browse(tmp_path, f"--print-to-pdf={tmp_path / 'page.pdf'}", tmp_path.joinpath("page.html").as_uri())
+
+    printed = tmp_path.joinpath("page.pdf").read_bytes()
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 20_000

@@ -1,0 +1,123 @@
+"""The moments that a cron expression names, also on the days on which clocks change."""
+
+import asyncio
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from evenhand.study.cron import parsed_cron
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def at(text):
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def ticks(expression, start, n, timezone="UTC"):
+    return [f"{tick:%m-%d %H:%M}" for tick in islice(parsed_cron(expression, timezone).after(at(start)), n)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),  # 1 January 2026 is a Thursday
+    [
+        ("0 3 * * *", ["01-01 03:00", "01-02 03:00", "01-03 03:00"]),
+        ("*/20 1 * * *", ["01-01 01:00", "01-01 01:20", "01-01 01:40"]),
+        ("5,50 * * * *", ["01-01 00:05", "01-01 00:50", "01-01 01:05"]),
+        ("0 0 * * mon-fri", ["01-02 00:00", "01-05 00:00", "01-06 00:00"]),
+        ("0 0 * * 7", ["01-04 00:00", "01-11 00:00", "01-18 00:00"]),
+        ("0 0 1 feb,apr *", ["02-01 00:00", "04-01 00:00", "02-01 00:00"]),
+        ("0 0 13 * 5", ["01-02 00:00", "01-09 00:00", "01-13 00:00"]),  # Fridays, and every 13th
+        ("15-45/15 6 * * *", ["01-01 06:15", "01-01 06:30", "01-01 06:45"]),
+        ("@weekly", ["01-04 00:00", "01-11 00:00", "01-18 00:00"]),
+    ],
+)
+def test_an_expression_names_the_moments_that_cron_would(expression, expected):
+    assert ticks(expression, "2026-01-01T00:00", 3) == expected
+
+
+def test_a_sixth_field_is_for_seconds():
+    found = list(islice(parsed_cron("* * * * * */20").after(at("2026-01-01T00:00:15")), 3))
+
+    assert [tick.second for tick in found] == [20, 40, 0]
+
+
+def test_a_tick_is_not_after_itself_but_is_the_latest_then():
+    cron, three = parsed_cron("0 3 * * *"), at("2026-01-01T03:00")
+
+    assert next(cron.after(three)) == at("2026-01-02T03:00")
+    assert cron.latest(three) == three
+    assert cron.latest(three - timedelta(seconds=1)) == at("2025-12-31T03:00")
+    assert list(cron.between(three, three + timedelta(days=1))) == [three, at("2026-01-02T03:00")]
+
+
+def test_the_hour_follows_the_clocks_of_the_zone():
+    assert ticks("0 3 * * *", "2026-03-27T12:00", 3, "Europe/Berlin") == ["03-28 02:00", "03-29 01:00", "03-30 01:00"]
+
+
+def test_a_time_that_clocks_leave_out_comes_as_much_later_and_one_they_repeat_comes_once():
+    assert ticks("30 2 * * *", "2026-03-28T12:00", 2, "Europe/Berlin") == ["03-29 01:30", "03-30 00:30"]  # 03:30 there
+    assert ticks("30 2 * * *", "2026-10-24T12:00", 2, "Europe/Berlin") == ["10-25 00:30", "10-26 01:30"]  # the first
+
+
+def from_prefect(expression, timezone, start, n):
+    """What Prefect's server would schedule from a moment on."""
+    from prefect.server.schemas.schedules import CronSchedule
+
+    dates = asyncio.run(CronSchedule(cron=expression, timezone=timezone).get_dates(n, start=start))
+    return [datetime.fromtimestamp(moment.timestamp(), UTC) for moment in dates]
+
+
+@pytest.mark.parametrize("timezone", ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+@pytest.mark.parametrize(
+    "expression",
+    ["0 3 * * *", "*/7 * * * *", "0 0 29 2 *", "15 4 1-7 * mon", "0 4 */2 * 1", "0 1 1 * */1", "5 0-6/2 * 3,nov 1-5"],
+)
+def test_prefect_names_the_same_moments_on_other_days(expression, timezone):
+    start = at("2027-06-20T00:00")
+
+    expected = from_prefect(expression, timezone, start, 5)
+
+    assert expected
+    assert list(islice(parsed_cron(expression, timezone).between(start, at("2060-01-01")), len(expected))) == expected
+
+
+@pytest.mark.parametrize("expression", ["30 2 * * *", "0 2 * * *", "59 1 * * *", "0 3 * * *", "0 0 * * *"])
+@pytest.mark.parametrize("change", ["2026-03-29", "2026-10-25"])
+def test_what_prefect_schedules_means_one_tick_a_day_across_a_change_of_clocks(expression, change):
+    first, cron = at(change) - timedelta(days=2), parsed_cron(expression, "Europe/Berlin")
+    asked = [first + timedelta(hours=hour) for hour in range(4 * 24)]
+
+    scheduled = {moment for start in asked for moment in from_prefect(expression, "Europe/Berlin", start, 2)}
+
+    days = Counter(meant.astimezone(BERLIN).date() for meant in {cron.meant(moment) for moment in scheduled})
+    assert set(days.values()) == {1}
+    assert max(days) - min(days) == timedelta(days=len(days) - 1)
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("0 3 * *", "has 4 of the 5 fields"),
+        ("61 * * * *", "'61' is no minute: numbers from 0 to 59"),
+        ("0 24 * * *", "'24' is no hour"),
+        ("0 0 0 * *", "'0' is no day of month: numbers from 1 to 31"),
+        ("0 0 * * 8", "'8' is no day of week"),
+        ("0 0 * * frid", "'frid' is no day of week"),
+        ("*/0 * * * *", "'0' is no minute"),
+        ("0 5-2 * * *", "'5-2' as hour runs backwards"),
+        ("0 1- * * *", "'' is no hour"),
+        ("0 0 30 2 *", "never comes: there is no such day in any year"),
+    ],
+)
+def test_what_is_no_expression_is_refused_with_the_reason(expression, told):
+    with pytest.raises(ValueError, match=told.replace("*", r"\*")):
+        parsed_cron(expression)
+
+
+def test_an_unknown_zone_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match=r"no time zone 'Europe/Berln'. Did you mean 'Europe/Berlin'"):
+        parsed_cron("0 3 * * *", "Europe/Berln")

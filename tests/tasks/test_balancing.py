@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from makers import make_held, make_study, make_table, make_training, two_clouds
+
+from evenhand.errors import DataError
+from evenhand.storage.matrices import read_matrix
+from evenhand.study.registry import BALANCES
+from evenhand.tasks.balancing import balance
+
+
+def rows(n_rare=20):
+    columns, y = two_clouds(n_rare=n_rare)
+    return columns, np.column_stack(list(columns.values())), y.astype(np.int32)
+
+
+def balanced(folder, kind, n_rare=20, **settings):
+    columns, X, y = rows(n_rare)
+    study = make_study(balance={"mine": {"kind": kind, **settings}})
+    training = make_training(folder / "training", X, y)
+    table = make_table(folder / "table", columns, np.where(y == 1, "storm", "calm"))
+    return balance.fn(training, table, study, "mine"), training
+
+
+@pytest.mark.parametrize("kind", BALANCES)
+def test_every_balance_of_the_vocabulary_runs(tmp_path, kind):
+    found, training = balanced(tmp_path, kind)
+
+    X, y = read_matrix(found.training.path)
+    assert X.shape == (found.training.n_rows, 2)
+    assert len(y) == found.training.n_rows
+    assert set(y) == {0, 1}
+    assert found.training.outputs == training.outputs
+
+
+@pytest.mark.parametrize(("kind", "is_weighted"), [("none", False), ("class_weight", True)])
+def test_nothing_and_weights_leave_the_rows_alone(tmp_path, kind, is_weighted):
+    found, training = balanced(tmp_path, kind)
+
+    assert found.training == training
+    assert found.is_weighted is is_weighted
+
+
+def test_held_rows_cannot_be_balanced(tmp_path):
+    columns, X, y = rows()
+    table = make_table(tmp_path / "table", columns, y)
+
+    with pytest.raises(TypeError, match="only training rows may be balanced, not Held"):
+        balance.fn(make_held(tmp_path / "held", X, y), table, make_study(balance=["smote"]), "smote")
+
+
+@pytest.mark.parametrize("kind", ["none", "class_weight"])
+def test_held_rows_are_refused_even_where_nothing_would_be_done(tmp_path, kind):
+    columns, X, y = rows()
+    table = make_table(tmp_path / "table", columns, y)
+
+    with pytest.raises(TypeError):
+        balance.fn(make_held(tmp_path / "held", X, y), table, make_study(balance=[kind]), kind)
+
+
+def test_a_balance_is_made_once(tmp_path):
+    first, _ = balanced(tmp_path, "smote")
+    second, _ = balanced(tmp_path, "smote")
+
+    assert (first.reused, second.reused) == (False, True)
+    assert first.training == second.training
+
+
+def test_other_settings_make_other_rows(tmp_path):
+    first, _ = balanced(tmp_path, "smote")
+    second, _ = balanced(tmp_path, "smote", k_neighbors=3)
+
+    assert first.training.digest != second.training.digest
+
+
+def test_too_few_rare_rows_are_told_and_nothing_is_kept(tmp_path):
+    with pytest.raises(DataError, match="needs at least 6 training rows of every class, but class 'storm' has 3"):
+        balanced(tmp_path, "smote", n_rare=3)
+
+    assert not list((tmp_path / "home" / "store").glob("balanced/*/*"))
+
+
+def test_a_balance_that_takes_out_a_whole_class_is_told(tmp_path):
+    columns, X, y = rows()
+    X[y == 1] = X[y == 0][:20] + 1e-9  # every rare row lies on a common one, so its neighbours vote it out
+    study = make_study(balance={"mine": {"kind": "smote_enn", "ratio": 0.34, "k_neighbors": 1}})
+    table = make_table(tmp_path / "table", columns, np.where(y == 1, "storm", "calm"))
+
+    with pytest.raises(DataError, match=r"smote_enn leaves no training row of class '(storm|calm)'"):
+        balance.fn(make_training(tmp_path / "training", X, y), table, study, "mine")

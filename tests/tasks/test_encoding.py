@@ -1,0 +1,139 @@
+import numpy as np
+import pandas as pd
+import pytest
+from makers import make_study, make_table, two_clouds
+
+from evenhand.data.splits import fold_rows
+from evenhand.errors import DataError
+from evenhand.records.pipeline import FINAL, Held, Training
+from evenhand.storage.matrices import read_matrix, read_matrix_rows
+from evenhand.tasks.encoding import prepare
+from evenhand.tasks.splitting import split
+
+ENCODINGS = {
+    "standard": {"numeric": {"scale": "standard", "impute": "mean"}},
+    "ranks": {"numeric": {"scale": "rank_normal"}},
+    "bins": {"numeric": {"bins": "quantile", "n_bins": 4}, "as": "ordinal"},
+    "entropy": {"numeric": {"bins": "mdlp"}},
+    "evidence": {"numeric": {"bins": "quantile", "n_bins": 4}, "as": "evidence"},
+    "selected": {"select": {"top": 1, "trees": 10}},
+    "dropped": {"drop_missing_above": 0.2},
+    "groups": {"categorical": {"group": "mdl"}},
+    "common": {"categorical": {"top": 2}},
+}
+
+
+def study():
+    return make_study(encodings=ENCODINGS, split={"holdout": "random", "folds": 3, "holdout_share": 0.25})
+
+
+def columns_and_classes():
+    columns, y = two_clouds()
+    gappy = np.where(np.arange(80) % 9 == 0, np.nan, columns["noise"] ** 2)
+    return {**columns, "gappy": gappy, "sky": np.array(["blue", "grey", "black"])[(np.arange(80) + y) % 3]}, y
+
+
+def prepared_on(folder, columns, y, encoding, fold, ledger=None):
+    """The matrices of one fold; with `ledger` the split of other rows is taken over."""
+    table = make_table(folder, columns, y)
+    ledger = ledger or split.fn(table, study())
+    return prepare.fn(table, ledger, study(), encoding, fold), ledger
+
+
+def test_training_and_held_rows_are_those_of_the_ledger(tmp_path):
+    columns, y = columns_and_classes()
+
+    found, ledger = prepared_on(tmp_path / "t", columns, y, "standard", "fold_1")
+
+    trained, judged = fold_rows(ledger, "fold_1")
+    assert isinstance(found.training, Training)
+    assert isinstance(found.held, Held)
+    for part, rows in ((found.training, trained), (found.held, judged)):
+        X, target = read_matrix(part.path)
+        assert read_matrix_rows(part.path).tolist() == rows.tolist()
+        assert target.tolist() == y[rows].tolist()
+        assert X.shape == (part.n_rows, len(part.outputs)) == (len(rows), len(found.training.outputs))
+
+
+@pytest.mark.filterwarnings("ignore:n_quantiles")
+@pytest.mark.parametrize("fold", ["fold_0", FINAL])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_held_values_and_labels_change_nothing_that_is_learned(tmp_path, encoding, fold):
+    columns, y = columns_and_classes()
+    before, ledger = prepared_on(tmp_path / "a", columns, y, encoding, fold)
+    _, judged = fold_rows(ledger, fold)
+    other, labels = {name: np.array(values, copy=True) for name, values in columns.items()}, y.copy()
+    for name in ("telling", "noise", "gappy"):
+        other[name][judged] = 1e6
+    other["sky"] = other["sky"].astype(object)
+    other["sky"][judged] = "green"
+    labels[judged] = 1 - labels[judged]
+
+    after, _ = prepared_on(tmp_path / "b", other, labels, encoding, fold, ledger=ledger_again(ledger))
+
+    assert np.array_equal(read_matrix(before.training.path)[0], read_matrix(after.training.path)[0])
+    assert before.training.outputs == after.training.outputs
+    assert before.training.path != after.training.path
+
+
+def ledger_again(ledger):
+    """The same split under another id, so that nothing is found in the store."""
+    from dataclasses import replace
+
+    return replace(ledger, digest=f"{ledger.digest}-again")
+
+
+def test_the_learned_mean_is_that_of_the_training_rows(tmp_path):
+    columns, y = columns_and_classes()
+
+    found, ledger = prepared_on(tmp_path / "t", columns, y, "standard", "fold_0")
+
+    trained, judged = fold_rows(ledger, "fold_0")
+    values = columns["telling"]
+    expected = (values[judged] - values[trained].mean()) / values[trained].std()
+    assert read_matrix(found.held.path)[0][:, 0] == pytest.approx(expected)
+
+
+def test_an_encoding_on_a_fold_is_made_once(tmp_path):
+    columns, y = columns_and_classes()
+
+    first, ledger = prepared_on(tmp_path / "t", columns, y, "standard", "fold_0")
+    second, _ = prepared_on(tmp_path / "t", columns, y, "standard", "fold_0", ledger)
+
+    assert (first.reused, second.reused) == (False, True)
+    assert first.training == second.training
+
+
+def test_without_a_holdout_the_final_fold_holds_no_rows(tmp_path):
+    columns, y = columns_and_classes()
+    table = make_table(tmp_path / "t", columns, y)
+    without = make_study(encodings=ENCODINGS, split={"holdout": "none", "folds": 3})
+
+    found = prepare.fn(table, split.fn(table, without), without, "standard", FINAL)
+
+    assert found.training.n_rows == 80
+    assert found.held.n_rows == 0
+
+
+def test_text_without_words_is_told_with_the_fold(tmp_path):
+    columns, y = two_clouds()
+    table = make_table(tmp_path / "t", {**columns, "remark": ["!"] * 80}, y, roles={"remark": "text"})
+    plain = make_study()
+
+    with pytest.raises(DataError, match=r"fold_0 cannot be encoded as encodings say: empty vocabulary.*columns.ignore"):
+        prepare.fn(table, split.fn(table, plain), plain, "plain", "fold_0")
+
+
+def test_rows_with_text_are_written_sparse_and_read_back(tmp_path):
+    columns, y = two_clouds()
+    remarks = np.where(y == 1, "heavy rain", "clear sky")
+    table = make_table(tmp_path / "t", {**columns, "remark": remarks}, y, roles={"remark": "text"})
+    plain = make_study()
+
+    found = prepare.fn(table, split.fn(table, plain), plain, "plain", "fold_0")
+
+    X, _ = read_matrix(found.training.path)
+    assert X.format == "csr"
+    assert [o.name for o in found.training.outputs][2:] == ["remark:clear", "remark:heavy", "remark:rain", "remark:sky"]
+    rows = pd.read_parquet(table.path / "rows.parquet").iloc[read_matrix_rows(found.training.path)]
+    assert X[:, 0].toarray().ravel().tolist() == rows.telling.tolist()

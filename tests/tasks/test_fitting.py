@@ -1,0 +1,248 @@
+import json
+import warnings
+
+import numpy as np
+import pytest
+from makers import make_plan, make_prepared, make_table
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.naive_bayes import GaussianNB
+
+from evenhand.records.pipeline import Balanced
+from evenhand.tasks import fitting
+from evenhand.tasks.fitting import fit
+
+
+def rows(n=60, seed=0, n_classes=2):
+    random = np.random.default_rng(seed)
+    y = np.arange(n, dtype=np.int32) % n_classes
+    return random.normal(size=(n, 2)) + 1.5 * y[:, None], y
+
+
+def table_of(tmp_path, n_classes=2):
+    y = np.arange(6) % n_classes if n_classes else np.arange(6.0) + 0.5
+    return make_table(tmp_path / "table", {"a": np.arange(6.0)}, y)
+
+
+def fitted(tmp_path, model="gaussian_nb", training=None, held=None, is_weighted=False, n_classes=2, **more):
+    prepared = make_prepared(tmp_path / "prepared", training or rows(), held or rows(20, 1))
+    balanced = Balanced("none", prepared.training, is_weighted=is_weighted)
+    return fit.fn(make_plan(model, **more), prepared, balanced, table_of(tmp_path, n_classes), 0)
+
+
+def kept(scores):
+    return np.load(scores.path)
+
+
+def test_scores_of_held_rows_are_those_of_the_model_fitted_on_training_rows(tmp_path):
+    known = GaussianNB().fit(*rows())
+    X, y = rows(20, 1)
+
+    found = fitted(tmp_path)
+
+    assert kept(found)["scores"] == pytest.approx(known.predict_proba(X)[:, 1])
+    assert kept(found)["predictions"].tolist() == known.predict(X).tolist()
+    assert kept(found)["truth"].tolist() == y.tolist()
+    assert found.held_metrics["accuracy"] == pytest.approx(known.score(X, y))
+    assert found.training_metrics["accuracy"] == pytest.approx(known.score(*rows()))
+    assert (found.plan, found.fold, found.scale, found.solver) == ("gaussian_nb", "fold_0", "probability", "sklearn")
+
+
+def test_held_labels_change_no_score(tmp_path):
+    X, y = rows(20, 1)
+
+    right, wrong = fitted(tmp_path / "a"), fitted(tmp_path / "b", held=(X, 1 - y))
+
+    assert kept(right)["scores"].tolist() == kept(wrong)["scores"].tolist()
+    assert right.held_metrics["accuracy"] == pytest.approx(1 - wrong.held_metrics["accuracy"])
+
+
+def test_held_rows_change_nothing_that_the_model_says_of_others(tmp_path):
+    X, y = rows(20, 1)
+    other = X.copy()
+    other[10:] += 100
+
+    first, second = fitted(tmp_path / "a"), fitted(tmp_path / "b", held=(other, y))
+
+    assert kept(first)["scores"][:10].tolist() == kept(second)["scores"][:10].tolist()
+
+
+def test_weighted_classes_weigh_alike(tmp_path):
+    X, y = rows()
+    few = np.flatnonzero((y == 0) | (np.arange(60) < 12))
+    known = LogisticRegression(class_weight="balanced").fit(X[few], y[few])
+
+    found = fitted(tmp_path, "logistic", training=(X[few], y[few]), is_weighted=True)
+
+    assert kept(found)["scores"] == pytest.approx(known.predict_proba(rows(20, 1)[0])[:, 1], rel=1e-6)
+
+
+def far_apart():
+    """A model with probabilities that round to 1 for rows which its decision values tell apart."""
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0], [300.0], [400.0], [500.0], [600.0]])
+    return (X[:4], np.array([0, 0, 1, 1], dtype=np.int32)), (X[4:], np.array([0, 1, 0, 1], dtype=np.int32))
+
+
+def test_rows_whose_probabilities_round_to_1_are_ranked_as_scikit_learns_scorers_rank_them(tmp_path):
+    training, held = far_apart()
+    known = LogisticRegression(C=100.0).fit(*training)
+
+    found = fitted(tmp_path, "logistic", training=training, held=held, params={"C": 100.0})
+
+    assert kept(found)["scores"].tolist() == [1.0] * 4
+    assert found.held_metrics["roc_auc"] == get_scorer("roc_auc")(known, *held) == 0.75
+    assert found.held_metrics["average_precision"] == get_scorer("average_precision")(known, *held)
+
+
+def test_decision_values_are_kept_beside_probabilities_alone(tmp_path):
+    both = fitted(tmp_path / "a", "logistic")
+    neither = [fitted(tmp_path / name, name) for name in ("gaussian_nb", "linear_svm")]
+
+    assert kept(both)["decisions"].shape == kept(both)["scores"].shape == (20,)
+    assert [kept(each)["decisions"].size for each in neither] == [0, 0]
+
+
+def test_several_classes_have_a_score_each(tmp_path):
+    found = fitted(tmp_path, training=rows(n_classes=3), held=rows(21, 1, 3), n_classes=3)
+
+    assert kept(found)["scores"].shape == (21, 3)
+    assert found.held_metrics["f1_macro"] > 0.5
+
+
+def test_votes_without_scores_have_metrics_of_their_predictions(tmp_path):
+    found = fitted(
+        tmp_path, "perceptron", training=rows(n_classes=3), held=rows(21, 1, 3), n_classes=3,
+        multiclass="error_correcting", code_length=9,
+    )  # fmt: skip
+
+    assert found.scale == "value"
+    assert kept(found)["scores"].size == 0
+    assert "accuracy" in found.held_metrics
+    assert "roc_auc_ovr" not in found.held_metrics
+
+
+def test_numbers_are_measured_as_numbers(tmp_path):
+    X, _ = rows()
+    held, _ = rows(20, 1)
+
+    found = fitted(tmp_path, "linear_regression", (X, X @ [2.0, 1.0]), (held, held @ [2.0, 1.0]), n_classes=0)
+
+    assert found.scale == "value"
+    assert found.held_metrics["r2"] == pytest.approx(1)
+
+
+def test_a_linear_regression_keeps_the_table_of_its_coefficients(tmp_path):
+    X, _ = rows()
+
+    found = fitted(tmp_path, "linear_regression", (X, X @ [2.0, 1.0] + 3), (X, X @ [2.0, 1.0] + 3), n_classes=0)
+
+    table = json.loads((found.path.parent / "coefficients.json").read_text())
+    assert table["column"] == ["intercept", "x0", "x1"]
+    assert table["coefficient"] == pytest.approx([3, 2, 1])
+    assert len(table["p"]) == len(table["t"]) == len(table["standard_error"]) == 3
+
+
+def test_without_held_rows_there_are_no_held_metrics(tmp_path):
+    X, y = rows()
+
+    found = fitted(tmp_path, held=(X[:0], y[:0]))
+
+    assert found.held_metrics == {}
+    assert found.training_metrics["accuracy"] > 0.5
+
+
+def test_costs_are_told(tmp_path):
+    found = fitted(tmp_path)
+
+    assert found.fit_seconds > 0
+    assert found.predict_seconds > 0
+    assert found.peak_mb >= 0
+
+
+def test_the_same_fit_is_done_once_under_any_name(tmp_path):
+    first = fitted(tmp_path)
+    second = fitted(tmp_path, name="another name")
+
+    assert (first.reused, second.reused) == (False, True)
+    assert second.plan == "another name"
+    assert first.held_metrics == second.held_metrics
+
+
+@pytest.mark.parametrize(
+    "change", [{"params": {"var_smoothing": 0.1}}, {"is_weighted": True}, {"multiclass": "one_vs_rest"}]
+)
+def test_another_parameter_is_another_fit(tmp_path, change):
+    fitted(tmp_path)
+
+    assert not fitted(tmp_path, **change).reused
+
+
+def test_minority_accuracy_is_about_the_class_that_is_rare_in_training(tmp_path):
+    X, y = rows()
+    few = np.flatnonzero((y == 1) | (np.arange(60) < 12))  # class 0 is rare
+    truth = rows(20, 1)[1]
+
+    found = fitted(tmp_path, training=(X[few], y[few]))
+
+    told = kept(found)["predictions"]
+    assert found.held_metrics["minority_accuracy"] == pytest.approx(np.mean(told[truth == 0] == 0))
+
+
+def test_a_solver_that_stopped_early_is_marked(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stopped = fitted(tmp_path / "a", "linear_svm", params={"max_iter": 1})
+        inside = fitted(tmp_path / "b", "linear_svr", params={"max_iter": 1}, target_transform="standard", n_classes=0)
+
+    assert stopped.warnings == ("stopped at max_iter=1 before it converged",)
+    assert inside.warnings == stopped.warnings
+
+
+@pytest.mark.parametrize("model", ["svm", "linear_svm", "boosting", "gaussian_nb"])
+def test_a_solver_that_was_done_is_not_marked(tmp_path, model):
+    params = {"max_iter": 5} if model == "boosting" else {}
+
+    assert fitted(tmp_path, model, params=params).warnings == ()
+
+
+def test_training_rows_of_costly_models_are_thinned_evenly(tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "TRAINING_ROWS_SCORED", 10)
+
+    costly, cheap = fitted(tmp_path / "a", "knn", weight=50.0), fitted(tmp_path / "b", "gaussian_nb")
+
+    assert kept(costly)["training_truth"].shape == (10,)
+    assert kept(cheap)["training_truth"].shape == (60,)
+
+
+def test_training_metrics_are_about_rows_before_balancing(tmp_path):
+    prepared = make_prepared(tmp_path / "p", rows(), rows(20, 1))
+    drawn = make_prepared(tmp_path / "drawn", rows(8), rows(20, 1))
+
+    found = fit.fn(make_plan("gaussian_nb"), prepared, Balanced("undersample", drawn.training), table_of(tmp_path), 0)
+
+    assert kept(found)["training_truth"].shape == (60,)
+    assert kept(found)["scores"] == pytest.approx(GaussianNB().fit(*rows(8)).predict_proba(rows(20, 1)[0])[:, 1])
+
+
+def test_a_machine_with_a_budget_tells_what_it_chose_and_what_it_foresaw(tmp_path, monkeypatch):
+    from evenhand.estimators.machines import budget_svm
+
+    def chosen(self, X, y, end):
+        self.predicted_seconds_ = {"exact": 400.0, "linear": 1.5}
+        return "linear", None
+
+    monkeypatch.setattr(budget_svm.BudgetSVC, "_chosen", chosen)
+
+    found = fitted(tmp_path, "budget_svm", params={"budget": 5.0})
+
+    assert found.settled == {"way": "linear", "size": None}
+    assert found.budgeted is not None
+    assert (found.budgeted.fold, found.budgeted.choice, found.budgeted.budget) == (found.fold, "linear", 5.0)
+    assert found.budgeted.words.endswith(" s of 5 s; foreseen: exact 400.0 s, linear 1.5 s")
+
+
+def test_a_machine_that_was_told_how_and_one_without_a_budget_have_nothing_to_tell(tmp_path):
+    told = fitted(tmp_path, "budget_svm", params={"way": "linear"})
+
+    assert told.budgeted is None
+    assert fitted(tmp_path, "gaussian_nb").budgeted is None

@@ -1,0 +1,287 @@
+import json
+import shutil
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
+from mlflow import MlflowClient
+from sklearn.metrics import classification_report, confusion_matrix
+
+from evenhand.errors import PlaceError
+from evenhand.evaluation.predictions import Predictions
+from evenhand.runtime.io_errors import run_folder
+from evenhand.tasks import recording
+from evenhand.tasks.recording import Results, opened, record
+from evenhand.tasks.refitting import refit
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.leaderboards import read_leaderboard
+from evenhand.tracking.locations import find_view
+
+TWO = {"gaussian_nb": {}, "knn": {"grid": {"n_neighbors": [3, 5]}}}
+
+
+def recorded(study):
+    """The study worked and recorded: its report, what was worked out, and a client of the store."""
+    with opened(study) as run:
+        found = work(study)
+        model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
+        scores = tuple(found.scores.values())
+        results = Results(
+            study, found.snapshot, found.table, found.ledger, found.judgement, model, scores, tuned=found.tuned
+        )
+        report = record.fn(run, results)
+    return report, found, MlflowClient(mlflow_client.tracking_uri())
+
+
+def artifacts(client, run_id):
+    return {item.path for item in client.list_artifacts(run_id)}
+
+
+@pytest.fixture(scope="module")
+def storm(empty_database, tmp_path_factory):
+    """One recorded run that the tests below only read."""
+    folder = tmp_path_factory.mktemp("storm")
+    (folder / "mlruns").mkdir()
+    shutil.copy(empty_database, folder / "mlruns" / "mlflow.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("EVENHAND_HOME", str(folder / "home"))
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        write_two_clouds()
+        yield recorded(make_study(candidates=TWO))
+
+
+def test_what_a_person_looks_for_is_in_mlflow(storm):
+    report, found, client = storm
+    parent = client.get_run(report.run_id)
+    children = client.search_runs([report.experiment_id], f"tags.`mlflow.parentRunId` = '{report.run_id}'")
+
+    assert parent.info.status == "FINISHED"
+    assert parent.info.run_name == "tiny"
+    assert {child.info.run_name for child in children} == {each.plan.name for each in found.judgement.figures}
+    assert {child.info.status for child in children} == {"FINISHED"}
+    assert parent.data.tags["evenhand.split_id"] == found.ledger.split_id
+    assert parent.data.tags["evenhand.data"] == found.snapshot.digest
+    assert parent.data.tags["evenhand.version.numpy"] == np.__version__
+    assert parent.data.metrics["fits_executed"] == 3 * 4  # candidates x (3 folds + holdout)
+    assert {"study.yaml", "report.json", "report.html", "leaderboard.png", "overlay.png", "predictions.parquet"} <= (
+        artifacts(client, report.run_id)
+    )
+    assert [item.dataset.name for item in parent.inputs.dataset_inputs] == ["tiny"]
+
+
+def test_every_candidate_has_its_metrics_parameters_and_curves(storm):
+    report, found, client = storm
+    fold_table = json.loads(Path(client.download_artifacts(report.run_id, "folds.json")).read_text())["data"]
+
+    for each in found.judgement.figures:
+        run = client.get_run(report.run_ids[each.plan.name])
+        assert run.data.metrics["cv_average_precision"] == pytest.approx(each.mean("average_precision"))
+        assert run.data.metrics["holdout_roc_auc"] == pytest.approx(each.holdout["roc_auc"])
+        assert run.data.params["model"] == each.plan.model
+        rows = [row for row in fold_table if row[:2] == [each.plan.name, "roc_auc"]]
+        assert [row[3] for row in rows] == pytest.approx(each.folds["roc_auc"])
+        assert len(client.get_metric_history(run.info.run_id, mlflow_client.ROC_KEY)) == 101
+        pictures = {"roc.png", "precision_recall.png", "confusion.png", "calibration.png"}
+        assert pictures <= artifacts(client, run.info.run_id)
+        assert run.data.params.get("params.n_neighbors") == (
+            str(each.plan.params["n_neighbors"]) if each.plan.model == "knn" else None
+        )
+
+
+def test_a_leaderboard_that_is_read_back_keeps_order_and_marks(storm, monkeypatch):
+    _, found, client = storm
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", client.tracking_uri)
+    names = [each.plan.name for each in found.judgement.figures]
+    group = found.judgement.group[1:]
+
+    board = read_leaderboard("tiny")
+
+    assert [standing.name for standing in board.standings] == names
+    assert [standing.is_level for standing in board.standings] == [name in group for name in names]
+    assert not any(standing.is_level for standing in read_leaderboard("tiny", "accuracy").standings)
+    for metric in (found.judgement.metric, "accuracy"):
+        told = [standing.holdout_interval for standing in read_leaderboard("tiny", metric).standings]
+        by_name = {each.plan.name: each.holdout_interval[metric] for each in found.judgement.figures}
+        assert told == [by_name[each.name] for each in read_leaderboard("tiny", metric).standings]
+
+
+def test_a_leaderboard_without_its_report_is_read_without_intervals(storm, monkeypatch):
+    _, _, client = storm
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", client.tracking_uri)
+
+    def gone(place, run_id, name):
+        raise PlaceError(f"run '{run_id}' has no {name}")
+
+    monkeypatch.setattr(mlflow_client, "artifact", gone)
+
+    assert {standing.holdout_interval for standing in read_leaderboard("tiny").standings} == {None}
+
+
+def test_the_overlay_of_curves_is_of_the_best_candidates_by_their_steps(storm, monkeypatch):
+    report, found, client = storm
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", client.tracking_uri)
+    best = [report.run_ids[each.plan.name] for each in found.judgement.figures]
+
+    page, _, query = find_view().overlay.partition("?")
+
+    asked = {name: values[0] for name, values in parse_qs(query).items()}
+    assert page == "/#/metric"
+    assert json.loads(asked["runs"]) == best
+    assert (json.loads(asked["metric"]), asked["x_axis"]) == (mlflow_client.ROC_KEY, "step")
+
+
+def test_every_candidate_keeps_its_confusion_and_the_report_of_each_class(storm):
+    report, found, client = storm
+    predictions = Predictions(found.judgement.predictions, found.table)
+
+    for each in found.judgement.figures:
+        kept = json.loads(Path(client.download_artifacts(report.run_ids[each.plan.name], "classes.json")).read_text())
+        said = predictions.of(each.plan.name, each.scale)
+        assert kept["labels"] == ["calm", "storm"]
+        for where, part in (("out_of_fold", said.out_of_fold), ("holdout", said.holdout)):
+            expected = classification_report(
+                part.truth, part.predicted, target_names=kept["labels"], output_dict=True, zero_division=0
+            )
+            assert kept[where]["confusion"] == confusion_matrix(part.truth, part.predicted).tolist()
+            assert kept[where]["rows"] == len(part)
+            told = kept[where]["report"]
+            assert told.pop("accuracy") == pytest.approx(expected.pop("accuracy"))
+            assert set(told) == set(expected)
+            assert all(told[name] == pytest.approx(expected[name]) for name in expected)
+
+
+def test_the_ensemble_keeps_its_members_and_their_weights(mlruns):
+    write_two_clouds()
+
+    report, found, client = recorded(make_study(candidates=TWO, ensemble={"bags": 1, "initial": 1}))
+
+    kept = json.loads(Path(client.download_artifacts(report.run_ids["ensemble"], "ensemble.json")).read_text())
+    assert {each["candidate"]: each["weight"] for each in kept["members"]} == found.judgement.ensemble.weights
+    assert sum(each["weight"] for each in kept["members"]) == pytest.approx(1)
+    assert [each["weight"] for each in kept["members"]] == sorted(
+        (each["weight"] for each in kept["members"]), reverse=True
+    )
+
+
+def test_where_files_are_kept_elsewhere_mlflow_takes_them(storm, monkeypatch):
+    report, _, client = storm
+    place = mlflow_client.Place(client.tracking_uri, report.experiment_id)  # which does not know of a folder
+
+    mlflow_client.log_text(place, report.run_id, "told", "words/told.txt")
+
+    assert Path(client.download_artifacts(report.run_id, "words/told.txt")).read_text() == "told"
+    assert run_folder("mlflow-artifacts:/7", "a") is None
+    assert run_folder("file:///some%20where/7", "a") == Path("/some where/7/a/artifacts")
+
+
+def test_the_study_that_was_recorded_gives_the_same_study_again(storm):
+    report, found, client = storm
+
+    text = Path(client.download_artifacts(report.run_id, "study.yaml")).read_text()
+
+    assert type(found.study).model_validate(yaml.safe_load(text)).model_dump() == found.study.model_dump()
+
+
+def test_the_report_that_was_recorded_is_the_one_that_is_returned(storm):
+    report, _, client = storm
+
+    kept = json.loads(Path(client.download_artifacts(report.run_id, "report.json")).read_text())
+
+    assert kept == json.loads(json.dumps(report.as_json(), default=str))
+    assert kept["mlflow"]["run_id"] == report.run_id
+
+
+def test_the_model_that_was_recorded_takes_raw_rows(storm):
+    report, _, client = storm
+    (output,) = client.get_run(report.run_id).outputs.model_outputs
+    mlflow.set_tracking_uri(client.tracking_uri)
+
+    model = mlflow.pyfunc.load_model(f"models:/{output.model_id}")
+
+    rows = pd.DataFrame({"telling": [0.0, 2.0], "noise": [0.0, 0.0]})
+    assert list(model.predict(rows)["decision"]) == ["calm", "storm"]
+    assert [column.name for column in model.metadata.signature.inputs] == ["telling", "noise"]
+
+
+def test_the_page_lies_where_the_report_says(storm):
+    report, _, _ = storm
+
+    text = report.page.read_text(encoding="utf-8")
+
+    assert report.page.name == "report.html"
+    assert "gaussian_nb" in text
+    assert not list(report.page.parent.glob("*.unfinished"))
+
+
+def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
+    columns, _ = two_clouds()
+    write_rows("rows.csv", columns, columns["telling"] * 3 + 0.1 * columns["noise"])
+
+    report, _, client = recorded(make_regression(candidates={"linear_regression": {}}))
+
+    names = artifacts(client, report.run_ids["linear_regression"])
+    assert {"coefficients.json", "predicted_against_actual.png", "residuals.png"} <= names
+
+
+def test_what_was_tuned_is_recorded_with_every_trial(mlruns):
+    write_two_clouds()
+    candidates = {"knn": {"tune": {"trials": 3, "over": {"n_neighbors": [1, 3, 9]}}}}
+
+    report, found, client = recorded(make_study(candidates=candidates))
+
+    child = client.get_run(report.run_ids["knn"])
+    table = json.loads(Path(client.download_artifacts(child.info.run_id, "tuning.json")).read_text())
+    assert child.data.params["params.n_neighbors"] == str(found.tuned[-1].params["n_neighbors"])
+    assert child.data.tags["evenhand.tuned"] == "n_neighbors by 3 trials for each fold"
+    assert table["columns"][-4:] == ["n_neighbors", "average_precision", "seconds", "refused"]
+    chosen = [dict(zip(table["columns"], row, strict=True)) for row in table["data"] if row[1]]
+    assert [each["fold"] for each in chosen] == [*found.ledger.folds, "final"]
+    assert [each["n_neighbors"] for each in chosen] == [each.params["n_neighbors"] for each in found.tuned]
+
+
+def test_a_search_bound_by_time_says_so(mlruns):
+    write_two_clouds()
+
+    report, _, client = recorded(make_study(candidates={"gaussian_nb": {"tune": {"seconds": 4}}}))
+
+    child = client.get_run(report.run_ids["gaussian_nb"])
+    assert "bound by time" in child.data.tags["evenhand.tuned"]
+
+
+def test_several_classes_are_recorded_too(mlruns):
+    columns, y = two_clouds()
+    write_rows("rows.csv", columns, np.array(["calm", "rain", "storm"])[y + (columns["noise"] > 0)])
+
+    report, _, client = recorded(make_study(candidates={"gaussian_nb": {}, "svm": {}}))
+
+    assert "confusion.png" in artifacts(client, report.run_ids["svm"])
+    assert client.get_run(report.run_id).data.metrics["cv_f1_macro"] > 0
+
+
+def test_a_run_whose_work_fails_is_failed(mlruns):
+    with pytest.raises(ValueError, match="storm"), opened(make_study()) as run:
+        raise ValueError("storm")
+
+    assert MlflowClient(mlflow_client.tracking_uri()).get_run(run.run_id).info.status == "FAILED"
+
+
+def test_a_record_that_fails_leaves_no_run_open(mlruns, monkeypatch):
+    write_two_clouds()
+
+    def broken(*_):
+        raise RuntimeError("no picture")
+
+    monkeypatch.setattr(recording, "pictures_of", broken)
+
+    with pytest.raises(RuntimeError, match="no picture"):
+        recorded(make_study())
+
+    client = MlflowClient(mlflow_client.tracking_uri())
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    assert {run.info.status for run in runs} == {"FAILED"}

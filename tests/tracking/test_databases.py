@@ -1,0 +1,50 @@
+"""A place of the runs that cannot be used is told before MLflow tries it, with what to do."""
+
+import os
+import sqlite3
+
+import pytest
+
+from evenhand.errors import PlaceError
+from evenhand.tracking.databases import one_line, prepare_sqlite
+
+
+def touched(file):
+    """A database without tables, as MLflow would make one with them."""
+    sqlite3.connect(file).execute("PRAGMA user_version = 1").connection.close()
+
+
+def test_a_folder_that_is_read_only_is_told_with_the_variable_that_names_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda place, mode: False)  # root may write where others may not
+
+    with pytest.raises(PlaceError, match=r"mlruns' is not writable: it is read-only.*Set MLFLOW_TRACKING_URI"):
+        prepare_sqlite(tmp_path / "mlruns" / "mlflow.db", touched)
+
+    assert not (tmp_path / "mlruns" / "mlflow.db").exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
+    (tmp_path / "mlruns").write_text("no folder")
+
+    with pytest.raises(PlaceError, match=r"mlruns' cannot be used: .*Set MLFLOW_TRACKING_URI"):
+        prepare_sqlite(tmp_path / "mlruns" / "mlflow.db", touched)
+
+
+def test_another_kind_of_file_is_no_database(tmp_path):
+    (tmp_path / "mlflow.db").write_text("a,b\n1,2\n" * 200)
+
+    with pytest.raises(PlaceError, match="is no SQLite database"):
+        prepare_sqlite(tmp_path / "mlflow.db", touched)
+
+
+def test_writers_wait_for_each_other(tmp_path):
+    prepare_sqlite(tmp_path / "mlruns" / "mlflow.db", touched)
+
+    with sqlite3.connect(tmp_path / "mlruns" / "mlflow.db") as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_an_error_is_told_without_the_statement():
+    error = Exception("disk is full\n[SQL: CREATE TABLE params]")
+
+    assert one_line(error) == "disk is full"
