@@ -1,13 +1,21 @@
 """Every test has a folder and a store of its own, and nothing leaves the machine."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import makers
+
+# A run finds what every other run of the same tests finds; a torture run draws anew, and tells how to draw it again.
+UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, **UNTIMED)
+settings.register_profile("torture", derandomize=False, max_examples=2000, print_blob=True, **UNTIMED)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(autouse=True)

@@ -166,6 +166,18 @@ def test_a_weight_is_a_number_of_repetitions(rows, data):
     assert weighted.groups_ == CategoryGrouper().fit(X.repeat(times, 0), y.repeat(times)).groups_
 
 
+@pytest.mark.parametrize("unused", [-9.0, 0.5])
+def test_a_row_of_weight_0_has_no_part_in_the_classes(unused):
+    X = np.array([list("abcd") * 10]).T
+    y = np.append(np.tile([0.0, 0.0, 1.0, 2.0], 10)[:-1], unused)
+
+    coder = CategoryGrouper(min_count=2).fit(X, y, sample_weight=np.append(np.ones(39), 0))
+
+    without = CategoryGrouper(min_count=2).fit(X[:-1], y[:-1])
+    assert coder.classes_.tolist() == without.classes_.tolist() == [0, 1, 2]
+    assert coder.groups_ == without.groups_
+
+
 def test_a_pickled_coder_gives_the_same_codes_for_a_frame():
     table = pd.DataFrame({"text": ["x", "y", None] * 9, "number": [1.0, np.nan, 2.0] * 9})
     coder = CategoryGrouper().fit(table, [0, 1, 1] * 9)

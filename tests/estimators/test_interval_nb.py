@@ -15,6 +15,9 @@ METHODS = ["intervals", "kernel"]
 rows = st.lists(
     st.tuples(st.floats(-5, 5), st.sampled_from(["u", "v", None]), st.integers(-20, 20)), min_size=8, max_size=30
 )
+tenths = st.lists(  # their sums round, and few values tie at quartiles
+    st.tuples(st.sampled_from([0.1, 0.3, -0.7, None]), st.just(0.1), st.integers(-9, 9)), min_size=8, max_size=30
+)
 
 
 def mixed_table(rows):
@@ -108,18 +111,34 @@ def test_a_raw_frame_with_holes_is_taken(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=25, deadline=None)
-@given(rows=rows, random=st.randoms(use_true_random=False), data=st.data())
+@settings(max_examples=50, deadline=None)
+@given(rows=rows | tenths, random=st.randoms(use_true_random=False), data=st.data())
 def test_order_changes_nothing_and_a_weight_is_a_number_of_repetitions(method, rows, random, data):
     X, y = mixed_table(rows)
-    times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(X), max_size=len(X))))
+    times = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(X), max_size=len(X))))
+    times[0] = 1
     order = list(range(times.sum()))
     random.shuffle(order)
 
     weighted = IntervalNBRegressor(4, method=method).fit(X, y, sample_weight=times).predict(X)
 
     repeated = IntervalNBRegressor(4, method=method).fit(X.repeat(times, 0)[order][:, ::-1], y.repeat(times)[order])
-    np.testing.assert_allclose(weighted, repeated.predict(X[:, ::-1]), atol=1e-5)
+    np.testing.assert_allclose(weighted, repeated.predict(X[:, ::-1]), atol=1e-9)
+
+
+def test_a_quartile_between_two_values_is_their_middle_for_weights_and_for_repetitions():
+    x = np.array([0.0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -3, -3])[:, None]
+    y = np.array([0.0, 0, 0, 0, -1, 0, -1, -14, 2, 0, 0, 0, 0, 0, -14, -14])
+    times = np.array([1, 1, 1, 1, 1, 2, 1, 1, 3, 1, 1, 3, 3, 2, 3, 3])
+
+    weighted = IntervalNBRegressor(4, method="kernel").fit(x, y, sample_weight=times)
+
+    # 28 rows: -3 six times, -1 once, 0 for the rest; the first quartile, 7 rows, ends between -1 and 0
+    bandwidth = pytest.approx(0.9 * (0 - -0.5) / 1.349 * 28**-0.2)
+    repeated = IntervalNBRegressor(4, method="kernel").fit(x.repeat(times, 0), y.repeat(times))
+    assert [kernel[2] for kernel in weighted.model_.kernels_[0]] == [bandwidth] * 3
+    assert [kernel[2] for kernel in repeated.model_.kernels_[0]] == [bandwidth] * 3
+    np.testing.assert_allclose(weighted.predict(x), repeated.predict(x), atol=1e-12)
 
 
 @settings(max_examples=25, deadline=None)

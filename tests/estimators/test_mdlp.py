@@ -117,6 +117,16 @@ def test_a_weight_is_a_number_of_repetitions(rows, data):
     np.testing.assert_array_equal(weighted, MDLPDiscretizer().fit(X.repeat(times, 0), y.repeat(times)).transform(X))
 
 
+def test_a_row_of_weight_0_has_no_part_in_the_classes_of_a_continuous_target():
+    X, y = np.arange(60.0)[:, None] % 7, np.append(np.maximum(np.arange(59) - 20, 0) / 2, -9.0)
+
+    coder = MDLPDiscretizer().fit(X, y, sample_weight=np.append(np.ones(59), 0))
+
+    without = MDLPDiscretizer().fit(X[:-1], y[:-1])
+    np.testing.assert_array_equal(coder.classes_, without.classes_)
+    np.testing.assert_array_equal(coder.cuts_[0], without.cuts_[0])
+
+
 def test_fractional_weights_scale_like_whole_ones():
     X, y = DATA_SETS["wine"]
     slightly_uneven = np.where(np.arange(len(X)) % 2, 1.0 + 1e-9, 1.0)

@@ -65,6 +65,11 @@ cells = st.lists(
     min_size=6,
     max_size=40,
 )
+tenths = st.lists(  # their sums round, and few values tie at quartiles
+    st.tuples(st.sampled_from([0.1, 0.3, -0.7, None]), st.just("u"), st.just(0.1), st.integers(0, 2)),
+    min_size=6,
+    max_size=40,
+)
 DENSITIES = ["gaussian", "kernel", "bins"]
 
 
@@ -191,7 +196,7 @@ def test_categories_alone_are_categorical_nb(alpha):
 
 def test_a_kernel_density_is_that_of_scipy_with_silvermans_bandwidth():
     values = np.random.default_rng(0).normal(size=60)
-    quartiles = np.quantile(values, [0.25, 0.75], method="inverted_cdf")
+    quartiles = np.quantile(values, [0.25, 0.75], method="averaged_inverted_cdf")
     bandwidth = 0.9 * min(values.std(), (quartiles[1] - quartiles[0]) / 1.349) * 60**-0.2
     points = np.linspace(-3, 3, 13)
 
@@ -284,6 +289,23 @@ def test_variances_can_be_shared():
     assert one.tolist() == [[7.5, 7.5], [7.5, 7.5]]
 
 
+def test_a_constant_column_has_variance_1_so_that_a_new_value_leaves_the_other_columns_their_say():
+    X, y = np.array([[0.0, 3.0], [1.0, 3.0], [4.0, 3.0], [5.0, 3.0]]), [0, 0, 1, 1]
+
+    model = MixedNB().fit(X, y)
+
+    assert model.var_[:, 1].tolist() == [1, 1]
+    assert model.predict([[0.0, 7.0], [5.0, 7.0]]).tolist() == [0, 1]
+
+
+def test_the_floor_of_a_variance_holds_where_classes_have_the_same_mean():
+    X, y = np.array([[2.0], [2.0], [0.0], [4.0]]), [0, 0, 1, 1]
+
+    model = MixedNB(var_smoothing=0.1).fit(X, y)
+
+    assert model.var_.ravel() == pytest.approx([0.1 * 2, 4])  # the column 2 2 0 4 has mean 2, variance 2
+
+
 def test_a_variance_is_not_below_its_floor():
     X, y = np.array([[1.0], [1.0], [0.0], [4.0]]), [0, 0, 1, 1]
 
@@ -346,16 +368,38 @@ def test_class_probabilities_can_be_given():
 
 
 @pytest.mark.parametrize("density", DENSITIES)
-@settings(max_examples=25, deadline=None)
-@given(cells=cells, data=st.data())
+@settings(max_examples=50, deadline=None)
+@given(cells=cells | tenths, data=st.data())
 def test_a_weight_is_a_number_of_repetitions(density, cells, data):
     X, y = mixed_table(cells)
-    times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(X), max_size=len(X))))
+    times = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(X), max_size=len(X))))
+    times[np.unique(y, return_index=True)[1]] = 1  # a row of each class
 
     weighted = MixedNB(density=density).fit(X, y, sample_weight=times)
 
     repeated = MixedNB(density=density).fit(X.repeat(times, 0), y.repeat(times))
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("n_rows", [750, 2000])
+def test_a_weight_is_a_number_of_repetitions_among_many_values(n_rows):
+    rng = np.random.default_rng(0)
+    X, y, times = rng.normal(size=(n_rows, 1)), np.arange(n_rows) % 2, rng.integers(1, 4, n_rows)
+
+    weighted = MixedNB(density="kernel", variance="shared").fit(X, y, sample_weight=times)
+
+    repeated = MixedNB(density="kernel", variance="shared").fit(X.repeat(times, 0), y.repeat(times))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("density", DENSITIES)
+@pytest.mark.parametrize("n_rows", [6, 10, 30])
+def test_a_constant_column_says_nothing_where_its_mean_rounds(density, n_rows):
+    X, y = np.full((n_rows, 1), 0.1), np.arange(n_rows) % 3 // 2
+
+    model = MixedNB(density=density).fit(X, y, sample_weight=np.arange(n_rows) % 4 + 1)
+
+    np.testing.assert_allclose(model.predict_proba([[0.1], [0.2]]), [model.class_prior_] * 2)
 
 
 @pytest.mark.parametrize("density", DENSITIES)

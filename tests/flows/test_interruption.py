@@ -21,7 +21,6 @@ from prefect.client.schemas.objects import StateType
 
 from evenhand.cli.main import main
 from evenhand.runtime.process_identity import OWNED_BY
-from evenhand.service.deployments import UNDER_WAY
 from evenhand.storage.artifact_store import Store
 
 pytestmark = pytest.mark.xdist_group("prefect")
@@ -149,11 +148,11 @@ def runs(study="storm"):
 
 
 def states_in_prefect(pid):
-    """In which states the server has the flow and task runs of a process."""
+    """In which states the server has the flow runs of a process, and those of its task runs that are not finished."""
     with get_client(sync_client=True) as client:
         flows = [run for run in client.read_flow_runs() if any(f"{OWNED_BY}{pid}:" in tag for tag in run.tags)]
         chosen = FlowRunFilter(id=FlowRunFilterId(any_=[run.id for run in flows]))
-        tasks = [run for run in client.read_task_runs(flow_run_filter=chosen) if run.state_type in UNDER_WAY]
+        tasks = [run for run in client.read_task_runs(flow_run_filter=chosen) if not run.state.is_final()]
     return {run.state_type for run in (*flows, *tasks)}
 
 

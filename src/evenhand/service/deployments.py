@@ -1,7 +1,7 @@
 """What is asked of Prefect's server about schedules: put them there, close what was orphaned, start a run, tell."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,20 +12,22 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
     FlowRunFilter,
     FlowRunFilterDeploymentId,
+    FlowRunFilterEndTime,
+    FlowRunFilterId,
     FlowRunFilterState,
     FlowRunFilterStateType,
     TaskRunFilter,
     TaskRunFilterState,
     TaskRunFilterStateType,
 )
-from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.objects import FlowRun, StateType, TaskRun
 from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed, State
 
-from evenhand.runtime.process_identity import has_lost_its_owner
+from evenhand.runtime.process_identity import OWNED_BY, has_lost_its_owner
 from evenhand.service.schedules import close_recorded, scheduled
 
 FLOW = "retrain-on-schedule"
@@ -33,6 +35,10 @@ TAG = "evenhand"
 ZOMBIES = "evenhand: crash runs without a heartbeat"
 HEARTBEATS_MISSED = timedelta(seconds=95)  # three of them, at one every 30 seconds
 UNDER_WAY = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]
+UNFINISHED = [*UNDER_WAY, StateType.SCHEDULED, StateType.PAUSED]  # a task run that is retried is scheduled
+ENDED = [StateType.COMPLETED, StateType.FAILED, StateType.CANCELLED]
+LATEST_WORD = timedelta(minutes=1)  # a run that ends tells its tasks' states by events, which the server is behind with
+LOOKS, LOOK_SECONDS, STILL_SECONDS = 10, 0.2, 30.0
 PAGE = 200
 
 
@@ -81,26 +87,51 @@ def close_lost() -> list[str]:
 
 
 def _closed(client: SyncPrefectClient, is_orphan: Callable[[FlowRun], bool], who: str) -> list[str]:
-    """Close runs under way, and what is part of them; their names."""
+    """Close runs under way, and what is left of runs that are over; the names of the runs."""
     runs = _all_runs(client, FlowRunFilter(state=_in(UNDER_WAY)))
     orphans = {run.id: run for run in runs if is_orphan(run)}
     orphans |= {run.id: run for run in runs if _parent(client, run) in orphans}
     told = f"{who}: nobody worked on it any more"
-    for run in orphans.values():
-        client.set_flow_run_state(run.id, Crashed(message=f"{told} ({run.state_name})"), force=True)
-    _close_parts(client, told)
-    return [run.name for run in orphans.values()]
+    closed = {run.id: run.name for run in orphans.values() if _crash(client, run, told)}
+    if closed:
+        _wait_for_last_words(client, list(closed))
+    _close_parts(client, told, closed)
+    return list(closed.values())
 
 
-def _close_parts(client: SyncPrefectClient, told: str) -> None:
-    """Close the task runs of flow runs that are over."""
-    under_way = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=UNDER_WAY)))
-    parts = client.read_task_runs(task_run_filter=under_way, limit=PAGE)
+def _crash(client: SyncPrefectClient, run: FlowRun, told: str) -> bool:
+    """Close a run whose process is known to be gone; False if it had ended by itself after it was read."""
+    state = client.read_flow_run(run.id).state
+    if state is not None and state.is_final():
+        return False
+    client.set_flow_run_state(run.id, Crashed(message=f"{told} ({run.state_name})"), force=True)
+    return True
+
+
+def _wait_for_last_words(client: SyncPrefectClient, run_ids: list[UUID]) -> None:
+    """Wait until the task runs of dead runs stand still: the server writes down later what it was sent by events."""
+    chosen, deadline = FlowRunFilter(id=FlowRunFilterId(any_=run_ids)), time.monotonic() + STILL_SECONDS
+    seen: list[set[tuple[UUID, UUID | None]]] = []
+    while (not seen or seen[-LOOKS:] != seen[-1:] * LOOKS) and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS if seen else 0)
+        seen.append({(part.id, part.state_id) for part in _all_parts(client, chosen, TaskRunFilter())})
+
+
+def _close_parts(client: SyncPrefectClient, told: str, closed: Collection[UUID]) -> None:
+    """Close the unfinished task runs of flow runs of ours that crashed, here or elsewhere, or ended a while ago."""
+    latest = FlowRunFilterEndTime(before_=datetime.now(UTC) - LATEST_WORD)
+    over = [FlowRunFilter(state=_in([StateType.CRASHED])), FlowRunFilter(state=_in(ENDED), end_time=latest)]
+    unfinished = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=UNFINISHED)))
+    parts = [part for chosen in over for part in _all_parts(client, chosen, unfinished)]
     whole = {part.flow_run_id for part in parts if part.flow_run_id is not None}
-    over = {run_id for run_id in whole if (state := client.read_flow_run(run_id).state) is None or state.is_final()}
+    ours = {run_id for run_id in whole if run_id in closed or _is_ours(client.read_flow_run(run_id))}
     for part in parts:
-        if part.flow_run_id in over:
+        if part.flow_run_id in ours:
             client.set_task_run_state(part.id, Crashed(message=told), force=True)
+
+
+def _is_ours(run: FlowRun) -> bool:
+    return any(tag == TAG or tag.startswith(OWNED_BY) for tag in run.tags)
 
 
 def drop_missed(deployment_id: UUID, at: datetime) -> int:
@@ -225,6 +256,15 @@ def _all_runs(client: SyncPrefectClient, chosen: FlowRunFilter) -> Sequence[Flow
     while len(more := client.read_flow_runs(flow_run_filter=chosen, limit=PAGE, offset=len(runs))) == PAGE:
         runs += more
     return runs + more
+
+
+def _all_parts(client: SyncPrefectClient, of: FlowRunFilter, chosen: TaskRunFilter) -> Sequence[TaskRun]:
+    parts: list[TaskRun] = []
+    while True:
+        more = client.read_task_runs(flow_run_filter=of, task_run_filter=chosen, limit=PAGE, offset=len(parts))
+        parts += more
+        if len(more) < PAGE:
+            return parts
 
 
 def _in(kinds: list[StateType]) -> FlowRunFilterState:

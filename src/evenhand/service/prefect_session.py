@@ -4,7 +4,7 @@ import logging
 import os
 import time
 import warnings
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.process_identity import end_left_servers, own_children
@@ -39,27 +39,36 @@ def result_of(flow: Any, *arguments: Any, **named: Any) -> Any:
 
 
 def ended(flow: Any, *arguments: Any, **named: Any) -> Any:
+    from httpx import HTTPError
+
     from evenhand.runtime.steps import Step
 
     leave_failures_to_the_caller()
-    _close_lost()
+    has_closed = _close_lost()
     n_before = Step.n_called
     with _no_heartbeat(), _owned():
         state = flow(*arguments, **named, return_state=True)
     has_flow_within = flow.name == "retrain-on-schedule"  # whose steps are counted too, but are not this flow's
     n_expected = Step.n_called - n_before if state.is_completed() and not has_flow_within else None
     settle(state.state_details.flow_run_id, n_expected)
+    if has_closed:  # by now the server has written all that the dead sent it
+        with suppress(HTTPError):
+            _close_lost()
     return state
 
 
-def _close_lost() -> None:
-    """On a server that stays, close what killed processes of this machine left; a temporary one ends with its runs."""
+def _close_lost() -> bool:
+    """On a server that stays, close what killed processes of this machine left, and tell whether there were such runs.
+
+    A temporary server ends with its runs.
+    """
     from prefect.settings import PREFECT_API_URL
 
-    if PREFECT_API_URL.value():
-        from evenhand.service.deployments import close_lost
+    if not PREFECT_API_URL.value():
+        return False
+    from evenhand.service.deployments import close_lost
 
-        close_lost()
+    return bool(close_lost())
 
 
 def _owned() -> AbstractContextManager[Any]:

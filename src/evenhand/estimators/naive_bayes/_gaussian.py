@@ -38,11 +38,17 @@ def add_log_densities(X, theta, var, out):
             out[i, c] += total
 
 
+def _known_values(X, membership):
+    """Give a known value of each column, so that a column of one value has exactly that mean and variance 0."""
+    known = ~np.isnan(X) & membership.any(axis=1)[:, None]
+    return np.where(known.any(axis=0), X[known.argmax(axis=0), np.arange(X.shape[1])], 0.0)
+
+
 def moments(X, membership):
     """Give the weight, mean and sum of squares around the mean by class and column; no weight gives mean 0."""
-    start = np.zeros((membership.shape[1], X.shape[1]))
+    start = np.tile(_known_values(X, membership), (membership.shape[1], 1))
     weight, first, _ = _weighted_sums(X, membership, start)
-    theta = first / np.maximum(weight, 1e-300)
+    theta = np.where(weight > 0, start + first / np.maximum(weight, 1e-300), 0.0)
     _, rest, squares = _weighted_sums(X, membership, theta)
     return weight, theta, np.maximum(squares - rest**2 / np.maximum(weight, 1e-300), 0.0)
 
@@ -68,7 +74,8 @@ def gaussian_tables(X, membership, sharing, ddof, least_share):
     var = variances(weight, squares, sharing, ddof)
     all_weight, all_theta, all_squares = moments(X, membership.sum(axis=1, keepdims=True))
     all_var = variances(all_weight, all_squares, "per_class", 0)
-    all_var[all_var == 0] = 1.0
-    empty = weight == 0
-    theta, var = np.where(empty, all_theta, theta), np.where(empty, all_var, var)
-    return theta, np.maximum(var, np.where(np.ptp(theta, axis=0) == 0, 1e-300, least_share * all_var))
+    constant = all_var == 0
+    all_var[constant] = 1.0
+    whole = (weight == 0) | constant
+    theta, var = np.where(whole, all_theta, theta), np.where(whole, all_var, var)
+    return theta, np.maximum(var, np.maximum(least_share * all_var, 1e-300))

@@ -3,12 +3,15 @@
 import numpy as np
 from numba import njit
 
+from ._columns import weighted_quantiles
+
 MANY_VALUES = 500
 
 
 def spread_of(values, weights):
-    """Give the weighted standard deviation."""
-    return float(np.sqrt(np.average((values - np.average(values, weights=weights)) ** 2, weights=weights)))
+    """Give the weighted standard deviation; that of equal values is exactly 0."""
+    away = values - values[0]
+    return float(np.sqrt(np.average((away - np.average(away, weights=weights)) ** 2, weights=weights)))
 
 
 def fit_kernel(values, weights, fallback, bandwidth=None):
@@ -30,7 +33,7 @@ def fit_kernel(values, weights, fallback, bandwidth=None):
 def silverman_bandwidth(values, weights):
     """Give 0.9 min(s, IQR / 1.349) n^(-1/5), or without the IQR where half of the values are equal."""
     deviation = spread_of(values, weights)
-    quartiles = np.quantile(values, [0.25, 0.75], weights=weights, method="inverted_cdf")
+    quartiles = weighted_quantiles(values, weights, np.array([0.25, 0.75]))
     middle = (quartiles[1] - quartiles[0]) / 1.349
     spread = min(deviation, middle) if middle > 0 else deviation
     return float(0.9 * spread * weights.sum() ** -0.2)
@@ -38,13 +41,15 @@ def silverman_bandwidth(values, weights):
 
 def _centres(values, shares, width):
     distinct, position = np.unique(values, return_inverse=True)
-    if distinct.size > MANY_VALUES:
-        middle = np.floor((np.cumsum(shares) - shares / 2) * MANY_VALUES)
-        cell = np.floor((values - values[0]) / width)
-        starts = (np.diff(middle, prepend=-1) > 0) | (np.diff(cell, prepend=-1) > 0)
-        position = np.cumsum(starts) - 1
-    mass = np.bincount(position, shares)
-    return np.bincount(position, shares * values) / mass, mass
+    shares = np.bincount(position, shares)  # equal values are never parted, in however many rows they come
+    if distinct.size <= MANY_VALUES:
+        return distinct, shares
+    middle = np.floor((np.cumsum(shares) - shares / 2) * MANY_VALUES + 1e-9)  # a sum may round to below a border
+    cell = np.floor((distinct - distinct[0]) / width + 1e-9)
+    starts = (np.diff(middle, prepend=-1) > 0) | (np.diff(cell, prepend=-1) > 0)
+    group = np.cumsum(starts) - 1
+    mass = np.bincount(group, shares)
+    return np.bincount(group, shares * distinct) / mass, mass
 
 
 @njit(cache=True)

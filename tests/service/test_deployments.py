@@ -1,0 +1,164 @@
+"""What is closed on Prefect's server: runs whose process is gone, and task runs that nobody will finish."""
+
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+from prefect import flow, task
+from prefect.client.orchestration import get_client
+from prefect.states import Cancelled, Completed, Crashed, Paused, Pending, Running, Scheduled
+
+from evenhand.flows import keeping
+from evenhand.locks import boot_id
+from evenhand.runtime.process_identity import OWNED_BY, owner_tag
+from evenhand.service.deployments import TAG, close_lost
+
+pytestmark = pytest.mark.xdist_group("prefect")
+
+UNFINISHED = {
+    "scheduled": Scheduled(),
+    "retried": Scheduled(name="AwaitingRetry"),
+    "pending": Pending(),
+    "running": Running(),
+    "paused": Paused(),
+}
+
+
+@flow
+def nightly():
+    pass
+
+
+@task
+def fit():
+    pass
+
+
+@pytest.fixture
+def client(prefect_server, monkeypatch):
+    monkeypatch.setattr(keeping, "LOOK_SECONDS", 0)
+    with get_client(sync_client=True) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def dead():
+    """The tag of a process of this machine that is gone."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return f"{OWNED_BY}{process.pid}:1.00:{boot_id()}"
+
+
+def begin(client, *tags, state=None, **parts):
+    """A flow run in a state with task runs in theirs; the ids by name."""
+    run = client.create_flow_run(nightly, tags=tags, state=Running())
+    made = {
+        name: client.create_task_run(fit, run.id, dynamic_key=name, name=name, state=each).id
+        for name, each in parts.items()
+    }
+    if state is not None:
+        client.set_flow_run_state(run.id, state, force=True)
+    return run.id, made
+
+
+def states(client, parts):
+    return {name: client.read_task_run(part).state.type.value for name, part in parts.items()}
+
+
+def test_a_dead_process_loses_its_run_with_every_task_run_that_is_not_finished(client, dead):
+    run, parts = begin(client, dead, **UNFINISHED, done=Completed())
+
+    close_lost()
+
+    assert client.read_flow_run(run).state.is_crashed()
+    assert states(client, parts) == {**dict.fromkeys(UNFINISHED, "CRASHED"), "done": "COMPLETED"}
+
+
+@pytest.mark.parametrize("tag", ["owned", TAG])
+def test_what_is_left_of_a_run_that_something_else_crashed_is_closed(client, dead, tag):
+    _, parts = begin(client, dead if tag == "owned" else tag, state=Crashed(), **UNFINISHED)
+
+    close_lost()
+
+    assert states(client, parts) == dict.fromkeys(UNFINISHED, "CRASHED")
+
+
+def test_runs_of_a_living_process_and_of_other_machines_are_left_alone(client):
+    elsewhere = f"{OWNED_BY}{os.getpid()}:1.00:{uuid4()}"
+    runs = [begin(client, tag, **UNFINISHED) for tag in (owner_tag(), elsewhere)]
+
+    close_lost()
+
+    for run, parts in runs:
+        assert client.read_flow_run(run).state.is_running()
+        assert "CRASHED" not in states(client, parts).values()
+
+
+def test_crashed_runs_of_other_programs_are_left_alone(client):
+    _, parts = begin(client, "somebody else's", state=Crashed(), **UNFINISHED)
+
+    close_lost()
+
+    assert "CRASHED" not in states(client, parts).values()
+
+
+@pytest.mark.parametrize("ended", [Completed, Cancelled])
+def test_the_last_words_of_a_run_that_has_just_ended_are_waited_for(client, dead, ended, monkeypatch):
+    _, parts = begin(client, dead, state=ended(), running=Running())
+
+    close_lost()
+
+    assert states(client, parts) == {"running": "RUNNING"}
+    monkeypatch.setattr(keeping, "datetime", in_two_minutes())
+    close_lost()
+    assert states(client, parts) == {"running": "CRASHED"}
+
+
+def in_two_minutes():
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz or UTC) + timedelta(minutes=2)
+
+    return Later
+
+
+def test_a_run_that_ended_by_itself_after_it_was_read_keeps_its_state(client, dead, monkeypatch):
+    run, _ = begin(client, dead, done=Completed())
+
+    def ends_meanwhile(tags, only_here):
+        client.set_flow_run_state(run, Completed(), force=True)
+        return dead in tags
+
+    monkeypatch.setattr(keeping, "has_lost_its_owner", ends_meanwhile)
+
+    assert close_lost() == []
+    assert client.read_flow_run(run).state.is_completed()
+
+
+def test_a_task_run_that_the_server_writes_down_late_is_closed_too(client, dead, monkeypatch):
+    run, parts = begin(client, dead)
+
+    def written_late(seconds):
+        if not parts:
+            parts["late"] = client.create_task_run(fit, run, dynamic_key="late", state=Pending()).id
+
+    monkeypatch.setattr(keeping, "time", SimpleNamespace(sleep=written_late, monotonic=time.monotonic))
+
+    close_lost()
+
+    assert states(client, parts) == {"late": "CRASHED"}
+
+
+def test_more_task_runs_than_the_server_gives_at_once_are_closed(client, dead, monkeypatch):
+    monkeypatch.setattr(keeping, "PAGE", 2)
+    _, parts = begin(client, dead, **UNFINISHED)
+
+    close_lost()
+
+    assert states(client, parts) == dict.fromkeys(UNFINISHED, "CRASHED")
