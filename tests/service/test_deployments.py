@@ -13,9 +13,8 @@ from prefect import flow, task
 from prefect.client.orchestration import get_client
 from prefect.states import Cancelled, Completed, Crashed, Paused, Pending, Running, Scheduled
 
-from evenhand.flows import keeping
-from evenhand.locks import boot_id
-from evenhand.runtime.process_identity import OWNED_BY, owner_tag
+from evenhand.runtime.process_identity import OWNED_BY, boot_id, owner_tag
+from evenhand.service import deployments
 from evenhand.service.deployments import TAG, close_lost
 
 pytestmark = pytest.mark.xdist_group("prefect")
@@ -41,7 +40,7 @@ def fit():
 
 @pytest.fixture
 def client(prefect_server, monkeypatch):
-    monkeypatch.setattr(keeping, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(deployments, "LOOK_SECONDS", 0)
     with get_client(sync_client=True) as client:
         yield client
 
@@ -114,7 +113,7 @@ def test_the_last_words_of_a_run_that_has_just_ended_are_waited_for(client, dead
     close_lost()
 
     assert states(client, parts) == {"running": "RUNNING"}
-    monkeypatch.setattr(keeping, "datetime", in_two_minutes())
+    monkeypatch.setattr(deployments, "datetime", in_two_minutes())
     close_lost()
     assert states(client, parts) == {"running": "CRASHED"}
 
@@ -135,7 +134,7 @@ def test_a_run_that_ended_by_itself_after_it_was_read_keeps_its_state(client, de
         client.set_flow_run_state(run, Completed(), force=True)
         return dead in tags
 
-    monkeypatch.setattr(keeping, "has_lost_its_owner", ends_meanwhile)
+    monkeypatch.setattr(deployments, "has_lost_its_owner", ends_meanwhile)
 
     assert close_lost() == []
     assert client.read_flow_run(run).state.is_completed()
@@ -148,7 +147,7 @@ def test_a_task_run_that_the_server_writes_down_late_is_closed_too(client, dead,
         if not parts:
             parts["late"] = client.create_task_run(fit, run, dynamic_key="late", state=Pending()).id
 
-    monkeypatch.setattr(keeping, "time", SimpleNamespace(sleep=written_late, monotonic=time.monotonic))
+    monkeypatch.setattr(deployments, "time", SimpleNamespace(sleep=written_late, monotonic=time.monotonic))
 
     close_lost()
 
@@ -156,7 +155,7 @@ def test_a_task_run_that_the_server_writes_down_late_is_closed_too(client, dead,
 
 
 def test_more_task_runs_than_the_server_gives_at_once_are_closed(client, dead, monkeypatch):
-    monkeypatch.setattr(keeping, "PAGE", 2)
+    monkeypatch.setattr(deployments, "PAGE", 2)
     _, parts = begin(client, dead, **UNFINISHED)
 
     close_lost()

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from ._columns import weighted_quantiles
+from evenhand.estimators._columns import weighted_quantiles
 
 MANY_VALUES = 500
 
