@@ -27,6 +27,7 @@ from prefect.events.schemas.events import ResourceSpecification
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed, State
 
+from evenhand.flows.tick import clock
 from evenhand.processes import OWNED_BY, has_lost_its_owner
 from evenhand.tasks.ticking import close_recorded, scheduled
 
@@ -119,7 +120,7 @@ def _wait_for_last_words(client: SyncPrefectClient, run_ids: list[UUID]) -> None
 
 def _close_parts(client: SyncPrefectClient, told: str, closed: Collection[UUID]) -> None:
     """Close the unfinished task runs of flow runs of ours that crashed, here or elsewhere, or ended a while ago."""
-    latest = FlowRunFilterEndTime(before_=datetime.now(UTC) - LATEST_WORD)
+    latest = FlowRunFilterEndTime(before_=clock() - LATEST_WORD)
     over = [FlowRunFilter(state=_in([StateType.CRASHED])), FlowRunFilter(state=_in(ENDED), end_time=latest)]
     unfinished = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=UNFINISHED)))
     parts = [part for chosen in over for part in _all_parts(client, chosen, unfinished)]
