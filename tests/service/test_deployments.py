@@ -113,18 +113,10 @@ def test_the_last_words_of_a_run_that_has_just_ended_are_waited_for(client, dead
     close_lost()
 
     assert states(client, parts) == {"running": "RUNNING"}
-    monkeypatch.setattr(deployments, "datetime", in_two_minutes())
+    in_two_minutes = datetime.now(UTC) + timedelta(minutes=2)
+    monkeypatch.setattr(deployments, "clock", lambda: in_two_minutes)
     close_lost()
     assert states(client, parts) == {"running": "CRASHED"}
-
-
-def in_two_minutes():
-    class Later(datetime):
-        @classmethod
-        def now(cls, tz=None):
-            return datetime.now(tz or UTC) + timedelta(minutes=2)
-
-    return Later
 
 
 def test_a_run_that_ended_by_itself_after_it_was_read_keeps_its_state(client, dead, monkeypatch):

@@ -28,7 +28,7 @@ from prefect.exceptions import ObjectNotFound
 from prefect.states import Cancelled, Crashed, State
 
 from evenhand.runtime.process_identity import OWNED_BY, has_lost_its_owner
-from evenhand.service.schedules import close_recorded, scheduled
+from evenhand.service.schedules import clock, close_recorded, scheduled
 
 FLOW = "retrain-on-schedule"
 TAG = "evenhand"
@@ -119,7 +119,7 @@ def _wait_for_last_words(client: SyncPrefectClient, run_ids: list[UUID]) -> None
 
 def _close_parts(client: SyncPrefectClient, told: str, closed: Collection[UUID]) -> None:
     """Close the unfinished task runs of flow runs of ours that crashed, here or elsewhere, or ended a while ago."""
-    latest = FlowRunFilterEndTime(before_=datetime.now(UTC) - LATEST_WORD)
+    latest = FlowRunFilterEndTime(before_=clock() - LATEST_WORD)
     over = [FlowRunFilter(state=_in([StateType.CRASHED])), FlowRunFilter(state=_in(ENDED), end_time=latest)]
     unfinished = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=UNFINISHED)))
     parts = [part for chosen in over for part in _all_parts(client, chosen, unfinished)]
