@@ -133,8 +133,8 @@ def test_an_event_is_reported_once_and_another_of_its_kind_again(hook):
 
 def test_processes_that_report_the_same_event_at_once_send_one_message(hook, tmp_path):
     code = (
-        "from makers import make_study; from evenhand.monitoring.notifications import silence, tell\n"
-        "tell(make_study(notify={'webhook': '${HOOK}'}), silence('2026-05-01', 'nothing'))"
+        "from makers import make_study; from evenhand.monitoring.notifications import silence, notify\n"
+        "notify(make_study(notify={'webhook': '${HOOK}'}), silence('2026-05-01', 'nothing'))"
     )
     path = os.pathsep.join([os.path.dirname(os.path.dirname(__file__)), os.environ.get("PYTHONPATH", "")])
 
