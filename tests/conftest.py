@@ -2,11 +2,18 @@
 
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import makers
+
+
+def pytest_collection_modifyitems(items):
+    """Files with slow tests come first, so that no worker is left with one of them when the others have ended."""
+    n_slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -n_slow[item.path])
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +48,12 @@ def mlruns(empty_database, tmp_path):
 
 @pytest.fixture(scope="session")
 def prefect_server():
-    """Prefect's temporary server, started once."""
+    """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    with prefect_test_harness(server_startup_timeout=120):
+    with (
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        prefect_test_harness(server_startup_timeout=120),
+    ):
         yield

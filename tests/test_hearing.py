@@ -17,8 +17,6 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 whole = pd.concat
 SETTINGS = {
     "columns": {"key": "id"},

@@ -24,8 +24,6 @@ from evenhand.flows.keeping import UNDER_WAY
 from evenhand.processes import OWNED_BY
 from evenhand.store import Store
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 # Its first fit goes on until there is a file `go`; the others are over at once.
 SLOW = """
 import os, time

@@ -14,8 +14,6 @@ from evenhand.flows.serving import agree, deployed, heed
 from evenhand.tasks.ticking import lateness
 from evenhand.ticks import Tick, is_paused, note, ticks_of
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
 CONF = {
     "name": "paused",

@@ -14,7 +14,6 @@ import yaml
 from click.testing import CliRunner
 from makers import two_clouds
 from mlflow import MlflowClient
-from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
 from evenhand.cli import main
 from evenhand.conf import load_study
@@ -22,8 +21,6 @@ from evenhand.decisions import decisions_of
 from evenhand.errors import ConfError
 from evenhand.locks import alone, one_run_of
 from evenhand.ticks import overdue, tick_lock, ticks_of
-
-pytestmark = pytest.mark.xdist_group("prefect")
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -51,8 +48,6 @@ def room(mlruns, prefect_server, monkeypatch):
     write_rows()
     Path("tiny.yaml").write_text(yaml.safe_dump(CONF), encoding="utf-8")
     stand_at(monkeypatch, NOON)
-    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        yield
 
 
 def stand_at(monkeypatch, moment):

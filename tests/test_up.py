@@ -26,7 +26,7 @@ from evenhand.servers import free_port
 from evenhand.ticks import is_paused, shown, tick_lock, ticks_of
 from evenhand.upkeep import kin
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("up")]
+pytestmark = pytest.mark.slow
 
 DEADLINE = 300
 CONF = {

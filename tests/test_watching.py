@@ -20,8 +20,6 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.watching import choose_reference, look_at_file, look_at_new_rows, record_watch
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 ROWS = {"n_common": 1200, "n_rare": 400}
 
 
