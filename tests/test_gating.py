@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from makers import make_study, room_of_its_own, two_clouds, work, write_rows
 
-from evenhand import tracking
+from evenhand import crowning, tracking
 from evenhand.crowning import proposed_by, withdrawn
 from evenhand.decisions import Contender, Decision, decide, decisions_of
 from evenhand.errors import EvenhandError
@@ -15,6 +15,7 @@ from evenhand.folding import fold_rows
 from evenhand.gate import card, weigh
 from evenhand.metrics import Told
 from evenhand.model_files import folder_digest
+from evenhand.reloading import difference
 from evenhand.settings import Gate
 from evenhand.tables import FINAL
 from evenhand.tasks.gating import challenge, gate
@@ -354,6 +355,7 @@ def test_the_page_tells_the_verdict_here_and_where_the_run_keeps_it(runs, name, 
     from evenhand.tasks import gating
 
     monkeypatch.setattr(gating, "challenge", challenge.fn)
+    monkeypatch.setattr(crowning, "difference_when_reloaded", difference)  # a clean process proves it in other tests
     found, run, report = runs[name]
     honest = report.page.read_text(encoding="utf-8")
     if name != "champion":
