@@ -10,6 +10,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import makers
 
 
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers():
+    """`-n auto` is a worker more than cores: some tests mostly wait, for servers and for what is due."""
+    return (yield) + 1
+
+
 def pytest_collection_modifyitems(items):
     """Files with slow tests come first, so that no worker is left with one of them when the others have ended."""
     n_slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
