@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from statistics_power import row, scored
 
-from evenhand.evaluation.metrics import Told
+from evenhand.evaluation.metrics import PredictionSet
 from evenhand.study.study import Gate
 from evenhand.tracking.promotion_gate import weigh
 
@@ -19,7 +19,7 @@ AREA, GAIN = 0.80, 0.02
 
 
 def said(y, scores):
-    return Told(y, (scores > 0).astype(int), scores)
+    return PredictionSet(y, (scores > 0).astype(int), scores)
 
 
 def verdict(draw, gate, sizes, areas, look=1, metric="roc_auc", like=LIKE):

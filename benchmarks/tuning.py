@@ -122,7 +122,9 @@ def machine(budget: float = 60.0) -> None:
         fitted = BudgetSVC(given, random_state=0).fit(X[:n_rows], y[:n_rows])
         used = time.perf_counter() - began
         foreseen = ", ".join(f"{way} {seconds:.1f} s" for way, seconds in fitted.predicted_seconds_.items())
-        print(f"{n_rows:,} rows, budget {given:g} s: {used:.1f} s, {fitted.choice_} (foreseen: {foreseen})", flush=True)
+        print(
+            f"{n_rows:,} rows, budget {given:g} s: {used:.1f} s, {fitted.choice_} (estimated: {foreseen})", flush=True
+        )
         if n_rows <= n_first:
             said = fitted.decision_function(X[n_first:])
             area, precision = roc_auc_score(y[n_first:], said), average_precision_score(y[n_first:], said)

@@ -3,13 +3,13 @@
 from prefect import flow
 
 from evenhand.study.study import Study
-from evenhand.tasks.operation.feedback import Realised, join_truths, record_feedback
+from evenhand.tasks.operation.feedback import RealizedPerformance, join_truths, record_feedback
 
-__all__ = ["Realised", "feedback"]
+__all__ = ["RealizedPerformance", "feedback"]
 
 
 @flow(name="feedback", validate_parameters=False)
-def feedback(study: Study, as_of: str) -> tuple[list[Realised], list[str]]:
-    """Join labels with scores by key, and keep each model's realised metrics as they stand at `as_of`; with notes."""
+def feedback(study: Study, as_of: str) -> tuple[list[RealizedPerformance], list[str]]:
+    """Join labels with scores by key, and keep each model's realized metrics as they stand at `as_of`; with notes."""
     found, notes = join_truths(study)
     return record_feedback(study.name, found, as_of), notes

@@ -11,7 +11,7 @@ from prefect import flow
 from evenhand.records.pipeline import Judgement, Ledger, Prepared, Snapshot, Table
 from evenhand.replication.lines import Line
 from evenhand.replication.modern import MEASURES
-from evenhand.replication.outcome import Outcome, Replication
+from evenhand.replication.outcome import Replication, StudyOutcome
 from evenhand.runtime.engines import side_by_side
 from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
@@ -21,7 +21,7 @@ from evenhand.tasks.fitting import fit
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
 from evenhand.tasks.planning import plan
-from evenhand.tasks.replication.beyond import keep_drawn, say_beyond
+from evenhand.tasks.replication.beyond import keep_drawn, report_beyond
 from evenhand.tasks.replication.draws import Protocol, hastened, repeat_splits
 from evenhand.tasks.replication.measure import compare_formula, compare_worked, draw_fitting, open_up
 from evenhand.tasks.replication.record import opened_replication, report
@@ -49,16 +49,16 @@ def replicate(studies: Mapping[str, Study | None], beyond: Mapping[str, Study] |
         return report(run, outcomes, bool(beyond))
 
 
-def _timed(name: str, study: Study | None, modern: Study | None) -> Outcome:
+def _timed(name: str, study: Study | None, modern: Study | None) -> StudyOutcome:
     started = time.perf_counter()
     outcome = _outcome(name, study)
     lines = outcome.lines if study is None or modern is None else _beyond(name, outcome.lines, study, modern)
     return replace(outcome, lines=lines, study=study, seconds=time.perf_counter() - started)
 
 
-def _outcome(name: str, study: Study | None) -> Outcome:
+def _outcome(name: str, study: Study | None) -> StudyOutcome:
     if study is None:
-        return Outcome(name, tuple(compare_formula()))
+        return StudyOutcome(name, tuple(compare_formula()))
     table = clean(_rows(study), study)
     if name in PROTOCOLS:
         return _repeated(name, study, table)
@@ -67,10 +67,10 @@ def _outcome(name: str, study: Study | None) -> Outcome:
         return _tables(name, study, table, ledger)
     fitted = side_by_side(open_up, {made.name: (made, table, ledger, study) for made in plan(study)})
     pictures = draw_fitting(fitted) if name == "iris_two_features" else ()
-    return Outcome(name, tuple(compare_worked(name, fitted)), pictures=pictures)
+    return StudyOutcome(name, tuple(compare_worked(name, fitted)), pictures=pictures)
 
 
-def _repeated(name: str, study: Study, table: Table) -> Outcome:
+def _repeated(name: str, study: Study, table: Table) -> StudyOutcome:
     """A figure of one unknown split: many splits by the same protocol."""
     plans = hastened(plan(study)) if name == "california_housing" else plan(study)
     size = AT_ONCE[name]
@@ -80,10 +80,10 @@ def _repeated(name: str, study: Study, table: Table) -> Outcome:
         repeat_splits, {(way, part[0]): (plans, table, study, protocol, part) for (way, protocol), part in calls}
     )
     lines, pictures = compare_repeats(name, done, table)
-    return Outcome(name, tuple(lines), pictures=tuple(pictures))
+    return StudyOutcome(name, tuple(lines), pictures=tuple(pictures))
 
 
-def _tables(name: str, study: Study, table: Table, ledger: Ledger) -> Outcome:
+def _tables(name: str, study: Study, table: Table, ledger: Ledger) -> StudyOutcome:
     """The paper's tables: every setting on every fold, two ensembles, the columns chosen."""
     judgement, prepared = _judged(study, table, ledger)
     machines = library(judgement)
@@ -92,7 +92,7 @@ def _tables(name: str, study: Study, table: Table, ledger: Ledger) -> Outcome:
     C = next(each.plan.params["C"] for each in judgement.figures if each.plan.candidate == "lin")
     semi = side_by_side(count_over_test_rows, {one.fold: (one, C) for one in values})
     rankings = rank_columns(table, study, "values")
-    return Outcome(name, tuple(compare_upselling(judgement, ensembles, values, rankings, list(semi.values()))))
+    return StudyOutcome(name, tuple(compare_upselling(judgement, ensembles, values, rankings, list(semi.values()))))
 
 
 def _rows(study: Study) -> Snapshot:
@@ -107,7 +107,7 @@ def _beyond(name: str, lines: Sequence[Line], study: Study, modern: Study) -> tu
     table = clean(_rows(modern), modern)
     judgement, _ = _judged(modern, table, split(table, modern))
     steered = {metric: select(judgement, table, _steered(modern, metric)) for metric in MEASURES[name]}
-    return say_beyond(lines, name, steered, table, modern.split.folds)
+    return report_beyond(lines, name, steered, table, modern.split.folds)
 
 
 def _judged(study: Study, table: Table, ledger: Ledger) -> tuple[Judgement, dict[tuple[str, str], Prepared]]:

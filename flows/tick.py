@@ -8,10 +8,10 @@ from prefect.states import Cancelled, Completed, State
 
 from evenhand.records.pipeline import Table
 from evenhand.runtime.engines import runner
-from evenhand.service.announcements import failure, tell, tell_skips
+from evenhand.service.announcements import failure, notify, notify_skips
 from evenhand.service.schedules import clock, fail, has_finished, lateness, one_tick_of, refuse, refuse_unbounded
 from evenhand.service.tick_ledger import Tick
-from evenhand.storage.locks import Held
+from evenhand.storage.locks import LockHeld
 from evenhand.study.study import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
@@ -46,12 +46,12 @@ def tick(
     try:
         with one_tick_of(study):
             return _ticked(this, study, at, force)
-    except Held as held:
+    except LockHeld as held:
         return Cancelled(message=skip(this, str(held)).why)
 
 
 def check_bounded(study: Study, moment: datetime) -> None:
-    """Refuse to run a study as of moments gone by if its rows cannot be told apart by time."""
+    """Refuse to run a study as of moments gone by if its rows cannot be ordered by time."""
     if study.columns.time is None:
         refuse_unbounded(study, moment, "there is no columns.time that says when a row came")
     if why := clean.fn(ingest.fn(study), study, moment).unbounded:
@@ -92,11 +92,11 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
         report = retrain.with_options(task_runner=runner(study.engine, study.workers))(study, as_of=this.moment)
         done = finish(this, report, table)
         return Completed(message=done.why, data=done)
-    except Held:
+    except LockHeld:
         raise
     except Exception as error:
         fail(this, error)
-        tell(study, failure(error, f"tick of {this.as_of}", as_of=this.as_of, because=this.because))
+        notify(study, failure(error, f"tick of {this.as_of}", as_of=this.as_of, because=this.because))
         raise
 
 
@@ -115,5 +115,5 @@ def _against(this: Tick, table: Table, study: Study, unchanged_because: str) -> 
 
 def _skipped(this: Tick, study: Study, why: str) -> State[Tick]:
     skipped = skip(this, why)
-    tell_skips(study)
+    notify_skips(study)
     return Completed(name="Skipped", message=why, data=skipped)

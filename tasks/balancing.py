@@ -27,8 +27,8 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
     resampler = Resampler(name, study.balance[name], training.outputs, study.seed)
     entry = Store().keep("balanced", inputs, __name__, lambda folder: _build(folder, training, table, resampler))
     made = Training(entry.digest, entry.path / "training", entry.facts["n_rows"], training.outputs)
-    told = {key: entry.facts[key] for key in ("n_made", "n_unexplained")}
-    return Balanced(balance=name, training=made, reused=entry.reused, **told)
+    counts = {key: entry.facts[key] for key in ("n_made", "n_unexplained")}
+    return Balanced(balance=name, training=made, reused=entry.reused, **counts)
 
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:

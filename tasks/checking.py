@@ -1,4 +1,4 @@
-"""Looks for leaks: what they find stops the run unless it is told to go on."""
+"""Leakage checks: what they find stops the run unless leaks are allowed."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ from evenhand.statistics import Interval, auc_by_chance
 from evenhand.study.loader import refuse
 from evenhand.study.study import Study
 
-TELLS_ALMOST_ALL = 0.9995
+ALMOST_PERFECT = 0.9995
 LEVEL = 0.9999
 MOST_ROWS = 50_000
 CHEAP = 5.0
@@ -33,12 +33,12 @@ CHEAP = 5.0
 def check(
     table: Table, ledger: Ledger, plans: list[Plan], study: Study, allows_leaks: bool = False
 ) -> tuple[Check, ...]:
-    """What every look for a leak found; a failed one stops the run unless leaks are allowed."""
+    """What every leakage check found; a failed one stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
     _check_purpose(frame, table, study)
     found = (
         straddling(frame, table, ledger),
-        _telling_columns(frame, y, table, ledger),
+        _leaking_columns(frame, y, table, ledger),
         _later_training_rows(frame, study, ledger),
         permuted_labels(frame, y, table, ledger, plans, study),
     )
@@ -72,24 +72,26 @@ def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
     return Check(name, "failed", words)
 
 
-def _telling_columns(frame: pd.DataFrame, y: np.ndarray, table: Table, ledger: Ledger) -> Check:
-    """Columns that alone tell the target almost perfectly, among training rows."""
-    name = "columns that give the target away"
+def _leaking_columns(frame: pd.DataFrame, y: np.ndarray, table: Table, ledger: Ledger) -> Check:
+    """Columns that alone predict the target almost perfectly, among training rows."""
+    name = "target leakage"
     rows = fold_rows(ledger, FINAL)[0]
     rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_ROWS)).astype(int)]
     found = [
-        f"'{feature.name}' ({told:.4f})"
+        f"'{feature.name}' ({score:.4f})"
         for feature in table.features
         if feature.kind != "text"
-        and (told := _told_by(frame[feature.name].iloc[rows], y[rows], feature, table)) >= TELLS_ALMOST_ALL
+        and (score := _explained_by(frame[feature.name].iloc[rows], y[rows], feature, table)) >= ALMOST_PERFECT
     ]
     if not found:
-        return Check(name, "passed", f"none of {len(table.features)} columns alone tells {table.target}")
-    words = f"{', '.join(found[:5])} alone tell {table.target}: put them in columns.ignore if they are known too late"
+        return Check(name, "passed", f"none of {len(table.features)} columns alone predicts {table.target}")
+    words = (
+        f"{', '.join(found[:5])} alone predict {table.target}: put them in columns.ignore if they are known too late"
+    )
     return Check(name, "warned", words)
 
 
-def _told_by(column: pd.Series, y: np.ndarray, feature: Feature, table: Table) -> float:
+def _explained_by(column: pd.Series, y: np.ndarray, feature: Feature, table: Table) -> float:
     return strength(column, y, is_numeric=feature.kind == "numeric", is_class=bool(table.classes))
 
 

@@ -37,7 +37,7 @@ FEATURES = ("numeric", "categorical", "text")
 def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Table:
     """The rows a study learns from, their target and the role of each column, by row rules only.
 
-    With `as_of`, rows that are later by columns.time are not seen; where it cannot tell, `unbounded` says why.
+    With `as_of`, rows that are later by columns.time are not seen; where that is unknown, `unbounded` says why.
     """
     found = _bound(snapshot, study, as_of)
     until = found.until
@@ -52,13 +52,13 @@ def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Ta
     table = replace(_table(entry, snapshot, study.target), unbounded=found.why_none)
     if found.why_none:
         table = replace(table, notes=(*table.notes, found.why_none))
-    for told in _told(table):
-        logger().info(told)
-        remark("clean", told)
+    for line in _notes_of(table):
+        logger().info(line)
+        remark("clean", line)
     return table
 
 
-def _told(table: Table) -> list[str]:
+def _notes_of(table: Table) -> list[str]:
     """What was done to rows and what columns were taken for, in lines."""
     taken = [f"{counted(n_taken, 'row')} taken out by {rule}" for rule, n_taken in table.taken.items()]
     return [*taken, *table.notes, f"{counted(table.n_rows, 'row')} left; columns: {summary(table.roles)}"]
@@ -81,7 +81,7 @@ def _table(entry: Entry, snapshot: Snapshot, target: str) -> Table:
 
 
 def _bound(snapshot: Snapshot, study: Study, as_of: datetime | None) -> Bound:
-    """Up to which time rows are seen; a columns.time that is not there is told with the other columns."""
+    """Up to which time rows are seen; a columns.time that is not there is reported with the other columns."""
     name = study.columns.time
     if as_of is None or name is None or name not in {column.name for column in snapshot.columns}:
         return Bound()
@@ -92,7 +92,7 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     raw = pq.read_table(snapshot.path)
     given = given_roles(study.columns, study.target, raw.column_names)
     notes: list[str] = []
-    read = _bounded(_read_as_said(raw, study.cleaning, given, notes), str(study.columns.time), until, notes)
+    read = _bounded(_read_as_configured(raw, study.cleaning, given, notes), str(study.columns.time), until, notes)
     rows, taken = _by_rules(read, study, notes)
     roles = _roles(rows, given, notes)
     kept = _kept(rows, roles)
@@ -113,7 +113,7 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     }
 
 
-def _read_as_said(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], notes: list[str]) -> pa.Table:
+def _read_as_configured(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], notes: list[str]) -> pa.Table:
     """The columns after `missing_values` and `types`; text that orders rows in time is read as dates."""
     for name in cleaning.types:
         if name not in raw.column_names:
@@ -160,7 +160,7 @@ def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table,
 def _with_target(target: pa.ChunkedArray, study: Study) -> pa.ChunkedArray:
     if not study.cleaning.drop_missing_target:
         raise DataError(
-            f"target '{study.target}' is missing in {target.null_count:,} of {len(target):,} rows. Mend the source, or "
+            f"target '{study.target}' is missing in {target.null_count:,} of {len(target):,} rows. Fix the source, or "
             "say cleaning.drop_missing_target: true."
         )
     return target.is_valid()

@@ -1,4 +1,4 @@
-"""Which candidates can be told from the best, and which of the others is to be served."""
+"""Which candidates differ significantly from the best, and which of the others is to be served."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,12 +8,12 @@ import numpy as np
 from scipy.stats import t
 
 from evenhand.evaluation.paired_comparison import paired
-from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.records.pipeline import Figures, Judgement, Plan, Table, Versus
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.statistics import Comparison, best_group, holm, power_of
-from evenhand.study.registry import LOWER_IS_BETTER, TOLD_DIFFERENCE, UNSAMPLED
+from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE, UNSAMPLED
 from evenhand.study.study import Study
 
 RIVALS_ON_HOLDOUT = 8
@@ -38,10 +38,12 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
         _versus(each, gaps[0, k], reach * deviations[0, k], group.p_values[each.plan.name], study.alpha)
         for k, each in enumerate(others, 1)
     ]
-    told = tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus)
-    judgement = replace(judgement, versus=told)
+    versus_with_holdout = tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus)
+    judgement = replace(judgement, versus=versus_with_holdout)
     chosen = _simplest(judgement, study) if study.prefer == "simplest" else best
-    logger().info("%d of %d candidates cannot be told from the best", len(judgement.group) - 1, len(others))
+    logger().info(
+        "%d of %d candidates are not significantly different from the best", len(judgement.group) - 1, len(others)
+    )
     return replace(judgement, chosen=chosen.plan.name)
 
 
@@ -65,7 +67,7 @@ def _versus(each: Figures, difference: float, reach: float, p_value: float, alph
 
 
 def _simplest(judgement: Judgement, study: Study) -> Figures:
-    """The cheapest kind of candidate in the group that cannot be told from the best, and the better one of equals.
+    """The cheapest kind of candidate among those not significantly different from the best, the better one of equals.
 
     Of one kind, what learned from the rows as they are comes before what resamples them.
     """
@@ -107,8 +109,10 @@ def _power(found: Comparison, metric: str, alpha: float) -> float | None:
     """The chance to find a true difference; None for errors, which have units, and where nothing ever differed."""
     if metric in LOWER_IS_BETTER or found.interval.high <= found.interval.low:
         return None
-    return power_of(TOLD_DIFFERENCE, found.interval, alpha=alpha)
+    return power_of(POWER_DIFFERENCE, found.interval, alpha=alpha)
 
 
-def _pair(metric: str, best: Said, other: Said, table: Table) -> Comparison | None:
-    return paired(best.told, other.told, [metric], len(table.classes), n_draws=DRAWS_ON_HOLDOUT).get(metric)
+def _pair(metric: str, best: CandidatePredictions, other: CandidatePredictions, table: Table) -> Comparison | None:
+    return paired(
+        best.prediction_set, other.prediction_set, [metric], len(table.classes), n_draws=DRAWS_ON_HOLDOUT
+    ).get(metric)

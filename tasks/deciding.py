@@ -17,8 +17,8 @@ from evenhand.evaluation.calibrated_scores import (
     row_codes,
 )
 from evenhand.evaluation.calibration import decide_by_cost
-from evenhand.evaluation.prediction_profile import ScoresAt, asked_of_winner
-from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.prediction_profile import ScoresAt, winner_profiles
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.resampling_effect import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
 from evenhand.evaluation.threshold_objectives import (
     Purpose,
@@ -29,7 +29,7 @@ from evenhand.evaluation.threshold_objectives import (
     threshold_for,
     usual_purpose,
 )
-from evenhand.records.decision import Calibrated, Decided, Gain, Outcome, Pairing, ResamplingTrial, as_plain
+from evenhand.records.decision import Calibrated, Decided, DecisionOutcome, Gain, Pairing, ResamplingTrial, as_plain
 from evenhand.records.pipeline import ENSEMBLE, Figures, Judgement, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -81,8 +81,8 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
     facts: dict[str, Any] = {"figures": {}, "decided": None, "calibrated": None}
     arms: dict[str, Arm] = {}
     for each in judgement.figures:
-        said = predictions.of(each.plan.name, each.scale)
-        part = said.out_of_fold
+        candidate = predictions.of(each.plan.name, each.scale)
+        part = candidate.out_of_fold
         if not len(codes):
             codes, places = row_codes(part), fold_places(part)
         calibrator = calibrator_of(
@@ -94,8 +94,8 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
             arms[each.plan.name] = _arm(each, part, losses, measured_by, codes, places, n_classes)
         if each.plan.name == winner:
             calibrator = _served(judgement, calibrator, scores, table, study)
-            facts["calibrated"] = _calibrated(said, calibrator)
-            facts["decided"] = None if purpose is None else _decided(purpose, said, calibrator, codes, table)
+            facts["calibrated"] = _calibrated(candidate, calibrator)
+            facts["decided"] = None if purpose is None else _decided(purpose, candidate, calibrator, codes, table)
     return as_plain({**facts, "trials": trials_of(pairs, arms, measured_by, study)})
 
 
@@ -113,14 +113,14 @@ def _served(
     """The calibrator brought to the model that is served, where it or what it is made of was resampled or weighted."""
     if calibrator is None or not _is_rebalanced(judgement.winner.plan.name, judgement, study):
         return calibrator
-    final, folds = asked_of_winner(judgement, scores, table, study)
+    final, folds = winner_profiles(judgement, scores, table, study)
     drifts = "time" in {study.split.folds_by or study.split.holdout}
     return calibrator if final is None else fitted_to(final, folds, calibrator, drifts=drifts)
 
 
 def _arm(
     each: Figures,
-    part: Said,
+    part: CandidatePredictions,
     losses: dict[str, np.ndarray],
     purpose: Purpose,
     codes: np.ndarray,
@@ -133,8 +133,8 @@ def _arm(
     return Arm(metrics, *decision_figures(purpose, part, codes, places, n_classes))
 
 
-def _calibrated(said: Said, calibrator: Calibrator | None) -> Calibrated | None:
-    part, held = said.out_of_fold, said.holdout
+def _calibrated(candidate: CandidatePredictions, calibrator: Calibrator | None) -> Calibrated | None:
+    part, held = candidate.out_of_fold, candidate.holdout
     if calibrator is None or held.scores is None:
         return None
     first = first_of_each(part.row)
@@ -147,12 +147,14 @@ def _calibrated(said: Said, calibrator: Calibrator | None) -> Calibrated | None:
     )
 
 
-def _decided(purpose: Purpose, said: Said, calibrator: Calibrator | None, codes: np.ndarray, table: Table) -> Decided:
-    n_classes, part, held, why = len(table.classes), said.out_of_fold, said.holdout, ""
+def _decided(
+    purpose: Purpose, candidate: CandidatePredictions, calibrator: Calibrator | None, codes: np.ndarray, table: Table
+) -> Decided:
+    n_classes, part, held, why = len(table.classes), candidate.out_of_fold, candidate.holdout, ""
     try:
-        threshold, told, predicted = _told(purpose, said, calibrator, codes, n_classes)
+        threshold, labels, predicted = _threshold_and_labels(purpose, candidate, calibrator, codes, n_classes)
     except Unreached as error:
-        threshold, told, predicted, why = None, part.predicted, held.predicted, str(error)
+        threshold, labels, predicted, why = None, part.predicted, held.predicted, str(error)
     outcomes = [
         outcome_of(purpose, held.truth, each, n_classes) if len(held) else None for each in (predicted, held.predicted)
     ]
@@ -161,8 +163,8 @@ def _decided(purpose: Purpose, said: Said, calibrator: Calibrator | None, codes:
         purpose=purpose.kind,
         figure=purpose.figure,
         threshold=threshold,
-        words=_unreached(purpose, why) if why else _words(purpose, threshold, said.name, n_rows, outcomes),
-        out_of_fold=outcome_of(purpose, part.truth, told, n_classes),
+        words=_unreached(purpose, why) if why else _words(purpose, threshold, candidate.name, n_rows, outcomes),
+        out_of_fold=outcome_of(purpose, part.truth, labels, n_classes),
         holdout=outcomes[0],
         own=outcomes[1],
         cost=None if purpose.cost is None or why else tuple(map(tuple, purpose.cost.tolist())),
@@ -174,21 +176,21 @@ class Unreached(Exception):
     """Why no decision serves the purpose."""
 
 
-def _told(
-    purpose: Purpose, said: Said, calibrator: Calibrator | None, codes: np.ndarray, n_classes: int
+def _threshold_and_labels(
+    purpose: Purpose, candidate: CandidatePredictions, calibrator: Calibrator | None, codes: np.ndarray, n_classes: int
 ) -> tuple[float | None, np.ndarray, np.ndarray]:
-    """The threshold, where there is one, and what is told by it: of out-of-fold rows cross-fitted, and of held ones."""
-    part, held = said.out_of_fold, said.holdout
+    """The threshold, where there is one, and the labels it gives out-of-fold rows, cross-fitted, and held ones."""
+    part, held = candidate.out_of_fold, candidate.holdout
     if part.scores is not None and held.scores is not None:
         if n_classes == 2:
             threshold = _threshold(purpose, part.name, part.truth, part.scores)
             limits = cross_thresholds(purpose, part.truth, part.scores, codes)
             return threshold, part.scores >= limits, held.scores >= threshold
         if calibrator is not None and purpose.cost is not None:
-            told = decide_by_cost(calibrator.cross_fitted, purpose.cost)
-            return None, told, decide_by_cost(calibrator(held.scores), purpose.cost)
+            labels = decide_by_cost(calibrator.cross_fitted, purpose.cost)
+            return None, labels, decide_by_cost(calibrator(held.scores), purpose.cost)
     raise Unreached(
-        f"it needs scores that can be weighed, but '{said.name}' gives "
+        f"it needs scores that can be weighed, but '{candidate.name}' gives "
         f"{'none' if part.scores is None else 'decision values'}; take it out of the candidates, or set calibrate: auto"
     )
 
@@ -205,9 +207,11 @@ def _unreached(purpose: Purpose, why: str) -> str:
     return f"{purpose.words[:1].upper()}{purpose.words[1:]} is not reached: {why}. The model keeps its own decision."
 
 
-def _words(purpose: Purpose, threshold: float | None, name: str, n_rows: int, outcomes: list[Outcome | None]) -> str:
+def _words(
+    purpose: Purpose, threshold: float | None, name: str, n_rows: int, outcomes: list[DecisionOutcome | None]
+) -> str:
     how = "The class of least expected cost" if threshold is None else f"Threshold {threshold:.4g} for {purpose.words}"
-    words = f"{how}, told from {n_rows:,} out-of-fold rows of {name}."
+    words = f"{how}, tuned on {n_rows:,} out-of-fold rows of {name}."
     decided, own = outcomes
     if decided is None or own is None:
         return words
@@ -235,7 +239,7 @@ def _decided_from(facts: dict[str, Any]) -> Decided:
     return Decided(
         **{
             **facts,
-            **{part: None if facts[part] is None else Outcome(**facts[part]) for part in parts},
+            **{part: None if facts[part] is None else DecisionOutcome(**facts[part]) for part in parts},
             "threshold": float("inf") if flags_nothing else threshold,
             "cost": None if cost is None else tuple(map(tuple, cost)),
         }

@@ -1,4 +1,4 @@
-"""What each raw column is worth to the model that is served, told on rows that it was not trained on."""
+"""What each raw column is worth to the model that is served, measured on rows that it was not trained on."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -49,7 +49,7 @@ def explain(
 
 
 def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
-    """Why there is nothing to tell, in words; empty where there is."""
+    """Why there is nothing to explain, in words; empty where there is."""
     if not len(rows):
         return "No rows are held out, so no column was shuffled: a model is not asked about rows that it was fitted on."
     if table.classes and np.bincount(read_target(table)[rows].astype(int), minlength=2).min() < FEWEST_OF_A_CLASS:

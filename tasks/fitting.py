@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from evenhand.evaluation.bootstrap import spreads_of
-from evenhand.evaluation.metrics import Told, metrics_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.acceleration import available, solver_of
 from evenhand.models.catalogue import home_module
-from evenhand.models.fitting import ask, decisions_of, fitted_model
+from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import FINAL, Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
@@ -73,10 +73,10 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         started = time.perf_counter()
         estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed)
         fitted_at = time.perf_counter()
-        scale, scores, predictions = ask(estimator, held)
-        asked_at = time.perf_counter()
+        scale, scores, predictions = scores_of(estimator, held)
+        predicted_at = time.perf_counter()
     original, labels = _training_rows(plan, prepared)
-    _, training_scores, training_predictions = ask(estimator, original)
+    _, training_scores, training_predictions = scores_of(estimator, original)
     np.savez(
         folder / "scores.npz",
         truth=truth,
@@ -91,7 +91,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     _keep_coefficients(folder, estimator, prepared)
     return {
         "fit_seconds": fitted_at - started,
-        "predict_seconds": asked_at - fitted_at,
+        "predict_seconds": predicted_at - fitted_at,
         "peak_mb": memory.rise_mb,
         "solver": solver_of(estimator),
         "scale": scale,
@@ -133,20 +133,20 @@ def _measure(entry: Entry, n_classes: int, training: Path, n_draws: int) -> dict
     is_probability = entry.facts["scale"] == "probability"
     minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
 
-    def told(prefix: str) -> Told:
+    def prediction_set(prefix: str) -> PredictionSet:
         truth, predictions, scores, decisions = (
             held[f"{prefix}{name}"] for name in ("truth", "predictions", "scores", "decisions")
         )
-        return Told(
+        return PredictionSet(
             truth, predictions, scores if scores.size else None, is_probability, decisions if decisions.size else None
         )
 
-    training_metrics = metrics_of(told("training_"), n_classes, minority)
+    training_metrics = metrics_of(prediction_set("training_"), n_classes, minority)
     if not len(held["truth"]):
         return {"held": {}, "training": training_metrics, "spreads": {}}
-    spreads = spreads_of(told(""), n_classes, minority, n_draws=n_draws)
+    spreads = spreads_of(prediction_set(""), n_classes, minority, n_draws=n_draws)
     return {
-        "held": metrics_of(told(""), n_classes, minority),
+        "held": metrics_of(prediction_set(""), n_classes, minority),
         "training": training_metrics,
         "spreads": {name: [each.low, each.high, each.error] for name, each in spreads.items()},
     }

@@ -10,12 +10,12 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import usual_metric
-from evenhand.evaluation.predictions import LOSSES, told_by
+from evenhand.evaluation.predictions import LOSSES, predictions_on
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, folder_digest, load_model, models_named
-from evenhand.monitoring.notifications import promotion, tell
+from evenhand.monitoring.notifications import notify, promotion
 from evenhand.records.pipeline import Ledger, Report, Table
-from evenhand.reporting.html.content import Gate
+from evenhand.reporting.html.content import GateVerdict
 from evenhand.reporting.html.report import with_verdict
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -33,20 +33,20 @@ def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -
         return report
     found = challenge(run.place, run.run_id, table, ledger, study)
     if report.page is not None:
-        _tell_on_page(run.place, run.run_id, report.page, found)
+        _write_verdict_on_page(run.place, run.run_id, report.page, found)
     return replace(report, notes=(*report.notes, f"{found.verdict}: {found.words}"))
 
 
 @step("gate")
 def challenge(place: mlflow_client.Place, run_id: str, table: Table, ledger: Ledger, study: Study) -> Gated:
     """The verdict on a run's model, acted upon and kept with the run and in the ledger of decisions."""
-    seen, proposed = _mended(study.name), proposed_by(place, run_id)
+    seen, proposed = _repaired(study.name), proposed_by(place, run_id)
     found = _verdict(proposed, seen, table, ledger, study)
     try:
         if found.verdict == "promote":
             candidate = register(proposed, table.digest, table.path / "rows.parquet")
             line = promote(replace(proposed, figures=asdict(found)), candidate, found.words, seen)
-            tell(study, promotion(candidate.version, found.words, line.hash, run=run_id))
+            notify(study, promotion(candidate.version, found.words, line.hash, run=run_id))
     except EvenhandError as error:
         found = replace(found, verdict="error", words=f"{found.words}; but it was not promoted: {error}")
     if found.verdict != "promote":
@@ -61,25 +61,25 @@ def challenge(place: mlflow_client.Place, run_id: str, table: Table, ledger: Led
     return found
 
 
-def _tell_on_page(place: mlflow_client.Place, run_id: str, page: Path, found: Gated) -> None:
+def _write_verdict_on_page(place: mlflow_client.Place, run_id: str, page: Path, found: Gated) -> None:
     """Write the verdict into the page of the run, here and where the run keeps it."""
     unfinished = page.with_suffix(".unfinished")
     is_name = "_" in found.words.split(" ", 1)[0]  # of a metric, which is written as it is
     words = found.words if is_name else found.words[:1].upper() + found.words[1:]
-    told = Gate(found.verdict == "promote", words)
-    unfinished.write_text(with_verdict(page.read_text(encoding="utf-8"), told), encoding="utf-8")
+    verdict = GateVerdict(found.verdict == "promote", words)
+    unfinished.write_text(with_verdict(page.read_text(encoding="utf-8"), verdict), encoding="utf-8")
     mlflow_client.log_file(place, run_id, unfinished.replace(page))
 
 
-def _mended(name: str) -> Decisions:
+def _repaired(name: str) -> Decisions:
     """The ledger, after what a crash left undone was finished; an alias that cannot be moved ends no run."""
     try:
         standing = stand(name)
     except mlflow_client.MlflowException as error:
         logger().warning("MLflow's alias of '%s' could not be set right: %s", name, " ".join(str(error).split())[:200])
         return decisions_of(name)
-    for words in standing.mended:
-        logger().warning("mended: %s", words)
+    for words in standing.fixed:
+        logger().warning("fixed: %s", words)
     return standing.decisions
 
 
@@ -117,7 +117,7 @@ def _weighed(
         return Gated("incomparable", "the champion knows other classes")
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
     metric = study.gate.metric or study.metric or usual_metric(len(table.classes))
-    told = [told_by(model, frame, truth, metric in LOSSES) for model in (mine, champion)]
+    verdict = [predictions_on(model, frame, truth, metric in LOSSES) for model in (mine, champion)]
     look = 1 + sum(bool(line.figures.get("look")) for line in seen.lines if line.verdict != "rollback")
     minority = int(np.argmin(np.bincount(truth))) if table.classes else 0
-    return weigh(told[0], told[1], (len(table.classes), minority), metric, study.gate, study.guards, look)
+    return weigh(verdict[0], verdict[1], (len(table.classes), minority), metric, study.gate, study.guards, look)

@@ -139,13 +139,13 @@ def _write_predictions(
     }
     for plan in plans:
         columns[f"predicted:{plan}"] = np.concatenate([kept[plan, fold]["predictions"] for fold in folds])
-        said = [kept[plan, fold]["scores"] for fold in folds]
-        if said[0].size and said[0].ndim == 1:
-            columns[f"score:{plan}"] = np.concatenate(said)
+        scores_by_fold = [kept[plan, fold]["scores"] for fold in folds]
+        if scores_by_fold[0].size and scores_by_fold[0].ndim == 1:
+            columns[f"score:{plan}"] = np.concatenate(scores_by_fold)
             if (decided := [kept[plan, fold]["decisions"] for fold in folds])[0].size:
                 columns[f"decision:{plan}"] = np.concatenate(decided)
-        elif said[0].size:
-            joined = np.concatenate(said)
+        elif scores_by_fold[0].size:
+            joined = np.concatenate(scores_by_fold)
             columns |= {f"score:{plan}:{name}": joined[:, k] for k, name in enumerate(table.classes)}
     made = pa.table(columns).replace_schema_metadata({"classes": json.dumps([str(label) for label in table.classes])})
     pq.write_table(made, folder / "predictions.parquet", compression="zstd")

@@ -20,7 +20,7 @@ from evenhand.study.validation import Mistake
 
 @step("plan")
 def plan(study: Study, only: str | None = None) -> list[Plan]:
-    """Every candidate of the study in full; what a model cannot use is left out, mistakes are told together."""
+    """Every candidate of the study in full; what a model cannot use is left out, mistakes are reported together."""
     refuse(
         study,
         [mistake for name, candidate in study.candidates.items() for mistake in _mistakes(study, name, candidate)],
@@ -91,7 +91,7 @@ def _tuning(model: str, candidate: Candidate) -> Tuning | None:
 
 
 def _repeated(plans: list[Plan]) -> Iterator[Mistake]:
-    """Candidates that no name would tell apart."""
+    """Candidates that no name would distinguish."""
     counts = Counter(made.name for made in plans)
     for made in {made.name: made for made in plans if counts[made.name] > 1}.values():
         yield ("candidates", made.candidate), f"'{made.name}' would run {counts[made.name]} times: list each value once"
@@ -103,7 +103,7 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
     encodings = candidate.encodings or tuple(study.encodings)
     for point, encoding, balance in itertools.product(_points(candidate), encodings, balances):
         yield Plan(
-            name=_full_name(name, point, _telling(study, encoding, balance)),
+            name=_full_name(name, point, _distinct_parts(study, encoding, balance)),
             candidate=name,
             model=model,
             params={**candidate.params, **point},
@@ -146,8 +146,8 @@ def _points(candidate: Candidate) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*candidate.grid.values())]
 
 
-def _telling(study: Study, encoding: str, balance: str) -> list[str]:
-    """The parts of a name that tell candidates of this study apart."""
+def _distinct_parts(study: Study, encoding: str, balance: str) -> list[str]:
+    """The parts of a name that distinguish candidates of this study."""
     return ([encoding] if len(study.encodings) > 1 else []) + ([balance] if len(study.balance) > 1 else [])
 
 

@@ -16,10 +16,10 @@ import yaml
 
 from evenhand.data.frames import read_rows
 from evenhand.errors import EvenhandError
-from evenhand.evaluation.class_report import classes_told
-from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.class_report import class_report
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.catalogue import trusted_types
-from evenhand.models.serialization import MODEL_FILE, SAID
+from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.decision import Explained, Stage, metrics_of_decided
 from evenhand.records.pipeline import (
@@ -95,10 +95,10 @@ def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow."""
     judgement = results.judgement
     predictions = Predictions(judgement.predictions, results.table)
-    said = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
+    scored = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
     run_ids = {
         each.plan.name: _record_candidate(run, results, each, words, rank)
-        for rank, (each, words) in enumerate(zip(judgement.figures, said, strict=True), 1)
+        for rank, (each, words) in enumerate(zip(judgement.figures, scored, strict=True), 1)
     }
     n_reused = sum(each.reused for each in results.scores)
     report = Report(
@@ -119,12 +119,12 @@ def record(run: OpenRun, results: Results) -> Report:
         run_id=run.run_id,
     )
     report = replace(report, page=_write_page(run, report, results))
-    _record_parent(run, report, results, said)
+    _record_parent(run, report, results, scored)
     logger().info("%d candidates recorded in MLflow run %s", len(run_ids), run.run_id)
     return report
 
 
-def _record_candidate(run: OpenRun, results: Results, figures: Figures, said: Said, rank: int) -> str:
+def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions, rank: int) -> str:
     plan = figures.plan
     tags = {
         "evenhand.kind": "candidate",
@@ -140,15 +140,15 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, said: Sa
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         mlflow_client.log_params(run.place, run_id, shown)
-        mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(said, results.table))
+        mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(scored, results.table))
         if results.table.classes:
             mlflow_client.log_text(
-                run.place, run_id, json.dumps(classes_told(said, results.table.classes)), "classes.json"
+                run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
             )
         if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
             mlflow_client.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
         if rank <= PICTURED:
-            for name, picture in pictures_of(said, results.table):
+            for name, picture in pictures_of(scored, results.table):
                 mlflow_client.log_picture(run.place, run_id, picture, name)
         _record_coefficients(run, run_id, results, figures)
         if searches := [each for each in results.tuned if each.plan == plan.name]:
@@ -169,7 +169,7 @@ def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: F
         mlflow_client.log_file(run.place, run_id, file)
 
 
-def _record_parent(run: OpenRun, report: Report, results: Results, said: list[Said]) -> None:
+def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
     place, run_id, judgement = run.place, run.run_id, results.judgement
     study, best = results.study, judgement.winner
     settings = study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True)
@@ -200,11 +200,11 @@ def _record_parent(run: OpenRun, report: Report, results: Results, said: list[Sa
         },
     )
     mlflow_client.log_data(place, run_id, results.snapshot, study.name)
-    _record_files(run, report, results, said)
+    _record_files(run, report, results, scored)
     _record_model(run, results)
 
 
-def _record_files(run: OpenRun, report: Report, results: Results, said: list[Said]) -> None:
+def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
     mlflow_client.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
@@ -216,7 +216,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, said: list[Sai
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(said, results.table)) is not None:
+    if (picture := overlay(scored, results.table)) is not None:
         mlflow_client.log_picture(place, run_id, picture, "overlay.png")
 
 
@@ -274,8 +274,8 @@ def _record_model(run: OpenRun, results: Results) -> None:
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
     kept = {"evenhand.model_digest": file_digest(folder / MODEL_FILE), "evenhand.table": results.table.digest}
     mlflow_client.log_tags(run.place, run.run_id, kept)
-    if (said := file.with_name(SAID)).exists():
-        mlflow_client.log_file(run.place, run.run_id, said)
+    if (scored := file.with_name(HOLDOUT_SCORES)).exists():
+        mlflow_client.log_file(run.place, run.run_id, scored)
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
@@ -292,7 +292,7 @@ def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
 
 
 def _champion(place: mlflow_client.Place, study: str) -> str:
-    """The candidate of the model that serves at present; empty where there is none, or where it cannot be told."""
+    """The candidate of the model that serves at present; empty where there is none, or where it is unknown."""
     try:
         champion = decisions_of(study).champion
         return (

@@ -17,7 +17,7 @@ from evenhand.models.ensembling import members_of, score_matrix, weighted_select
 from evenhand.models.fitting import fitted_model
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import SAID
+from evenhand.models.serialization import HOLDOUT_SCORES
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -28,7 +28,7 @@ from evenhand.study.study import Study
 PreparedAt = Mapping[tuple[str, str], Prepared]
 BalancedAt = Mapping[tuple[str, str, str], Balanced]
 CLOSE_ENOUGH = 1e-9
-ASKED_WITHOUT_HOLDOUT = 1000
+SCORED_WITHOUT_HOLDOUT = 1000
 
 
 @step("refit")
@@ -77,8 +77,8 @@ def _deciding(judgement: Judgement) -> dict[str, Any]:
 def _cleaning(table: Table, study: Study) -> dict[str, Any]:
     """What must be done to new rows as it was done to the old: values that mean missing, and kinds of columns."""
     names = {feature.name for feature in table.features}
-    said = study.cleaning.model_dump(mode="json", include={"missing_values", "types", "unreadable"})
-    return {**said, "types": {name: kind for name, kind in said["types"].items() if name in names}}
+    scores_now = study.cleaning.model_dump(mode="json", include={"missing_values", "types", "unreadable"})
+    return {**scores_now, "types": {name: kind for name, kind in scores_now["types"].items() if name in names}}
 
 
 def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> tuple[Any, Any]:
@@ -97,19 +97,19 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     What it says is kept, so that whoever loads the model later can be asked the same; of other rows without a holdout.
     """
     held = read_matrix_rows(prepared.held.path)
-    rows = held if len(held) else np.arange(min(table.n_rows, ASKED_WITHOUT_HOLDOUT))
-    said = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
-    np.savez_compressed(folder / SAID, rows=rows, said=said)
-    return _checked_difference(said, judgement, table) if len(held) else 0.0
+    rows = held if len(held) else np.arange(min(table.n_rows, SCORED_WITHOUT_HOLDOUT))
+    scores_now = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
+    np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores_now=scores_now)
+    return _checked_difference(scores_now, judgement, table) if len(held) else 0.0
 
 
-def _checked_difference(said: np.ndarray, judgement: Judgement, table: Table) -> float:
+def _checked_difference(scores_now: np.ndarray, judgement: Judgement, table: Table) -> float:
     judged = pq.read_table(judgement.predictions, filters=[("fold", "=", FINAL)])
     best = judgement.winner.plan.name
     has_scores = not table.classes or judgement.winner.scale != "value"
     expected = score_matrix(judged, [best], table) if has_scores else judged[f"predicted:{best}"].to_numpy()
-    expected = expected.reshape(said.shape)
-    difference = float(np.max(np.abs(said - expected)))
+    expected = expected.reshape(scores_now.shape)
+    difference = float(np.max(np.abs(scores_now - expected)))
     if not difference <= CLOSE_ENOUGH * max(1.0, float(np.max(np.abs(expected)))):
         raise EvenhandError(
             f"the refitted '{best}' does not say what was judged: its holdout scores differ by up to "

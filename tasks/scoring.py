@@ -11,7 +11,7 @@ import yaml
 
 from evenhand.data.sources import opened
 from evenhand.errors import DataError, PlaceError, listed
-from evenhand.models.batch_scorer import Scorer
+from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, folder_digest, load_model, models_named
 from evenhand.monitoring.input_check import Incoming
@@ -28,7 +28,7 @@ BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenModel:
     """The model to score with: the study and run it is of, its version, its files and their recorded digest."""
 
     study: Study
@@ -54,7 +54,7 @@ class Scored:
 
 
 @step("choose model")
-def choose_model(name: str, run_id: str | None = None) -> Chosen:
+def choose_model(name: str, run_id: str | None = None) -> ChosenModel:
     """The model of the run named, else the champion's, else that of the latest finished run."""
     place, champion = mlflow_client.open_store(), decisions_of(name).champion
     if run_id is None:
@@ -66,7 +66,7 @@ def choose_model(name: str, run_id: str | None = None) -> Chosen:
     version = _version(champion, run_id, folder)
     content = yaml.safe_load(mlflow_client.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
     recorded = run.data.tags.get("evenhand.model_digest", "")
-    return Chosen(Study.model_validate(content), run_id, version, folder, recorded)
+    return ChosenModel(Study.model_validate(content), run_id, version, folder, recorded)
 
 
 def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
@@ -82,7 +82,7 @@ def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
 
 
 @step("score rows")
-def score_rows(chosen: Chosen, source: str, output: Path, batch_rows: int = BATCH_ROWS) -> Scored:
+def score_rows(chosen: ChosenModel, source: str, output: Path, batch_rows: int = BATCH_ROWS) -> Scored:
     """The rows of a file with scores, probabilities and decisions, in a file of their own."""
     model = load_model(chosen.folder, chosen.digest, models_named(chosen.study))
     quarantine, manifest = output.with_name(f"{output.name}.quarantine.parquet"), _manifest_of(output)
@@ -90,12 +90,12 @@ def score_rows(chosen: Chosen, source: str, output: Path, batch_rows: int = BATC
     with opened(study) as found:
         incoming = _incoming(found.read(), model, study)
         with finished_together(output, quarantine) as (scored, aside):
-            n_rows = _score(incoming, Scorer(model), scored, aside, chosen, batch_rows)
+            n_rows = _score(incoming, BatchScorer(model), scored, aside, chosen, batch_rows)
             _check_any(scored, incoming, n_rows)
-        told = _told(incoming)
+        unreadable = _unreadable(incoming)
         kept = quarantine if aside.n_rows else None
         result = Scored(
-            chosen.run_id, chosen.version, output, manifest, kept, n_rows, scored.n_rows, aside.n_rows, told
+            chosen.run_id, chosen.version, output, manifest, kept, n_rows, scored.n_rows, aside.n_rows, unreadable
         )
         write_manifest(manifest, _content(result, chosen, found.inputs["files"], incoming, model))
     logger().info("%d rows scored by run %s, %d put aside", result.n_scored, chosen.run_id, result.n_quarantined)
@@ -112,7 +112,7 @@ def _incoming(rows: Any, model: RawRowModel, study: Study) -> Incoming:
 
 
 def _score(
-    incoming: Incoming, scorer: Scorer, scored: Unfinished, aside: Unfinished, chosen: Chosen, batch_rows: int
+    incoming: Incoming, scorer: BatchScorer, scored: Unfinished, aside: Unfinished, chosen: ChosenModel, batch_rows: int
 ) -> int:
     """Write the scores of all rows that can be scored and the others aside; how many rows there were."""
     n_rows = 0
@@ -122,14 +122,14 @@ def _score(
         is_right = batch.is_right
         if pc.any(is_right).as_py():
             frame = pa.table(batch.columns).filter(is_right).to_pandas()
-            scored.add(_said(known.filter(is_right), scorer.columns(frame), chosen))
+            scored.add(_output(known.filter(is_right), scorer.columns(frame), chosen))
         if batch.wrong:
             aside.add(known.append_column("wrong", batch.why_not).filter(pc.invert(is_right)))
         n_rows += batch.n_rows
     return n_rows
 
 
-def _said(known: pa.Table, columns: dict[str, Any], chosen: Chosen) -> pa.Table:
+def _output(known: pa.Table, columns: dict[str, Any], chosen: ChosenModel) -> pa.Table:
     for name, values in columns.items():
         known = known.append_column(name, pa.array(values))
     version = pa.repeat(pa.scalar(chosen.version or None, pa.int32()), known.num_rows)
@@ -138,14 +138,14 @@ def _said(known: pa.Table, columns: dict[str, Any], chosen: Chosen) -> pa.Table:
 
 def _check_any(scored: Unfinished, incoming: Incoming, n_rows: int) -> None:
     if not scored.n_rows:
-        told = [f"'{name}' (such as {listed(each['examples'])})" for name, each in _told(incoming).items()]
+        unreadable = [f"'{name}' (such as {listed(each['examples'])})" for name, each in _unreadable(incoming).items()]
         raise DataError(
-            f"none of the {n_rows:,} rows can be scored: the model needs numbers in {', '.join(told)}. "
+            f"none of the {n_rows:,} rows can be scored: the model needs numbers in {', '.join(unreadable)}. "
             "Nothing was written."
         )
 
 
-def _told(incoming: Incoming) -> dict[str, dict[str, Any]]:
+def _unreadable(incoming: Incoming) -> dict[str, dict[str, Any]]:
     """What was of the wrong type, column by column."""
     return {
         name: {"rows": each.n_rows, "examples": each.examples} for name, each in incoming.strange.items() if each.n_rows
@@ -153,7 +153,7 @@ def _told(incoming: Incoming) -> dict[str, dict[str, Any]]:
 
 
 def _content(
-    result: Scored, chosen: Chosen, digests: list[str], incoming: Incoming, model: RawRowModel
+    result: Scored, chosen: ChosenModel, digests: list[str], incoming: Incoming, model: RawRowModel
 ) -> dict[str, Any]:
     """The manifest: nothing in it depends on when or how fast the rows were scored."""
     files = {"output": result.output, **({"quarantine": result.quarantine} if result.quarantine else {})}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from evenhand.errors import ConfError
 from evenhand.estimators.ensemble.selection import EnsembleSelection
 from evenhand.evaluation.bootstrap import intervals_of_means, spreads_of
-from evenhand.evaluation.metrics import Told, metrics_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.ensembling import new_selection, score_matrix
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
 from evenhand.runtime.logs import logger
@@ -79,31 +79,35 @@ def _build(
         judged = fold == name
         chosen = (fold != FINAL) if name == FINAL else (fold != FINAL) & ~np.isin(row, row[judged])
         selection.fit(scores[chosen], truth[chosen])
-        told = _told(selection, scores[judged], truth[judged])
-        predictions[judged] = told.predictions
-        out[judged] = told.predictions if told.scores is None else told.scores
+        predicted = _predicted(selection, scores[judged], truth[judged])
+        predictions[judged] = predicted.predictions
+        out[judged] = predicted.predictions if predicted.scores is None else predicted.scores
         where = "final" if name == FINAL else "folds"
-        metrics[where].append(metrics_of(told, len(table.classes), minority))
-        spreads[where].append(_spreads(told, len(table.classes), minority))
+        metrics[where].append(metrics_of(predicted, len(table.classes), minority))
+        spreads[where].append(_spreads(predicted, len(table.classes), minority))
     selection.fit(scores[fold != FINAL], truth[fold != FINAL])
-    training = metrics_of(_told(selection, scores[fold != FINAL], truth[fold != FINAL]), len(table.classes), minority)
+    training = metrics_of(
+        _predicted(selection, scores[fold != FINAL], truth[fold != FINAL]), len(table.classes), minority
+    )
     pq.write_table(_with_ensemble(rows, predictions, out, table), folder / "predictions.parquet", compression="zstd")
     weights = {member.plan.name: float(w) for member, w in zip(members, selection.weights_, strict=True) if w > 0}
     return {"metrics": metrics, "spreads": spreads, "training": training, "weights": weights}
 
 
-def _spreads(told: Told, n_classes: int, minority: int) -> dict[str, list[float]]:
+def _spreads(predicted: PredictionSet, n_classes: int, minority: int) -> dict[str, list[float]]:
     """Low, high and standard error of every metric."""
-    found = spreads_of(told, n_classes, minority)
+    found = spreads_of(predicted, n_classes, minority)
     return {name: [each.low, each.high, each.error] for name, each in found.items()}
 
 
-def _told(selection: EnsembleSelection, scores: np.ndarray, truth: np.ndarray) -> Told:
+def _predicted(selection: EnsembleSelection, scores: np.ndarray, truth: np.ndarray) -> PredictionSet:
     predictions = selection.predict(scores)
     if selection.classes_ is None:
-        return Told(truth, predictions, None)
+        return PredictionSet(truth, predictions, None)
     probabilities = selection.predict_proba(scores)
-    return Told(truth, predictions, probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities, True)
+    return PredictionSet(
+        truth, predictions, probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities, True
+    )
 
 
 def _with_ensemble(rows: pa.Table, predictions: np.ndarray, scores: np.ndarray, table: Table) -> pa.Table:

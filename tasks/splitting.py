@@ -77,14 +77,14 @@ class _Rows:
 
 def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
     rows = _rows(table, study)
-    with _told_as_data(f"split.holdout: {study.split.holdout}"):
+    with _as_data_error(f"split.holdout: {study.split.holdout}"):
         side = _sides(rows, table, study)
     if study.split.holdout != "none":
         side[(side == TRAINING) & np.isin(rows.twins, rows.twins[side == HOLDOUT])] = WITHHELD
     _check_sides(side, rows.y, table, study.split)
     columns: dict[str, np.ndarray] = {"side": side.astype(np.int8), "content": rows.twins}
     training = np.flatnonzero(side == TRAINING)
-    with _told_as_data(f"split.folds: {study.split.folds} by {fold_kind(study, table)}"):
+    with _as_data_error(f"split.folds: {study.split.folds} by {fold_kind(study, table)}"):
         fold_of = _folds(training, rows, table, study)
     _check_folds(fold_of, training, rows, table, study)
     for repeat, numbers in enumerate(fold_of):
@@ -148,7 +148,7 @@ def _complete(frame: pd.DataFrame, role: str, name: str) -> pd.Series:
 
 
 @contextmanager
-def _told_as_data(asked: str) -> Iterator[None]:
+def _as_data_error(asked: str) -> Iterator[None]:
     """What a splitter of scikit-learn refuses is a matter of the rows."""
     try:
         with warnings.catch_warnings():

@@ -71,7 +71,7 @@ def _check(wrong: list[str], unknown: list[str], balanced: Mapping[tuple[str, st
         rest = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         return Check(NAME, "failed", "; ".join(wrong[:3]) + rest)
     if unknown:
-        return Check(NAME, "warned", f"not verified for {', '.join(unknown)}: the sampler does not tell parents")
+        return Check(NAME, "warned", f"not verified for {', '.join(unknown)}: the sampler does not name parents")
     traced = [each for each in balanced.values() if each.n_made is not None]
     if not traced:
         return Check(NAME, "passed", f"all {n:,} training rows of the folds are training rows by the ledger")

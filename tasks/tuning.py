@@ -11,11 +11,11 @@ import numpy as np
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
-from evenhand.evaluation.metrics import Told, metrics_of, usual_metric
+from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
 from evenhand.models.acceleration import available
 from evenhand.models.catalogue import home_module
 from evenhand.models.encoder import new_encoder
-from evenhand.models.fitting import ask, decisions_of, fitted_model
+from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.inner_folds import inner_folds, share_of
 from evenhand.models.samplers import Resampler
 from evenhand.models.search_space import points
@@ -153,10 +153,10 @@ class _Inside:
         (X, y, balanced), (others, truth) = training, held
         n_classes = len(self.table.classes)
         estimator = fitted_model(plan, balanced, X, y, n_classes, self.study.seed)
-        scale, scores, predictions = ask(estimator, others)
-        told = Told(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
+        scale, scores, predictions = scores_of(estimator, others)
+        predicted = PredictionSet(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
         minority = int(np.argmin(np.bincount(truth, minlength=n_classes))) if n_classes else 0
-        return metrics_of(told, n_classes, minority).get(self.metric, float("nan"))
+        return metrics_of(predicted, n_classes, minority).get(self.metric, float("nan"))
 
     def _encoded(self, place: int, share: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Matrices of an inner fold, all of them learned on its own training rows."""

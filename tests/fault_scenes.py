@@ -8,7 +8,7 @@ from pathlib import Path
 from makers import make_study, work
 
 from evenhand.data.remote import fetch
-from evenhand.monitoring.notifications import silence, tell
+from evenhand.monitoring.notifications import notify, silence
 from evenhand.runtime.fault_injection import VARIABLE
 from evenhand.storage.artifact_store import Store, file_digest
 from evenhand.storage.ledger import read_chain
@@ -95,7 +95,7 @@ def mend():
 
 def message():
     """A message to a webhook."""
-    tell(make_study(notify={"webhook": os.environ["HOOK"]}), silence("2026-05-01", "nothing"))
+    notify(make_study(notify={"webhook": os.environ["HOOK"]}), silence("2026-05-01", "nothing"))
     lines = read_chain(Path(os.environ["EVENHAND_HOME"]) / "notices/tiny.jsonl", "messages").lines
     return {"state": lines[-1]["state"]}
 

@@ -20,19 +20,19 @@ from sklearn.svm import SVR
 from evenhand.evaluation import curves
 from evenhand.records.decision import Effect, Explained, Stage
 from evenhand.reporting.html.content import (
-    Candidate,
     CandidateCurves,
+    CandidateRow,
     ColumnFacts,
-    Comparison,
+    ComparisonRow,
     ConfusionTable,
-    Gate,
+    GateVerdict,
     LeakCheck,
     ModelCard,
     PageContent,
     Regression,
+    ResamplingRow,
     StudyFacts,
     Thresholds,
-    Trial,
     ValidationCurve,
 )
 
@@ -115,10 +115,10 @@ def at_threshold(name, folds):
 def told(order):
     """The parts of a page that other stages of a run would tell."""
     return {
-        "gate": Gate(False, "The served model is as good on the same rows: difference 0.004, p = 0.41."),
+        "gate": GateVerdict(False, "The served model is as good on the same rows: difference 0.004, p = 0.41."),
         "comparisons": (
-            Comparison(order[1], -0.012, -0.041, 0.017, 0.41, "cannot be told apart", 0.35),
-            Comparison(order[2], -0.071, -0.118, -0.024, 0.008, "worse", 0.41),
+            ComparisonRow(order[1], -0.012, -0.041, 0.017, 0.41, "do not differ significantly", 0.35),
+            ComparisonRow(order[2], -0.071, -0.118, -0.024, 0.008, "worse", 0.41),
         ),
         "refused": (("one_class_svm", "It needs a class to learn from; none was named."),),
         "trials": trials(),
@@ -180,7 +180,7 @@ def many(n_candidates):
     """A large study: as many candidates as asked for, each with curves in full."""
     base = binary()
     rows = tuple(
-        Candidate(
+        CandidateRow(
             place + 1,
             f"candidate_{place}",
             "svm",
@@ -260,7 +260,7 @@ def candidate(place, name, folds, training, held):
     figures = fold_figures(folds)
     fitted = make_pipeline(StandardScaler(), MODELS[name]).fit(*training)
     on = [average_precision_score(y, fitted.predict_proba(X)[:, 1]) for X, y in (held, training)]
-    return Candidate(
+    return CandidateRow(
         place + 1,
         name,
         name,
@@ -285,7 +285,7 @@ def candidate(place, name, folds, training, held):
 
 def plain_row(place, name, figures):
     mean, spread = float(np.mean(figures)), float(np.std(figures, ddof=1))
-    return Candidate(place + 1, name, name, "plain", "none", mean, spread, tuple(figures), group=place == 0)
+    return CandidateRow(place + 1, name, name, "plain", "none", mean, spread, tuple(figures), group=place == 0)
 
 
 def curves_of(name, folds, is_champion):
@@ -298,11 +298,11 @@ def trials():
     figures = {"none": 0.0, "class_weight": 0.008, "smote": -0.011, "undersample": -0.034}
     made = {"smote": 222}
     shown = [
-        Trial(balance, model, "plain", 0.70 + gain, 0.05, gain or None, 312, made.get(balance, 0), 0.3)
+        ResamplingRow(balance, model, "plain", 0.70 + gain, 0.05, gain or None, 312, made.get(balance, 0), 0.3)
         for (balance, gain), model in product(figures.items(), ("logistic", "knn"))
     ]
     why = "needs at least 6 training rows of every class, but class 'malignant' has 3"
-    return (*shown, Trial("svm_smote", "knn", "plain", refused=why))
+    return (*shown, ResamplingRow("svm_smote", "knn", "plain", refused=why))
 
 
 def leak_checks():

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 
 class EvenhandError(Exception):
-    """Told in one message without a traceback; the command ends with exit code 2."""
+    """Reported in one message without a traceback; the command ends with exit code 2."""
 
 
 class ConfError(EvenhandError):

@@ -11,7 +11,15 @@ import pyarrow as pa
 from evenhand.data.casting import as_text
 from evenhand.data.sources import find_files, opened
 from evenhand.errors import ConfError, DataError, listed, nearest
-from evenhand.monitoring.realized_performance import KEY, Heard, Realised, Scores, figures_of, keys_of, truths_of
+from evenhand.monitoring.realized_performance import (
+    KEY,
+    LabelledRows,
+    RealizedPerformance,
+    ScoredRows,
+    figures_of,
+    keys_of,
+    truths_of,
+)
 from evenhand.monitoring.reference_profile import PROFILE_FILE, Profile
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -21,11 +29,11 @@ from evenhand.study.study import Source, Study
 from evenhand.tracking import mlflow_client
 
 ONE_DAY_MS = 86_400_000
-SAID = ("prediction", "decision", "score", "probability")
+PREDICTED = ("prediction", "decision", "score", "probability")
 
 
 @step("join truths")
-def join_truths(study: Study) -> tuple[list[Realised], list[str]]:
+def join_truths(study: Study) -> tuple[list[RealizedPerformance], list[str]]:
     """For each model that scored rows of a study, what its labelled rows say of it; notes on rows that do not fit."""
     if study.feedback is None:
         raise ConfError(
@@ -35,31 +43,31 @@ def join_truths(study: Study) -> tuple[list[Realised], list[str]]:
     key, truth = study.feedback.key or study.columns.key, study.feedback.truth or study.target
     labels = pa.concat_tables(_tables(study, study.feedback.source, (*key, truth), "feedback.source"))
     truths, notes = truths_of(labels, key, truth)
-    scores = Scores(truths)
+    scores = ScoredRows(truths)
     for rows in _scored(study, key):
         scores.add(rows)
-    heard, more = scores.heard()
-    return [_realised(study, each) for each in heard], [*notes, *more]
+    labelled_rows, more = scores.labelled_rows()
+    return [_realized(study, each) for each in labelled_rows], [*notes, *more]
 
 
 @step("record feedback")
-def record_feedback(study: str, found: Sequence[Realised], as_of: str) -> list[Realised]:
+def record_feedback(study: str, found: Sequence[RealizedPerformance], as_of: str) -> list[RealizedPerformance]:
     """The same with the MLflow run of each model that has its metrics over time; a point for each `as_of`."""
     place, moment = mlflow_client.open_experiment(study), _moment(as_of)
     kept = []
     with waiting(home() / "locks" / f"{study}.feedback.lock"):
         for each in found:
             run_id = _run_of(place, study, each)
-            values = {f"realised_{name}": value for name, value in each.metrics.items()}
+            values = {f"realized_{name}": value for name, value in each.metrics.items()}
             counts = {"scored_rows": each.n_scored, "labelled_rows": each.n_labelled}
             mlflow_client.log_point(place, run_id, {**values, **counts}, moment, moment // ONE_DAY_MS)
-            kept.append(Realised(**{**vars(each), "mlflow_run": run_id}))
+            kept.append(RealizedPerformance(**{**vars(each), "mlflow_run": run_id}))
             logger().info("%s: %d of %d scored rows have a label", each.name, each.n_labelled, each.n_scored)
     return kept
 
 
-def _run_of(place: mlflow_client.Place, study: str, each: Realised) -> str:
-    """The run that has a model's realised metrics, made for its first labels."""
+def _run_of(place: mlflow_client.Place, study: str, each: RealizedPerformance) -> str:
+    """The run that has a model's realized metrics, made for its first labels."""
     tags = {"evenhand.kind": "feedback", "evenhand.study": study, "evenhand.of": each.run_id}
     if (known := mlflow_client.run_tagged(place, tags)) is not None:
         return known
@@ -77,8 +85,8 @@ def _moment(as_of: str) -> int:
     return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def _realised(study: Study, heard: Heard) -> Realised:
-    run_id = heard.run_id
+def _realized(study: Study, labelled_rows: LabelledRows) -> RealizedPerformance:
+    run_id = labelled_rows.run_id
     place = mlflow_client.open_store()
     run = mlflow_client.run_of(place, run_id)
     if run.data.tags.get("evenhand.study") != study.name:
@@ -88,9 +96,11 @@ def _realised(study: Study, heard: Heard) -> Realised:
         )
     profile = Profile.from_json(mlflow_client.artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
     classes = profile.target.values if profile.target.is_named else ()
-    found = figures_of(heard.labelled, classes)
+    found = figures_of(labelled_rows.labelled, classes)
     judged = {name: run.data.metrics[f"holdout_{name}"] for name in found if f"holdout_{name}" in run.data.metrics}
-    return Realised(run_id, heard.version, heard.n_scored, len(heard.labelled), found, judged)
+    return RealizedPerformance(
+        run_id, labelled_rows.version, labelled_rows.n_scored, len(labelled_rows.labelled), found, judged
+    )
 
 
 def _scored(study: Study, key: Sequence[str]) -> Iterator[pd.DataFrame]:
@@ -101,9 +111,9 @@ def _scored(study: Study, key: Sequence[str]) -> Iterator[pd.DataFrame]:
         raise DataError(f"feedback.scored names no file of scores: {listed(study.feedback.scored)}.")
     for file in files:
         needed, where = (*key, "run", "version"), f"the scored file '{file}'"
-        for table in _tables(study, Source(path=(str(file),)), needed, where, with_said=True):
-            said = {name: _column(table, name) for name in table.column_names if name not in key}
-            yield pd.DataFrame({**said, KEY: keys_of(table, key)})
+        for table in _tables(study, Source(path=(str(file),)), needed, where, with_predictions=True):
+            predicted = {name: _column(table, name) for name in table.column_names if name not in key}
+            yield pd.DataFrame({**predicted, KEY: keys_of(table, key)})
 
 
 def _column(table: pa.Table, name: str) -> Any:
@@ -117,7 +127,7 @@ def _is_scored(file: Path) -> bool:
 
 
 def _tables(
-    study: Study, source: Source, needed: Sequence[str], where: str, with_said: bool = False
+    study: Study, source: Source, needed: Sequence[str], where: str, with_predictions: bool = False
 ) -> Iterator[pa.Table]:
     """Some columns of a source, piece by piece; an empty source is one empty piece."""
     with opened(study.model_copy(update={"source": source})) as found:
@@ -126,7 +136,7 @@ def _tables(
         lacking = [name for name in needed if name not in names]
         if lacking:
             raise DataError(f"{where} lacks {listed(lacking)}.{nearest(lacking[0], names)} It has {listed(names)}.")
-        kept = [*needed, *(name for name in names if with_said and name.partition(":")[0] in SAID)]
+        kept = [*needed, *(name for name in names if with_predictions and name.partition(":")[0] in PREDICTED)]
         yield rows.schema.empty_table().select(kept)
         for batch in rows.batches():
             yield pa.Table.from_batches([batch.select(kept)])

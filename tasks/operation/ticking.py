@@ -62,8 +62,8 @@ def skip(tick: Tick, why: str) -> Tick:
 
 @step("record tick")
 def finish(tick: Tick, report: Report, table: Table) -> Tick:
-    """The line of a tick that retrained, whose run in MLflow is told what it was for."""
+    """The line of a tick that retrained, whose run in MLflow is tagged with what it was for."""
     mlflow_client.log_tags(mlflow_client.open_store(), report.run_id, tick_tags(tick))
     why = report.notes[-1] if report.notes else f"{counted(report.n_executed, 'fit')} done, {report.n_reused:,} reused"
-    told = "; ".join(part for part in (why, table.unbounded) if part)
-    return note(replace(tick, outcome="retrained", why=told, run_id=report.run_id))
+    words = "; ".join(part for part in (why, table.unbounded) if part)
+    return note(replace(tick, outcome="retrained", why=words, run_id=report.run_id))

@@ -17,7 +17,7 @@ from evenhand.data.splits import content_hashes
 from evenhand.errors import DataError, listed, nearest
 from evenhand.monitoring.drift import Shift, Watched, shifts_of, state_of
 from evenhand.monitoring.input_check import Incoming
-from evenhand.monitoring.notifications import drifted, tell
+from evenhand.monitoring.notifications import drifted, notify
 from evenhand.monitoring.reference_profile import PROFILE_FILE, Profile, Tallies, class_names
 from evenhand.records.pipeline import Feature, Table
 from evenhand.reporting.figures.drift import drift_picture
@@ -45,7 +45,7 @@ class Reference:
 
 @step("choose reference")
 def choose_reference(name: str) -> Reference:
-    """What new rows of a study are held against."""
+    """What new rows of a study are compared with."""
     place, champion = mlflow_client.open_store(), decisions_of(name).champion
     run_id = champion.run_id if champion else mlflow_client.latest_run(name)[1].info.run_id
     study = yaml.safe_load(mlflow_client.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
@@ -71,7 +71,7 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
         for batch in incoming.batches(BATCH_ROWS):
             new.add(batch.columns, _truth(batch.beside.get(study.target), reference.profile))
     if not new.n_rows:
-        raise DataError(f"there are no rows in '{source}', so nothing can be told of drift: check the file.")
+        raise DataError(f"there are no rows in '{source}', so nothing is known of drift: check the file.")
     notes = tuple(_notes(incoming, new, study.target))
     shifts = shifts_of(reference.profile, new, settings)
     return replace(_watched(reference, new, shifts, as_of), data=digest(found.inputs), notes=notes)
@@ -87,7 +87,7 @@ def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of:
     is_new = _came_since(reference, frame)
     if not is_new.any():
         return Watched(reference.study.name, reference.run_id, reference.version, 0, "nothing new", as_of=as_of)
-    new, truth = Tallies(reference.profile), _as_told(read_target(table)[is_new], table)
+    new, truth = Tallies(reference.profile), _as_reported(read_target(table)[is_new], table)
     columns = {shape.name: pa.Array.from_pandas(frame.loc[is_new, shape.name]) for shape in reference.profile.columns}
     new.add(columns, truth)
     shifts = shifts_of(reference.profile, new, settings)
@@ -96,7 +96,7 @@ def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of:
 
 @step("record watch")
 def record_watch(found: Watched, study: Study) -> Watched:
-    """The same with the MLflow run that has its table, figure and metrics; drift is told to whom the study names."""
+    """The same with the MLflow run that has its table, figure and metrics; drift is notified."""
     place = mlflow_client.open_experiment(found.study)
     tags = {
         "evenhand.kind": "watch",
@@ -113,7 +113,7 @@ def record_watch(found: Watched, study: Study) -> Watched:
             mlflow_client.log_text(place, run_id, json.dumps(_table(found)), "drift_table.json")
             mlflow_client.log_picture(place, run_id, drift_picture(found), "drift.png")
     if found.state == "drift":
-        tell(study, drifted(found.words, f"{found.against} {found.data}", run=run_id, rows=found.n_rows))
+        notify(study, drifted(found.words, f"{found.against} {found.data}", run=run_id, rows=found.n_rows))
     logger().info(found.words)
     return replace(found, run_id=run_id)
 
@@ -141,7 +141,7 @@ def _check_columns(names: list[str], profile: Profile, where: str) -> None:
     if lacking:
         raise DataError(
             f"the new rows ({where}) lack {counted(len(lacking), 'column')} that the champion reads: {listed(lacking)}."
-            f"{nearest(lacking[0], names)} That is no drift but another table: mend the source."
+            f"{nearest(lacking[0], names)} That is no drift but another table: fix the source."
         )
 
 
@@ -156,7 +156,7 @@ def _truth(array: Any, profile: Profile) -> Any:
     return None if array is None or (profile.target.is_named and pa.types.is_null(array.type)) else array
 
 
-def _as_told(truth: np.ndarray, table: Table) -> pa.Array:
+def _as_reported(truth: np.ndarray, table: Table) -> pa.Array:
     """The target of a table as classes or numbers."""
     if not table.classes:
         return pa.array(truth)
@@ -169,7 +169,7 @@ def _notes(incoming: Incoming, new: Tallies, target: str) -> Iterator[str]:
             values = counted(each.n_rows, "value that is no number", "values that are no numbers")
             yield f"column '{name}' has {values}, such as {listed(each.examples)}; counted as missing"
     if not new.target.n_known + new.target.n_unseen:
-        yield f"the new rows have no '{target}', so a shift of its classes cannot be told"
+        yield f"the new rows have no '{target}', so a shift of its classes is unknown"
     if new.target.n_unseen:
         yield f"target '{target}' has {counted(new.target.n_unseen, 'value')} that the champion does not know"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.evaluation.calibrated_scores import fold_places, row_codes
-from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.threshold_objectives import Purpose, cross_thresholds
 from evenhand.records.pipeline import ENSEMBLE, Figures, Judgement, Table
 from evenhand.replication.draws import equal_draw
@@ -33,22 +33,24 @@ def keep_drawn(study: Study, table: Table, n_per_class: int) -> Study:
 
 
 @step("say beyond")
-def say_beyond(
+def report_beyond(
     lines: Sequence[Line], name: str, judgements: Mapping[str, Judgement], table: Table, n_folds: int
 ) -> tuple[Line, ...]:
     """The lines with what an ensemble steered by each measure reaches on folds that it was not chosen on."""
     ensembles = {metric: ensemble_of(judgement) for metric, judgement in judgements.items()}
     if (judgement := judgements.get("accuracy")) is not None:
-        said = Predictions(judgement.predictions, table).of(ENSEMBLE, "probability").out_of_fold
-        ensembles["accuracy"] = _with_threshold(ensembles["accuracy"], said)
+        candidate = Predictions(judgement.predictions, table).of(ENSEMBLE, "probability").out_of_fold
+        ensembles["accuracy"] = _with_threshold(ensembles["accuracy"], candidate)
     return with_beyond(lines, name, ensembles, 1 / n_folds)
 
 
-def _with_threshold(best: Figures, said: Said) -> Figures:
+def _with_threshold(best: Figures, candidate: CandidatePredictions) -> Figures:
     """The accuracy in each fold at the threshold that served the other folds best; both classes are equally many."""
-    purpose, places = Purpose("metric", "balanced_accuracy", "best balanced accuracy"), fold_places(said)
-    assert said.scores is not None
-    is_right = (said.scores >= cross_thresholds(purpose, said.truth, said.scores, row_codes(said))) == said.truth
+    purpose, places = Purpose("metric", "balanced_accuracy", "best balanced accuracy"), fold_places(candidate)
+    assert candidate.scores is not None
+    is_right = (
+        candidate.scores >= cross_thresholds(purpose, candidate.truth, candidate.scores, row_codes(candidate))
+    ) == candidate.truth
     accuracies = np.bincount(places, weights=is_right) / np.bincount(places)
     return replace(best, folds={**best.folds, "accuracy": tuple(accuracies.tolist())})
 

@@ -82,10 +82,10 @@ def _build(
         if table.classes:
             each.append(judged_classifiers(X, target, estimators, split))
             continue
-        measured, said = judged_regressors(X, target, estimators, split)
+        measured, predicted = judged_regressors(X, target, estimators, split)
         each.append(measured)
         if seed == 0:
-            np.savez(folder / PREDICTED, X=X[split[1]], truth=target[split[1]], **dict[str, Any](said))
+            np.savez(folder / PREDICTED, X=X[split[1]], truth=target[split[1]], **dict[str, Any](predicted))
     return {"measured": joined(each)}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from evenhand.replication.lines import Line, counted
-from evenhand.replication.outcome import Outcome, Replication
+from evenhand.replication.outcome import Replication, StudyOutcome
 from evenhand.replication.page import page
 from evenhand.replication.wording import markdown
 from evenhand.runtime.steps import step
@@ -42,7 +42,9 @@ def opened_replication() -> Iterator[tuple[mlflow_client.Place, str, float]]:
 
 
 @step("report")
-def report(run: tuple[mlflow_client.Place, str, float], outcomes: Sequence[Outcome], with_beyond: bool) -> Replication:
+def report(
+    run: tuple[mlflow_client.Place, str, float], outcomes: Sequence[StudyOutcome], with_beyond: bool
+) -> Replication:
     """The lines of all studies, after they are in MLflow."""
     place, run_id, started = run
     for outcome in outcomes:
@@ -59,7 +61,7 @@ def report(run: tuple[mlflow_client.Place, str, float], outcomes: Sequence[Outco
     return replication
 
 
-def _record_study(place: mlflow_client.Place, parent: str, outcome: Outcome) -> None:
+def _record_study(place: mlflow_client.Place, parent: str, outcome: StudyOutcome) -> None:
     tags = {"evenhand.kind": "replicated study", "evenhand.study": outcome.name}
     run_id = mlflow_client.start_run(place, outcome.name, tags, parent=parent)
     numbers = {_key(line.figure): line.measured for line in outcome.lines if isinstance(line.measured, int | float)}
@@ -83,7 +85,7 @@ def _key(figure: str) -> str:
     return re.sub(r"[^\w .:/-]+", " ", figure).strip()[:200]
 
 
-def _written_page(run_id: str, outcomes: Sequence[Outcome], lines: Sequence[Line], with_beyond: bool) -> Path:
+def _written_page(run_id: str, outcomes: Sequence[StudyOutcome], lines: Sequence[Line], with_beyond: bool) -> Path:
     pictures = [(name.replace("_", " "), _address(picture)) for o in outcomes for name, picture in o.pictures]
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
     file = home() / "reports" / EXPERIMENT / run_id / "replication.html"

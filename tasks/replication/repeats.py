@@ -23,10 +23,10 @@ def compare_repeats(name: str, parts: Mapping[tuple[str, int], Any], table: Tabl
     if name == "credit_card_fraud":
         return list(credit_card_fraud(facts, ways)), [("accuracy_over_k", neighbours_picture(ways))]
     way, repeats = next(iter(ways.items()))
-    told = np.load(parts[way, 0].path / FIRST_PREDICTIONS)
+    predicted = np.load(parts[way, 0].path / FIRST_PREDICTIONS)
     if name == "sine":
-        return list(sine(facts, repeats)), [("sine", sine_picture(told))]
-    return list(california_housing(facts, repeats, table.n_rows)), predicted_pictures(told)
+        return list(sine(facts, repeats)), [("sine", sine_picture(predicted))]
+    return list(california_housing(facts, repeats, table.n_rows)), predicted_pictures(predicted)
 
 
 def joined_ways(parts: Mapping[tuple[str, int], Any]) -> dict[str, dict[str, dict[str, list[float]]]]:

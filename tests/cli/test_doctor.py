@@ -108,7 +108,7 @@ def test_the_schema_that_mlflow_makes_is_the_newest(mlruns):
     assert doctor._newest_schema() == made
 
 
-def test_an_old_schema_fails_with_the_command_that_mends_it(mlruns):
+def test_an_old_schema_fails_with_the_command_that_fixes_it(mlruns):
     with sqlite3.connect(mlruns / "mlflow.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = 'older'")
 

@@ -133,7 +133,7 @@ def test_the_schema_is_written_whole(tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["study.schema.json"]
 
 
-def test_a_place_that_cannot_be_written_to_is_told(tmp_path):
+def test_a_place_that_cannot_be_written_to_is_reported(tmp_path):
     (tmp_path / "taken").write_text("a file")
 
     refused(typed("schema", "--output", "taken/study.schema.json"), "'taken/study.schema.json' cannot be written")
@@ -156,11 +156,11 @@ def test_prune_says_what_it_removed_and_left():
         (("show", "storm", "--metric", "rock_auc"), "there is no metric 'rock_auc'. Did you mean 'roc_auc'?"),
     ],
 )
-def test_mistakes_on_the_command_line_are_told(words, message):
+def test_mistakes_on_the_command_line_are_reported(words, message):
     refused(typed(*words), message)
 
 
-def test_a_study_that_never_ran_is_told(mlruns):
+def test_a_study_that_never_ran_is_reported(mlruns):
     refused(typed("show", "storm"), "there is no study 'storm'")
 
 
@@ -181,7 +181,7 @@ def test_without_runs_show_says_how_to_begin(mlruns):
         ({"candidates": {}}, "candidates"),
     ],
 )  # fmt: skip
-def test_mistakes_in_the_study_are_told(request, command, changes, message):
+def test_mistakes_in_the_study_are_reported(request, command, changes, message):
     if command == "run" and "params" in str(changes):
         request.getfixturevalue("prefect_server")
     write_two_clouds()
@@ -241,7 +241,7 @@ class TestRuns:
         ],
         ids=["constant", "three_classes", "few_for_folds", "few_for_smote", "holdout_of_one_class"],
     )  # fmt: skip
-    def test_data_that_cannot_be_used_is_told(self, labels, changes, message):
+    def test_data_that_cannot_be_used_is_reported(self, labels, changes, message):
         columns, y = two_clouds()
         write_rows("rows.csv", {**columns, "day": np.arange(80)}, labels(y))
         given = {"columns": {"ignore": "day"}, **changes}
@@ -251,7 +251,7 @@ class TestRuns:
         refused(result, message)
         nothing_half_written()
 
-    def test_one_row_is_told(self):
+    def test_one_row_is_reported(self):
         write_rows("rows.csv", {"a": [1.0]}, ["calm"])
 
         refused(typed("run", conf()), "at least two different values are needed")
@@ -269,7 +269,7 @@ class TestRuns:
         assert len(found.table.features) == 10_000
         assert found.judgement.best.mean("roc_auc") > 0.4
 
-    def test_a_full_disk_is_told_and_leaves_nothing(self, monkeypatch):
+    def test_a_full_disk_is_reported_and_leaves_nothing(self, monkeypatch):
         write_two_clouds()
 
         def full(*_, **__):
@@ -281,7 +281,7 @@ class TestRuns:
 
         nothing_half_written()
 
-    def test_a_report_that_could_not_be_written_is_told_before_anything_runs(self, tmp_path):
+    def test_a_report_that_could_not_be_written_is_reported_before_anything_runs(self, tmp_path):
         (tmp_path / "taken").write_text("a file")
         write_two_clouds()
 
@@ -290,7 +290,7 @@ class TestRuns:
         refused(result, "'taken/report.json' cannot be written")
         assert "reading" not in result.output
 
-    def test_a_model_that_cannot_be_fitted_is_told(self):
+    def test_a_model_that_cannot_be_fitted_is_reported(self):
         write_two_clouds()
 
         result = typed("run", conf(candidates={"svm": {"params": {"C": -1}}}))
@@ -303,7 +303,7 @@ class TestRuns:
 class TestPlaces:
     """Runs that have nowhere to be recorded."""
 
-    def test_a_file_in_place_of_mlruns_is_told(self, tmp_path):
+    def test_a_file_in_place_of_mlruns_is_reported(self, tmp_path):
         write_two_clouds()
         (tmp_path / "mlruns").write_text("in the way")
 
@@ -311,7 +311,7 @@ class TestPlaces:
 
         nothing_half_written()
 
-    def test_a_locked_database_is_told(self, mlruns, monkeypatch):
+    def test_a_locked_database_is_reported(self, mlruns, monkeypatch):
         monkeypatch.setattr(databases, "LOCKED_SECONDS", 0.2)
         write_two_clouds()
         other = sqlite3.connect(mlruns / "mlflow.db", isolation_level=None)
@@ -322,7 +322,7 @@ class TestPlaces:
 
         refused(result, "database is locked")
 
-    def test_a_server_that_is_not_there_is_told(self, monkeypatch):
+    def test_a_server_that_is_not_there_is_reported(self, monkeypatch):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
         write_two_clouds()
 

@@ -59,12 +59,12 @@ def test_a_key_may_group_rows_too():
         ({"numeric": "label"}, r"'label' is named as target and in columns\.numeric"),
     ],
 )
-def test_a_role_that_cannot_be_given_is_told(columns, words):
+def test_a_role_that_cannot_be_given_is_reported(columns, words):
     with pytest.raises(DataError, match=words):
         given(**columns)
 
 
-def test_a_target_that_is_misspelt_is_told_with_the_nearest_name():
+def test_a_target_that_is_misspelt_is_reported_with_the_nearest_name():
     with pytest.raises(
         DataError, match="target 'labl' is no column of the data. Did you mean 'label'".replace(".", r"\.")
     ):
@@ -94,7 +94,7 @@ def test_a_target_that_is_misspelt_is_told_with_the_nearest_name():
         ("few_distinct", ["a", "b", "c"], "categorical", ""),
     ],
 )
-def test_a_role_is_told_from_the_values(name, values, role, note):
+def test_a_role_is_reported_from_the_values(name, values, role, note):
     array = values if isinstance(values, pa.Array) else pa.array(values)
 
     found, said = inferred_role(name, array)
@@ -141,7 +141,7 @@ def test_roles_are_counted_in_one_line():
     assert summary({"a": "numeric", "b": "numeric", "t": "target"}) == "2 numeric, 1 target"
 
 
-def test_notes_that_say_the_same_are_told_together():
+def test_notes_that_say_the_same_are_reported_together():
     notes = grouped_notes(
         [("a", "dropped: has no values"), ("b", "ignored: holds dates"), ("c", "dropped: has no values")]
     )

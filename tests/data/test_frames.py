@@ -52,7 +52,7 @@ def test_a_column_without_any_value_is_missing_throughout():
     assert rows["shop"].isna().all()
 
 
-def test_a_missing_column_is_told_with_the_nearest_name():
+def test_a_missing_column_is_reported_with_the_nearest_name():
     with pytest.raises(DataError, match=r"lack 1 column that the model needs: 'age'\. Did you mean 'agee'"):
         as_features(frame().rename(columns={"age": "agee"}), FEATURES)
 

@@ -134,12 +134,12 @@ def test_the_same_rows_again_are_found_unchanged_and_a_new_one_is_seen(database,
         ("SELECT wind, wind FROM storms", "name them apart with AS"),
     ],
 )
-def test_a_query_that_cannot_be_used_is_told(database, query, told):
+def test_a_query_that_cannot_be_used_is_reported(database, query, told):
     with pytest.raises(DataError, match=told):
         ingest.fn(asking(query))
 
 
-def test_a_wrong_password_is_told_without_showing_it(database, server, monkeypatch):
+def test_a_wrong_password_is_reported_without_showing_it(database, server, monkeypatch):
     monkeypatch.setenv("STORMS_URL", server.replace(SECRET, "another-secret"))
 
     with pytest.raises(DataError, match="password authentication failed") as told:
@@ -184,7 +184,7 @@ def test_up_keeps_both_servers_tables_in_it_and_leaves_nothing_running(server, m
         ),
     ],
 )
-def test_a_database_that_cannot_be_used_is_told_without_its_password(url, told, monkeypatch):
+def test_a_database_that_cannot_be_used_is_reported_without_its_password(url, told, monkeypatch):
     monkeypatch.setenv("EVENHAND_DATABASE_URL", url)
 
     with pytest.raises(PlaceError, match=told) as caught:

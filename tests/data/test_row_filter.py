@@ -112,7 +112,7 @@ def test_a_rule_names_the_columns_it_needs():
         ("", "character 1: a column, number or text was expected"),
     ],
 )
-def test_a_wrong_rule_is_told_with_its_place(rule, words):
+def test_a_wrong_rule_is_reported_with_its_place(rule, words):
     with pytest.raises(DataError, match=words):
         compile_rule(rule, TABLE.schema)
 

@@ -5,7 +5,7 @@ import re
 import pyarrow as pa
 import pytest
 
-from evenhand.data.schema_contract import Seen, contract_path, hold
+from evenhand.data.schema_contract import ColumnSummary, contract_path, hold
 from evenhand.errors import ContractError, PlaceError
 from evenhand.records.pipeline import Column
 
@@ -19,7 +19,7 @@ def _home(tmp_path, monkeypatch):
 
 
 def seen(*arrays):
-    column = Seen(pa.field("value", arrays[0].type))
+    column = ColumnSummary(pa.field("value", arrays[0].type))
     for array in arrays:
         column.add(array)
     return column.column()
@@ -44,7 +44,7 @@ def test_each_study_has_a_contract_of_its_own():
     assert hold("other", [CITY]) == ()
 
 
-def test_all_breaks_are_told_at_once_with_the_way_out():
+def test_all_breaks_are_reported_at_once_with_the_way_out():
     hold("small", [AGE, CITY])
 
     with pytest.raises(ContractError) as caught:

@@ -95,14 +95,14 @@ def test_an_encoding_that_is_not_known_is_refused(tmp_path):
         read(path=path, encoding="utf-88")
 
 
-def test_a_broken_encoding_is_told_with_its_line(tmp_path):
+def test_a_broken_encoding_is_reported_with_its_line(tmp_path):
     path = put(tmp_path / "rows.csv", b"city,label\nOslo,yes\nMalm\xf6,no\n")
 
     with pytest.raises(DataError, match=r"not utf-8 text: it breaks in line 3.*source\.encoding"):
         read(path=path, encoding="utf-8")
 
 
-def test_a_broken_encoding_far_behind_the_sample_is_told_with_its_line(tmp_path):
+def test_a_broken_encoding_far_behind_the_sample_is_reported_with_its_line(tmp_path):
     start = "city,label\n" + "Oslo,yes\n" * 150_000
     path = put(tmp_path / "rows.csv", start.encode() + b"Malm\xf6,no\n")
 
@@ -133,7 +133,7 @@ def test_a_header_without_rows_is_refused(tmp_path, content):
         read(path=path)
 
 
-def test_the_wrong_delimiter_is_told_with_the_right_one(tmp_path):
+def test_the_wrong_delimiter_is_reported_with_the_right_one(tmp_path):
     path = put(tmp_path / "rows.csv", CSV.replace(",", "\t"))
 
     with pytest.raises(DataError, match=r'has one column.*Say source\.delimiter: "\\t"'):
@@ -265,7 +265,7 @@ def test_dictionaries_are_kept_as_their_values(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.arrow", "rows.csv.gz", "rows.jsonl.gz", "rows.gz"])
-def test_a_damaged_file_is_told_by_its_name(tmp_path, name):
+def test_a_damaged_file_is_reported_by_its_name(tmp_path, name):
     path = put(tmp_path / name, b"hello")
 
     with pytest.raises(DataError, match=f"{name}' (cannot be read|is damaged)"):
@@ -297,7 +297,7 @@ def test_whole_numbers_then_decimals_are_numbers(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("line, words", [("{oops", "line 2 is not JSON"), ("[1]", "line 2 is not a JSON object")])
-def test_a_broken_line_of_json_is_told_by_its_number(tmp_path, line, words):
+def test_a_broken_line_of_json_is_reported_by_its_number(tmp_path, line, words):
     path = put(tmp_path / "rows.jsonl", f'{{"a": 1}}\n{line}\n')
 
     with pytest.raises(DataError, match=words):
@@ -336,14 +336,14 @@ def test_parquet_files_of_whole_and_decimal_numbers_join_as_decimals(tmp_path):
     assert read(path="*.parquet")["age"].to_pylist() == [1.0, 1.5]
 
 
-def test_a_folder_without_files_is_told(tmp_path):
+def test_a_folder_without_files_is_reported(tmp_path):
     (tmp_path / "parts").mkdir()
 
     with pytest.raises(DataError, match="names the folder 'parts', but there is no file in it"):
         read(path="parts")
 
 
-def test_one_array_of_json_is_told_from_json_lines(tmp_path):
+def test_one_array_of_json_is_reported_from_json_lines(tmp_path):
     path = put(tmp_path / "rows.json", '[{"age": 1, "label": "x"}]')
 
     with pytest.raises(DataError, match="line 1 is not a JSON object: one object with named values a line is needed"):
@@ -358,7 +358,7 @@ def test_files_of_several_formats_are_refused(tmp_path):
         read(path="parts")
 
 
-def test_a_missing_file_is_told_with_the_nearest_name(tmp_path):
+def test_a_missing_file_is_reported_with_the_nearest_name(tmp_path):
     put(tmp_path / "creditcard.csv", CSV)
 
     with pytest.raises(DataError, match=r"names 'creditcart.csv', but.*Did you mean 'creditcard.csv'"):
@@ -383,7 +383,7 @@ def test_a_path_is_found_beside_the_folder_of_the_study_file(tmp_path):
 @pytest.mark.parametrize(
     "start, form", [(b"PAR1....", "parquet"), (b"ARROW1..", "arrow"), (b'{"a": 1}', "jsonl"), (b"a,b\n", "csv")]
 )
-def test_a_file_without_a_telling_name_is_known_by_its_first_bytes(tmp_path, start, form):
+def test_a_file_without_a_reporting_name_is_known_by_its_first_bytes(tmp_path, start, form):
     put(tmp_path / "rows", start)
 
     assert format_of(tmp_path / "rows") == form
@@ -415,7 +415,7 @@ def test_an_address_is_fetched_anew_when_its_content_changed(site, tmp_path):
     assert read(url=f"{site}/rows.csv")["age"].to_pylist() == [32, 52]
 
 
-def test_nothing_at_an_address_is_told(site):
+def test_nothing_at_an_address_is_reported(site):
     with pytest.raises(DataError, match=r"nothing at http://127.*gone\.csv \(source\.url\)"):
         read(url=f"{site}/gone.csv")
 
@@ -446,19 +446,19 @@ def test_a_file_that_came_to_a_folder_of_a_bucket_is_seen(bucket):
     assert read(url="memory://shop")["age"].to_pylist() == [31, 52, 7, 8]
 
 
-def test_a_file_of_a_bucket_is_told_by_its_address(bucket):
+def test_a_file_of_a_bucket_is_reported_by_its_address(bucket):
     bucket.pipe("/shop/1.csv", b"age,age,label\n1,2,no\n")
 
     with pytest.raises(DataError, match=r"'memory://.*shop/1\.csv' has"):
         read(url="memory://shop")
 
 
-def test_a_glob_that_matches_nothing_is_told(bucket):
+def test_a_glob_that_matches_nothing_is_reported(bucket):
     with pytest.raises(DataError, match=r"nothing at memory://shop/\*\.parquet \(source\.url\)"):
         read(url="memory://shop/*.parquet")
 
 
-def test_a_folder_of_a_bucket_without_files_is_told(bucket):
+def test_a_folder_of_a_bucket_without_files_is_reported(bucket):
     bucket.rm(["/shop/1.csv", "/shop/2.csv"])
 
     with pytest.raises(DataError, match=r"shop \(source\.url\) is a folder without files"):
@@ -468,7 +468,7 @@ def test_a_folder_of_a_bucket_without_files_is_told(bucket):
 @pytest.mark.parametrize(
     "address, words", [("s3://b/rows.csv", r"s3fs.*\[s3\]"), ("gs://b/rows.csv", r"gcsfs.*\[gs\]")]
 )
-def test_a_file_system_that_is_not_installed_is_told_with_its_package(monkeypatch, address, words):
+def test_a_file_system_that_is_not_installed_is_reported_with_its_package(monkeypatch, address, words):
     for package in ("s3fs", "gcsfs"):
         monkeypatch.setitem(sys.modules, package, None)
 
@@ -480,7 +480,7 @@ def test_a_file_system_that_is_not_installed_is_told_with_its_package(monkeypatc
     "address, words",
     [("rows.csv", r"'rows\.csv' is no address.*source\.path"), ("s4://b/rows.csv", "'s4://', which is not known")],
 )
-def test_what_is_no_address_is_told(address, words):
+def test_what_is_no_address_is_reported(address, words):
     with pytest.raises(DataError, match=words):
         fetch(address)
 
@@ -577,7 +577,7 @@ def test_a_query_is_put_anew_each_time(database, tmp_path):
     assert read(sql=source).num_rows == 3
 
 
-def test_a_full_disk_under_a_query_is_told(database, monkeypatch):
+def test_a_full_disk_under_a_query_is_reported(database, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
@@ -587,7 +587,7 @@ def test_a_full_disk_under_a_query_is_told(database, monkeypatch):
         read(sql={"url": database, "query": "select * from customers"})
 
 
-def test_a_query_that_fails_is_told_in_one_line(database):
+def test_a_query_that_fails_is_reported_in_one_line(database):
     with pytest.raises(DataError, match=r"query of source\.sql could not be run.*no such table: custumers"):
         read(sql={"url": database, "query": "select * from custumers"})
 
@@ -621,7 +621,7 @@ def test_a_secret_is_not_in_an_error(monkeypatch):
     assert caught.value.__cause__ is None
 
 
-def test_a_secret_in_a_path_is_told_by_its_name(tmp_path, monkeypatch):
+def test_a_secret_in_a_path_is_reported_by_its_name(tmp_path, monkeypatch):
     put(tmp_path / "private" / "rows.csv", "")
     monkeypatch.setenv("FOLDER", "private")
 
@@ -704,12 +704,12 @@ def test_thinning_that_would_need_more_rows_than_there_are_is_refused():
         read(sklearn={"name": "breast_cancer", "majority_per_minority": 1})
 
 
-def test_an_unknown_set_is_told_with_the_nearest():
+def test_an_unknown_set_is_reported_with_the_nearest():
     with pytest.raises(DataError, match=r"does not bring along\. Did you mean 'iris'"):
         read(sklearn="irsi")
 
 
-def test_params_that_do_not_suit_are_told():
+def test_params_that_do_not_suit_are_reported():
     with pytest.raises(DataError, match=r"source\.sklearn\.params do not suit.*n_sampels"):
         read(sklearn={"name": "moons", "params": {"n_sampels": 3}})
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from evenhand.api.drafting import draft
 from evenhand.cli.main import main
 from evenhand.data.study_proposal import source_of
-from evenhand.data.study_template import Seen, balances_of, flow, folds_of, is_imbalanced, scalar, study_text
+from evenhand.data.study_template import DataProfile, balances_of, flow, folds_of, is_imbalanced, scalar, study_text
 from evenhand.errors import DataError
 from evenhand.study.loader import load_study
 
@@ -37,7 +37,7 @@ def classes(n_common, n_rare, common="calm", rare="storm"):
 def seen(**changes):
     """A data set of two balanced classes and one numeric column."""
     given = {"source": {"path": "x.csv"}, "found": (), "n_rows": 1000, "target": "y", "counts": {"a": 500, "b": 500}}
-    return Seen(**{**given, "roles": {"x": "numeric"}, **changes})
+    return DataProfile(**{**given, "roles": {"x": "numeric"}, **changes})
 
 
 def candidates(**changes):
@@ -169,7 +169,7 @@ def test_classes_of_a_few_rows_are_left_out_by_a_rule():
     assert study["cleaning"]["rows"] == "not (`kind: of` in ['odd', \"o'dd\"])"
 
 
-def test_a_misspelt_target_is_told_with_the_nearest_name():
+def test_a_misspelt_target_is_reported_with_the_nearest_name():
     pd.DataFrame({"x": [1, 2], "Class": ["a", "b"]}).to_csv("rows.csv", index=False)
 
     with pytest.raises(DataError, match=r"Did you mean 'Class'\?"):

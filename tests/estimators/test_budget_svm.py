@@ -81,7 +81,7 @@ def test_rows_of_a_class_that_lost_fewer_weigh_less():
     assert weights.sum() == pytest.approx(150)
 
 
-def test_nystroem_tells_rings_apart_where_a_line_cannot():
+def test_nystroem_reports_rings_apart_where_a_line_cannot():
     X, y = moons()
 
     curved, straight = (BudgetSVC(way=way, size=40, random_state=0).fit(X, y) for way in ("nystroem", "linear"))
@@ -113,7 +113,7 @@ def test_newton_agrees_with_liblinear():
 
 
 def too_dear(ways):
-    """Costs foreseen so high that an exact fit is out of the question."""
+    """Costs estimated so high that an exact fit is out of the question."""
     return lambda n_rows, pilots: 1e9 if n_rows > ways else 0.1
 
 
@@ -216,6 +216,6 @@ def test_gamma_means_what_it_means_to_svc(gamma):
 @pytest.mark.parametrize(
     ("params", "words"), [({"way": "fast"}, "Choose one of auto"), ({"budget": 0}, "above 0"), ({"C": -1}, "above 0")]
 )
-def test_parameters_that_make_no_sense_are_told(params, words):
+def test_parameters_that_make_no_sense_are_reported(params, words):
     with pytest.raises(ValueError, match=words):
         BudgetSVC(**params).fit(*moons())

@@ -48,7 +48,7 @@ def test_selective_nb_keeps_the_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def test_columns_that_tell_nothing_get_no_weight():
+def test_columns_that_report_nothing_get_no_weight():
     table, y = signal_table()
 
     weights = dict(zip(table.columns, SelectiveNB(random_state=0).fit(table, y).weights_, strict=True))
@@ -95,14 +95,14 @@ def test_all_columns_are_mixed_nb_over_the_codes():
     np.testing.assert_allclose(proba, by_hand.predict_proba(codes))
 
 
-def test_missing_cells_tell_what_they_tell():
+def test_missing_cells_report_what_they_tell():
     y = np.arange(60) % 2
     X = np.where(y == 1, np.nan, 5.0)[:, None]
 
     assert SelectiveNB(random_state=0).fit(X, y).predict([[np.nan], [5.0]]).tolist() == [1, 0]
 
 
-def test_without_a_column_to_tell_the_classes_have_their_shares():
+def test_without_a_column_to_report_the_classes_have_their_shares():
     X, y = np.ones((10, 2)), [0] * 7 + [1] * 3
 
     assert SelectiveNB().fit(X, y).predict_proba(X[:1])[0] == pytest.approx([0.7, 0.3])

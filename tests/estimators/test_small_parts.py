@@ -117,7 +117,7 @@ def test_standard_errors_of_one_column_are_those_of_scipy():
     assert found.t_values_ == pytest.approx([known.intercept / known.intercept_stderr, known.slope / known.stderr])
 
 
-def test_a_column_of_noise_is_not_significant_and_a_telling_one_is():
+def test_a_column_of_noise_is_not_significant_and_a_reporting_one_is():
     random = np.random.default_rng(2)
     X = random.normal(size=(200, 2))
 
@@ -190,7 +190,7 @@ def test_gaps_stay_gaps():
     assert np.isnan(ColumnWeights(2.0).fit_transform([[np.nan, 1.0]])).tolist() == [[True, False]]
 
 
-def test_a_wrong_number_of_weights_is_told():
+def test_a_wrong_number_of_weights_is_reported():
     with pytest.raises(ValueError, match="weights has 3 values, but X has 2 columns: give one each, or one for all"):
         ColumnWeights([1.0, 2.0, 3.0]).fit([[1.0, 2.0]])
 
@@ -203,7 +203,7 @@ def telling(n=150, seed=0):
 
 
 @pytest.mark.parametrize("by", [("accuracy",), ("gini",), ("accuracy", "gini")])
-def test_the_columns_that_tell_the_class_are_kept(by):
+def test_the_columns_that_report_the_class_are_kept(by):
     X, y = telling()
 
     found = ForestRanking(top=2, by=by, n_estimators=50, random_state=0).fit(X, y)

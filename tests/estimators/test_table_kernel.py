@@ -100,7 +100,7 @@ def test_a_category_first_seen_at_scoring_matches_none():
     assert found == pytest.approx(model._machine.intercept_)
 
 
-def test_learned_scales_find_the_column_that_tells_and_drop_the_one_that_does_not():
+def test_learned_scales_find_the_column_that_reports_and_drop_the_one_that_does_not():
     X, target = mixed_rows(n_rows=200)
 
     model = TableKernelSVR([0], scales="learned", random_state=0).fit(X, target)

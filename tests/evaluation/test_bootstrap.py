@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 from evenhand.evaluation.bootstrap import _counts_drawn, drawn_pair, figures_of_tables, spreads_of
-from evenhand.evaluation.metrics import Told, confusion, metrics_of
+from evenhand.evaluation.metrics import PredictionSet, confusion, metrics_of
 from evenhand.statistics import auc_interval
 
 
-def told_of_two(n: int = 2000, seed: int = 0) -> Told:
+def told_of_two(n: int = 2000, seed: int = 0) -> PredictionSet:
     random = np.random.default_rng(seed)
     truth = (random.random(n) < 0.1).astype(int)
     scores = 1 / (1 + np.exp(2.5 - random.normal(size=n) - 2.5 * truth))
-    return Told(truth, (scores > 0.5).astype(int), scores, is_probability=True)
+    return PredictionSet(truth, (scores > 0.5).astype(int), scores, is_probability=True)
 
 
 def test_the_drawn_metrics_of_one_table_are_those_of_its_rows():
@@ -58,7 +58,7 @@ def test_the_error_of_accuracy_is_that_of_shares_drawn_within_class():
     predictions = truth.copy()
     predictions[:80], predictions[800:900] = 1, 0  # 10 % wrong of one class, half wrong of the other
 
-    spread = spreads_of(Told(truth, predictions, None), 2, n_draws=4000)["accuracy"]
+    spread = spreads_of(PredictionSet(truth, predictions, None), 2, n_draws=4000)["accuracy"]
 
     # variance of the count of right rows: 800 * .9 * .1 + 200 * .5 * .5 = 122, so the error is sqrt(122) / 1000
     assert spread.error == pytest.approx(122**0.5 / 1000, rel=0.05)
@@ -68,9 +68,11 @@ def test_more_than_two_classes_and_numbers_have_intervals_too():
     random = np.random.default_rng(1)
     truth = random.integers(0, 3, 600)
     shares = random.dirichlet(np.ones(3), 600) + 0.6 * np.eye(3)[truth]
-    classes = Told(truth, shares.argmax(axis=1), shares / shares.sum(axis=1, keepdims=True), is_probability=True)
+    classes = PredictionSet(
+        truth, shares.argmax(axis=1), shares / shares.sum(axis=1, keepdims=True), is_probability=True
+    )
     y = random.normal(size=600)
-    numbers = Told(y, y + random.normal(size=600) / 2, None)
+    numbers = PredictionSet(y, y + random.normal(size=600) / 2, None)
 
     for told, n_classes in ((classes, 3), (numbers, 0)):
         known = metrics_of(told, n_classes)
@@ -79,7 +81,7 @@ def test_more_than_two_classes_and_numbers_have_intervals_too():
 
 
 def test_one_row_has_no_interval():
-    assert spreads_of(Told(np.array([1]), np.array([1]), np.array([0.7]), True), 2) == {}
+    assert spreads_of(PredictionSet(np.array([1]), np.array([1]), np.array([0.7]), True), 2) == {}
 
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1", "log_loss", "brier_score_loss"])
@@ -95,7 +97,7 @@ def test_a_model_set_against_itself_never_differs(metric):
 def test_draws_of_a_pair_lie_around_the_metric_of_all_rows(metric):
     if metric in {"r2", "median_absolute_error"}:
         y = np.random.default_rng(0).normal(size=2000)
-        told, n_classes = Told(y, y + np.random.default_rng(1).normal(size=2000) / 2, None), 0
+        told, n_classes = PredictionSet(y, y + np.random.default_rng(1).normal(size=2000) / 2, None), 0
     else:
         told, n_classes = told_of_two(), 2
 

@@ -240,7 +240,7 @@ def test_class_figures_are_those_of_scikit_learn_and_missing_where_nothing_was_c
     ]
 
 
-def test_thinned_points_keep_the_worst_miss_and_tell_how_many_rows_there_were():
+def test_thinned_points_keep_the_worst_miss_and_report_how_many_rows_there_were():
     actual = np.arange(5000.0)
     predicted = actual.copy()
     predicted[1234] += 99
@@ -296,6 +296,6 @@ def test_outline_keeps_the_ends_and_the_corner_first():
         (lambda: curves.deciles([1.0, np.inf], [1.0, 2.0]), "missing or infinite"),
     ],
 )
-def test_unusable_input_is_told_with_what_was_found(call, words):
+def test_unusable_input_is_reported_with_what_was_found(call, words):
     with pytest.raises(DataError, match=words):
         call()

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as known
 
-from evenhand.evaluation.metrics import Told, applicable, by_class, confusion, metrics_of, usual_metric
+from evenhand.evaluation.metrics import PredictionSet, applicable, by_class, confusion, metrics_of, usual_metric
 from evenhand.study.registry import BINARY_METRICS, MULTICLASS_METRICS, REGRESSION_METRICS
 
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
@@ -48,7 +48,7 @@ truths = st.lists(st.integers(0, 1), min_size=2, max_size=30)
 def test_two_classes_are_measured_as_scikit_learn_does(truth, random):
     truth, scores = np.array(truth), np.array([random.choice([0.1, 0.4, 0.6, random.random()]) for _ in truth])
 
-    found = metrics_of(Told(truth, (scores > 0.5).astype(int), scores, True), 2)
+    found = metrics_of(PredictionSet(truth, (scores > 0.5).astype(int), scores, True), 2)
 
     expected = binary(truth, scores)
     assert {name: found[name] for name in expected} == pytest.approx(expected, **CLOSE)
@@ -59,7 +59,7 @@ def test_two_classes_are_measured_as_scikit_learn_does(truth, random):
 def test_ranking_measures_are_scikit_learns_where_both_classes_are_there(truth, random):
     truth, scores = np.array(truth), np.array([random.choice([-1.0, 0.0, random.gauss(0, 1)]) for _ in truth])
 
-    found = metrics_of(Told(truth, (scores > 0).astype(int), scores), 2)
+    found = metrics_of(PredictionSet(truth, (scores > 0).astype(int), scores), 2)
 
     assert found["roc_auc"] == pytest.approx(known.roc_auc_score(truth, scores), **CLOSE)
     assert found["average_precision"] == pytest.approx(known.average_precision_score(truth, scores), **CLOSE)
@@ -72,7 +72,7 @@ def test_several_classes_are_measured_as_scikit_learn_does(truth, seed):
     truth = np.array(truth)
     scores = np.random.default_rng(seed).dirichlet([0.5, 0.5, 0.5], size=len(truth))
 
-    found = metrics_of(Told(truth, scores.argmax(axis=1), scores, True), 3)
+    found = metrics_of(PredictionSet(truth, scores.argmax(axis=1), scores, True), 3)
 
     expected = multiclass(truth, scores, 3)
     assert {name: found[name] for name in expected} == pytest.approx(expected, **CLOSE)
@@ -82,7 +82,7 @@ def test_areas_of_several_classes_are_one_against_the_rest():
     truth = np.array([0, 0, 1, 1, 2, 2, 2])
     scores = np.random.default_rng(0).dirichlet([1, 1, 1], size=7)
 
-    found = metrics_of(Told(truth, scores.argmax(axis=1), scores, True), 3)
+    found = metrics_of(PredictionSet(truth, scores.argmax(axis=1), scores, True), 3)
 
     for name, average in (("roc_auc_ovr", "macro"), ("roc_auc_ovr_weighted", "weighted")):
         expected = known.roc_auc_score(truth, scores, multi_class="ovr", average=average)
@@ -92,7 +92,7 @@ def test_areas_of_several_classes_are_one_against_the_rest():
 def test_areas_are_left_out_where_a_class_is_not_among_the_rows():
     scores = np.random.default_rng(0).dirichlet([1, 1, 1], size=4)
 
-    found = metrics_of(Told(np.array([0, 1, 1, 0]), scores.argmax(axis=1), scores, True), 3)
+    found = metrics_of(PredictionSet(np.array([0, 1, 1, 0]), scores.argmax(axis=1), scores, True), 3)
 
     assert not any(name.startswith("roc_auc") for name in found)
 
@@ -104,7 +104,7 @@ def test_numbers_are_measured_as_scikit_learn_does(pairs):
     if np.ptp(truth) < 1e-3:
         truth = truth + np.arange(len(truth))
 
-    found = metrics_of(Told(truth, told, None), 0)
+    found = metrics_of(PredictionSet(truth, told, None), 0)
 
     assert found == pytest.approx(
         {
@@ -118,16 +118,16 @@ def test_numbers_are_measured_as_scikit_learn_does(pairs):
 
 
 def test_r2_is_left_out_where_all_true_values_are_equal():
-    found = metrics_of(Told(np.array([3.0, 3.0]), np.array([3.0, 4.0]), None), 0)
+    found = metrics_of(PredictionSet(np.array([3.0, 3.0]), np.array([3.0, 4.0]), None), 0)
 
     assert "r2" not in found
     assert found["mean_absolute_error"] == 0.5
 
 
-def test_a_class_that_is_never_told_has_precision_0():
+def test_a_class_that_is_never_reported_has_precision_0():
     truth = np.array([0, 0, 1])
 
-    found = metrics_of(Told(truth, np.zeros(3, dtype=int), None), 2)
+    found = metrics_of(PredictionSet(truth, np.zeros(3, dtype=int), None), 2)
 
     assert (found["precision"], found["recall"], found["f1"], found["matthews_corrcoef"]) == (0, 0, 0, 0)
     assert found["balanced_accuracy"] == 0.5
@@ -137,7 +137,7 @@ def test_a_class_that_is_never_told_has_precision_0():
 def test_one_class_in_truth_leaves_out_what_needs_two():
     scores = np.array([0.2, 0.7])
 
-    found = metrics_of(Told(np.array([0, 0]), (scores > 0.5).astype(int), scores, True), 2)
+    found = metrics_of(PredictionSet(np.array([0, 0]), (scores > 0.5).astype(int), scores, True), 2)
 
     assert not {"roc_auc", "average_precision", "minority_accuracy"} & set(found)
     assert found["accuracy"] == found["balanced_accuracy"] == 0.5
@@ -147,18 +147,18 @@ def test_one_class_in_truth_leaves_out_what_needs_two():
 def test_minority_accuracy_is_the_recall_of_the_class_that_is_rare_in_training(minority, expected):
     truth, told = np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 0])
 
-    found = metrics_of(Told(truth, told, None), 2, minority)
+    found = metrics_of(PredictionSet(truth, told, None), 2, minority)
 
     assert found["minority_accuracy"] == pytest.approx(expected)
 
 
 def test_sure_and_wrong_gives_a_finite_log_loss():
-    found = metrics_of(Told(np.array([0, 1]), np.array([1, 1]), np.array([1.0, 1.0]), True), 2)
+    found = metrics_of(PredictionSet(np.array([0, 1]), np.array([1, 1]), np.array([1.0, 1.0]), True), 2)
 
     assert found["log_loss"] == pytest.approx(known.log_loss([0, 1], [1.0, 1.0], labels=[0, 1]))
 
 
-def test_confusion_counts_pairs_of_true_and_told():
+def test_confusion_counts_pairs_of_true_and_reported():
     table = confusion(np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 2, 0]), 3)
 
     assert table.tolist() == [[1, 1, 0], [0, 1, 0], [1, 0, 1]]
@@ -187,10 +187,10 @@ def test_every_task_has_its_metrics_and_a_usual_one(n_classes, names, usual):
 def test_every_metric_named_for_two_classes_is_found_for_a_full_case():
     truth, scores = np.array([0, 1, 0, 1, 1]), np.array([0.2, 0.6, 0.7, 0.9, 0.3])
 
-    assert set(metrics_of(Told(truth, (scores > 0.5).astype(int), scores, True), 2)) == set(BINARY_METRICS)
+    assert set(metrics_of(PredictionSet(truth, (scores > 0.5).astype(int), scores, True), 2)) == set(BINARY_METRICS)
 
 
 def test_every_metric_named_for_several_classes_is_found_for_a_full_case():
     truth, scores = np.array([0, 1, 2, 0, 1, 2]), np.random.default_rng(1).dirichlet([1, 1, 1], size=6)
 
-    assert set(metrics_of(Told(truth, scores.argmax(axis=1), scores, True), 3)) == set(MULTICLASS_METRICS)
+    assert set(metrics_of(PredictionSet(truth, scores.argmax(axis=1), scores, True), 3)) == set(MULTICLASS_METRICS)

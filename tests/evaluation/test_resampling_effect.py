@@ -7,7 +7,7 @@ import page_makers
 import pytest
 from makers import make_plan, make_study, work, write_two_clouds
 
-from evenhand.evaluation.predictions import Said
+from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.evaluation.resampling_effect import (
     NOTHING,
     TUNED,
@@ -20,7 +20,7 @@ from evenhand.evaluation.resampling_effect import (
 )
 from evenhand.evaluation.threshold_objectives import purpose_of, usual_purpose
 from evenhand.records.decision import Gain, Pairing
-from evenhand.reporting.html.content import Trial
+from evenhand.reporting.html.content import ResamplingRow
 from evenhand.reporting.html.report import page
 from evenhand.study.study import Decide
 from evenhand.tasks.comparing import compare
@@ -73,7 +73,9 @@ def test_counterparts_differ_in_balance_alone():
 def said(truth, scores, predicted):
     truth = np.asarray(truth)
     fold = np.repeat(["f0", "f1"], len(truth) // 2).astype(object)
-    return Said("x", fold, np.arange(len(truth)), truth, np.asarray(predicted), np.asarray(scores), True)
+    return CandidatePredictions(
+        "x", fold, np.arange(len(truth)), truth, np.asarray(predicted), np.asarray(scores), True
+    )
 
 
 def test_decisions_are_judged_fold_by_fold_at_both_thresholds():
@@ -153,18 +155,18 @@ def test_p_values_are_corrected_for_all_differences_of_the_study():
     assert more[TUNED]["f1"].p_value == pytest.approx(2 * few[TUNED]["f1"].p_value)
 
 
-def test_a_counterpart_that_is_not_there_is_told():
+def test_a_counterpart_that_is_not_there_is_reported():
     found, gains = tried(usual_purpose(2), ARMS, kinds=("none",))
 
     assert gains[WEIGHTS] == {}
     assert "It was not set against class weights: no such candidate in the study." in found.words
 
 
-def test_nothing_can_be_told_without_any_counterpart():
+def test_nothing_can_be_reported_without_any_counterpart():
     found, _ = tried(usual_purpose(2), ARMS, kinds=())
 
     assert found.helped is None
-    assert found.words.startswith("Cannot be told.")
+    assert found.words.startswith("Unknown.")
     assert "Set trial: full" in found.words
 
 
@@ -238,7 +240,9 @@ def test_a_study_that_does_not_resample_has_no_trial():
 
 def test_the_page_says_plainly_when_resampling_did_not_help():
     words = "Resampling did not help: no figure is better beyond chance than with class weights."
-    trial = Trial("smote", "knn", "plain", 0.7, 0.1, -0.01, words=words, pairings=tuple(pairings(weights=(0.01, 0.4))))
+    trial = ResamplingRow(
+        "smote", "knn", "plain", 0.7, 0.1, -0.01, words=words, pairings=tuple(pairings(weights=(0.01, 0.4)))
+    )
     content = replace(page_makers.binary(), trials=(trial,))
 
     text = page(content)

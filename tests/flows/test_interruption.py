@@ -225,7 +225,7 @@ def test_after_kill_9_the_next_run_closes_the_orphan_and_uses_what_was_whole(beg
     assert figures(report) == undisturbed(monkeypatch)
 
 
-def test_a_second_run_of_a_study_is_told_who_runs_it(begin, mlruns, shared_server):
+def test_a_second_run_of_a_study_is_reported_who_runs_it(begin, mlruns, shared_server):
     process = begin("run", "storm.yaml")
     held(process)
 

@@ -92,7 +92,7 @@ def test_a_leak_stops_a_run_before_anything_is_fitted_or_served(name, mlruns, mo
     study = everything()
     PLANTED[name](monkeypatch)
 
-    with pytest.raises(DataError, match=rf"(?s)1 look for leaks failed:.*{name}.*--allow-leaks"):
+    with pytest.raises(DataError, match=rf"(?s)1 leakage check failed:.*{name}.*--allow-leaks"):
         retrained(study)
 
     (run,) = mlflow_client.open_store().client().search_runs(["1"])
@@ -100,7 +100,7 @@ def test_a_leak_stops_a_run_before_anything_is_fitted_or_served(name, mlruns, mo
     assert run.data.metrics == {}
 
 
-def test_a_run_that_is_told_to_go_on_says_so_wherever_it_is_looked_at(mlruns, monkeypatch):
+def test_a_run_that_is_reported_to_go_on_says_so_wherever_it_is_looked_at(mlruns, monkeypatch):
     from evenhand.tracking import mlflow_client
 
     study = everything()
@@ -115,7 +115,7 @@ def test_a_run_that_is_told_to_go_on_says_so_wherever_it_is_looked_at(mlruns, mo
     assert report.page.read_text(encoding="utf-8").count('class="verdict failed"') == 3
 
 
-def test_a_clean_run_of_the_same_study_is_told_to_be_clean(mlruns):
+def test_a_clean_run_of_the_same_study_is_reported_to_be_clean(mlruns):
     from evenhand.tracking import mlflow_client
 
     report = retrained(everything())

@@ -70,7 +70,7 @@ def test_every_stage_before_the_record_has_its_time_and_memory(first_run):
     assert all(each.peak_mb > 1 for each in report.stages)
 
 
-def test_what_each_column_is_worth_is_told_with_the_run(first_run):
+def test_what_each_column_is_worth_is_reported_with_the_run(first_run):
     _, report = first_run
 
     assert [each.column for each in report.explained.effects] == ["telling", "noise"]

@@ -123,7 +123,7 @@ def test_a_tick_sees_the_rows_up_to_its_time_and_a_replay_sees_the_same(room):
     assert tables[0] == tables[2] != tables[1]
 
 
-def test_a_backfill_runs_each_tick_on_its_rows_and_promotes_nobody_unless_told(room):
+def test_a_backfill_runs_each_tick_on_its_rows_and_promotes_nobody_unless_reported(room):
     Path("tiny.yaml").write_text(yaml.safe_dump(CONF | {"gate": {"margin": 0.0}}), encoding="utf-8")
     words = ["backfill", "tiny.yaml", "--to", "2026-03-10T12:00", "--from"]
 
@@ -199,7 +199,7 @@ def test_a_tick_on_rows_whose_times_are_no_dates_says_that_it_sees_them_all(room
         ({"key": "at"}, "there is no columns.time that says when a row came"),
     ],
 )
-def test_a_backfill_of_rows_that_no_date_tells_apart_is_refused_before_it_begins(room, columns, words):
+def test_a_backfill_of_rows_that_no_date_reports_apart_is_refused_before_it_begins(room, columns, words):
     number_the_rows()
     Path("tiny.yaml").write_text(yaml.safe_dump(CONF | {"columns": columns}), encoding="utf-8")
 

@@ -26,7 +26,7 @@ from evenhand.models.catalogue import (
     reads_weights,
     trusted_types,
 )
-from evenhand.models.fitting import ask, fitted_model
+from evenhand.models.fitting import fitted_model, scores_of
 from evenhand.records.pipeline import Balanced, Output, Training
 from evenhand.study.registry import CLASSIFIERS, REGRESSORS
 
@@ -75,7 +75,7 @@ def test_what_a_listing_sets_are_parameters_of_its_model(model):
 def test_every_classifier_learns_two_classes(model):
     X, y = rows()
 
-    scale, scores, told = ask(fitted(model, X, y, 2), X)
+    scale, scores, told = scores_of(fitted(model, X, y, 2), X)
 
     assert scale in {"probability", "decision"}
     assert scores.shape == y.shape
@@ -86,7 +86,7 @@ def test_every_classifier_learns_two_classes(model):
 def test_every_classifier_learns_three_classes(model):
     X, y = rows(3)
 
-    scale, scores, told = ask(fitted(model, X, y, 3), X)
+    scale, scores, told = scores_of(fitted(model, X, y, 3), X)
 
     assert scores.shape == (60, 3)
     assert np.mean(told == y) > 0.4
@@ -100,7 +100,7 @@ def test_every_regressor_learns_a_line(model):
     X, y = np.column_stack([x - 3.5, np.arange(80.0) % 3]), 3 * x - 1
 
     usual = listing(model).target_transform
-    scale, scores, told = ask(fitted(model, X, y, 0, target_transform=usual), X)
+    scale, scores, told = scores_of(fitted(model, X, y, 0, target_transform=usual), X)
 
     assert scale == "value"
     assert scores is None
@@ -111,7 +111,7 @@ def test_every_regressor_learns_a_line(model):
 def test_a_dummy_says_the_same_of_every_row(model):
     X, y = rows()
 
-    _, _, told = ask(fitted(model, X, y, 2 if model == "dummy" else 0), X)
+    _, _, told = scores_of(fitted(model, X, y, 2 if model == "dummy" else 0), X)
 
     assert len(np.unique(told)) == 1
 
@@ -231,7 +231,7 @@ def test_a_parameter_that_a_model_takes_is_no_mistake(model, name):
         (".Relative", "cannot be imported"),
     ],
 )
-def test_a_class_that_is_not_there_is_told(model, words):
+def test_a_class_that_is_not_there_is_reported(model, words):
     with pytest.raises(ConfError, match=words):
         class_of(model)
 
@@ -283,7 +283,7 @@ def test_codes_unseen_in_training_are_counted_in():
     assert build_model(make_plan("categorical_nb"), outputs, 2, seed=0).min_categories == [4, 3]
 
 
-def test_a_model_that_cannot_be_fitted_is_told_in_the_words_of_the_conf():
+def test_a_model_that_cannot_be_fitted_is_reported_in_the_words_of_the_conf():
     X, y = rows()
 
     with pytest.raises(
@@ -292,7 +292,7 @@ def test_a_model_that_cannot_be_fitted_is_told_in_the_words_of_the_conf():
         fitted("svm", X, y, 2, params={"C": -1.0})
 
 
-def test_negative_numbers_for_counts_are_told_not_thrown():
+def test_negative_numbers_for_counts_are_reported_not_thrown():
     X, y = rows()
 
     with pytest.raises(DataError, match=r"candidate 'multinomial_nb' cannot be fitted.*Negative values"):
@@ -324,6 +324,6 @@ def test_a_file_with_types_of_others_is_not_loaded(strange, tmp_path):
 def test_no_rows_give_no_scores():
     X, y = rows()
 
-    scale, scores, told = ask(fitted("gaussian_nb", X, y, 2), X[:0])
+    scale, scores, told = scores_of(fitted("gaussian_nb", X, y, 2), X[:0])
 
     assert (scale, scores.shape, told.shape) == ("probability", (0,), (0,))

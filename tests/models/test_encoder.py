@@ -118,7 +118,7 @@ def test_weights_multiply_after_scaling():
 
 
 @pytest.mark.parametrize("key", ["weights", "at"])
-def test_a_name_that_is_no_numeric_column_is_told(key):
+def test_a_name_that_is_no_numeric_column_is_reported(key):
     numeric = {"weights": {"lenght": 2.0}} if key == "weights" else {"bins": "at", "at": {"length": 1.0, "lenght": 2.0}}
 
     with pytest.raises(
@@ -300,12 +300,12 @@ def test_mostly_missing_columns_are_dropped_by_their_share_in_training():
     assert names(made) == ["full", "half"]
 
 
-def test_dropping_every_column_is_told():
+def test_dropping_every_column_is_reported():
     with pytest.raises(DataError, match=r"no column is left after drop_missing_above: 0.0 and select; raise"):
         encoded({"a": [1.0, NAN]}, {"drop_missing_above": 0.0})
 
 
-def test_selection_keeps_the_columns_that_tell_the_classes_apart():
+def test_selection_keeps_the_columns_that_report_the_classes_apart():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 80)
     columns = {

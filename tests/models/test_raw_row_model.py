@@ -76,7 +76,7 @@ def test_gaps_are_filled_as_in_training():
     assert model.scores(gappy) == pytest.approx(model.scores(filled))
 
 
-def test_text_where_a_number_is_needed_is_told():
+def test_text_where_a_number_is_needed_is_reported():
     model, frame = served(GaussianNB())
 
     with pytest.raises(DataError, match="column 'height' of the rows to score should hold numbers"):

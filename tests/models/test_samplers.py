@@ -189,7 +189,7 @@ def test_dummies_of_rows_scaled_to_length_1_are_refused():
         resampled("smotenc", X, y, MIXED)
 
 
-def test_too_few_rare_rows_for_smote_are_told_with_both_ways_out():
+def test_too_few_rare_rows_for_smote_are_reported_with_both_ways_out():
     X, y = clouds(n_rare=3)
 
     with pytest.raises(DataError) as caught:
@@ -247,7 +247,7 @@ def test_smotenc_refuses_text_columns():
         resampled("smotenc", sparse.csr_matrix(X), y, MIXED)
 
 
-def test_what_imbalanced_learn_refuses_is_told_in_our_words():
+def test_what_imbalanced_learn_refuses_is_reported_in_our_words():
     X, y = clouds()
     X[0, 0] = np.nan
 
@@ -320,7 +320,7 @@ def test_three_classes_name_parents_of_their_own_class():
 
 
 @pytest.mark.parametrize("kind", ["smote", "borderline_smote", "svm_smote", "adasyn"])
-def test_telling_parents_changes_no_row(kind):
+def test_reporting_parents_changes_no_row(kind):
     from imblearn import over_sampling as library
 
     X, y = clouds()

@@ -75,7 +75,7 @@ def test_of_equals_the_first_drawn_is_chosen():
     assert search.best().params == {"x": 0}
 
 
-def test_a_point_that_cannot_be_fitted_is_told_and_never_chosen():
+def test_a_point_that_cannot_be_fitted_is_reported_and_never_chosen():
     search = searched(Bench(score=lambda params, share: "too few rows" if params["x"] % 2 else 1.0), numbered(4))
 
     search.by_trials(4)
@@ -228,7 +228,7 @@ def test_points_too_dear_for_now_wait_for_their_turn():
     assert {trial.params["x"] for trial in search.tried} == set(range(8))
 
 
-def test_a_search_tells_why_it_used_less():
+def test_a_search_reports_why_it_used_less():
     bench = Bench(cost=lambda params, share: 40.0)
     search = searched(bench, numbered(), shares=(1.0,))
 

@@ -76,7 +76,7 @@ def test_too_few_rows_to_exclude_a_drift_are_said_to_be_too_few():
     watched = Watched("tiny", "run_1", 3, 15, state_of(found), found)
     assert watched.state == "unsure"
     assert watched.words == (
-        "too few rows to tell: 15 new rows against what version 3 was trained on show no drift, "
+        "too few rows to decide: 15 new rows against what version 3 was trained on show no drift, "
         "but do not exclude it in few"
     )
 
@@ -116,7 +116,7 @@ def test_known_values_beyond_the_named_ones_are_not_unseen():
 
 @pytest.mark.parametrize("n", [1_000, 1_000_000])
 @pytest.mark.parametrize(("share", "expected"), [(0.1, "stable"), (0.2, "drift")])
-def test_a_shift_of_the_classes_is_told_by_their_odds(n, share, expected):
+def test_a_shift_of_the_classes_is_reported_by_their_odds(n, share, expected):
     n_storms = int(n * share)
     target = pa.array(["storm"] * n_storms + ["calm"] * (n - n_storms))
 
@@ -133,7 +133,8 @@ def test_a_rare_class_with_too_few_rows_leaves_the_verdict_and_is_said():
     watched = Watched("tiny", "run_1", 1, 1_000, state_of(found), found)
     assert state(found, "y=storm", "prior") == "unsure"
     assert watched.words == (
-        "no drift: 1,000 new rows against what version 1 was trained on; too few of them to tell the odds of y=storm"
+        "no drift: 1,000 new rows against what version 1 was trained on; "
+        "too few of them to estimate the odds of y=storm"
     )
 
 

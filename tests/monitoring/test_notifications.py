@@ -19,11 +19,11 @@ from evenhand.monitoring.notifications import (
     Event,
     drifted,
     failure,
+    notify,
     promotion,
-    send_owed,
+    send_pending,
     silence,
     skip_streak,
-    tell,
 )
 from evenhand.study.study import Email, Notify
 
@@ -113,7 +113,7 @@ def mailing(mailbox, **more):
 
 
 def test_a_webhook_is_sent_text_that_slack_shows_and_fields_for_programs(hook):
-    outcome = tell(asking(), promotion(3, "better by 0.02", "hash_of_line", run="run_7"))
+    outcome = notify(asking(), promotion(3, "better by 0.02", "hash_of_line", run="run_7"))
 
     (content, headers), *more = hook.got
     assert (outcome, more) == ("sent", [])
@@ -124,17 +124,17 @@ def test_a_webhook_is_sent_text_that_slack_shows_and_fields_for_programs(hook):
     assert headers["Idempotency-Key"] == content["id"]
 
 
-def test_an_event_is_told_once_and_another_of_its_kind_again(hook):
-    outcomes = [tell(asking(), event) for event in (SILENT, SILENT, silence("2026-05-02T03:00", "still nothing"))]
+def test_an_event_is_reported_once_and_another_of_its_kind_again(hook):
+    outcomes = [notify(asking(), event) for event in (SILENT, SILENT, silence("2026-05-02T03:00", "still nothing"))]
 
     assert outcomes == ["sent", "known", "sent"]
     assert len(hook.got) == 2
 
 
-def test_processes_that_tell_the_same_event_at_once_send_one_message(hook, tmp_path):
+def test_processes_that_report_the_same_event_at_once_send_one_message(hook, tmp_path):
     code = (
-        "from makers import make_study; from evenhand.monitoring.notifications import silence, tell\n"
-        "tell(make_study(notify={'webhook': '${HOOK}'}), silence('2026-05-01', 'nothing'))"
+        "from makers import make_study; from evenhand.monitoring.notifications import silence, notify\n"
+        "notify(make_study(notify={'webhook': '${HOOK}'}), silence('2026-05-01', 'nothing'))"
     )
     path = os.pathsep.join([os.path.dirname(os.path.dirname(__file__)), os.environ.get("PYTHONPATH", "")])
 
@@ -147,31 +147,31 @@ def test_processes_that_tell_the_same_event_at_once_send_one_message(hook, tmp_p
 def test_a_server_that_stumbles_is_tried_again(hook):
     hook.answers = [503, 429]
 
-    assert tell(asking(), SILENT) == "sent"
+    assert notify(asking(), SILENT) == "sent"
     assert len(hook.got) == 3
     assert len({content["id"] for content, _ in hook.got}) == 1
 
 
-def test_a_refusal_is_not_repeated_at_once_and_the_message_stays_owed(hook, caplog):
+def test_a_refusal_is_not_repeated_at_once_and_the_message_stays_pending(hook, caplog):
     hook.answers = [404]
 
-    outcome = tell(asking(), SILENT)
+    outcome = notify(asking(), SILENT)
 
-    assert (outcome, len(hook.got)) == ("owed", 1)
+    assert (outcome, len(hook.got)) == ("pending", 1)
     assert "the webhook at 127.0.0.1 answered 404 Not Found: check notify.webhook" in caplog.text
     assert "secret" not in caplog.text
 
 
-def test_what_is_owed_goes_out_with_the_next_event_the_oldest_first(hook):
+def test_what_is_pending_goes_out_with_the_next_event_the_oldest_first(hook):
     hook.answers = [404]
-    tell(asking(), SILENT)
+    notify(asking(), SILENT)
 
-    outcome = tell(asking(), drifted("drift: x", "rows"))
+    outcome = notify(asking(), drifted("drift: x", "rows"))
 
     assert outcome == "sent"
     assert [content["event"] for content, _ in hook.got] == ["silence", "silence", "drift"]
-    assert tell(asking(), SILENT) == "known"
-    assert send_owed(asking()) == 0
+    assert notify(asking(), SILENT) == "known"
+    assert send_pending(asking()) == 0
 
 
 def test_a_process_killed_before_it_could_send_leaves_a_message_that_is_sent_later(hook, monkeypatch):
@@ -181,16 +181,16 @@ def test_a_process_killed_before_it_could_send_leaves_a_message_that_is_sent_lat
     with monkeypatch.context() as patch:
         patch.setattr(notifications, "_send", killed)
         with pytest.raises(KeyboardInterrupt):
-            tell(asking(), SILENT)
+            notify(asking(), SILENT)
 
-    assert send_owed(asking()) == 0
+    assert send_pending(asking()) == 0
     assert [content["event"] for content, _ in hook.got] == ["silence"]
 
 
 def test_nobody_listening_is_no_failure(monkeypatch, caplog):
     monkeypatch.setenv("HOOK", "http://127.0.0.1:9/hook/secret")
 
-    assert tell(asking(), SILENT) == "owed"
+    assert notify(asking(), SILENT) == "pending"
     assert "the webhook at 127.0.0.1 could not be reached" in caplog.text
     assert "secret" not in caplog.text
 
@@ -199,8 +199,8 @@ def test_a_message_that_never_arrives_is_given_up_after_many_rounds(monkeypatch)
     monkeypatch.setattr(notifications, "MOST_ROUNDS", 3)
     monkeypatch.setattr(notifications, "post", lambda *_: (_ for _ in ()).throw(transport.Undeliverable("down")))
 
-    tell(make_study(notify={"webhook": "http://127.0.0.1:9"}), SILENT)
-    owed = [send_owed(make_study(notify={"webhook": "http://127.0.0.1:9"})) for _ in range(2)]
+    notify(make_study(notify={"webhook": "http://127.0.0.1:9"}), SILENT)
+    owed = [send_pending(make_study(notify={"webhook": "http://127.0.0.1:9"})) for _ in range(2)]
 
     assert owed == [1, 0]
 
@@ -209,11 +209,11 @@ def test_a_message_that_never_arrives_is_given_up_after_many_rounds(monkeypatch)
     ("address", "words"),
     [("ftp://somewhere", "no address that begins with http"), (None, "names the environment variable HOOK, which is")],
 )
-def test_an_address_that_is_none_is_told_and_no_failure(monkeypatch, caplog, address, words):
+def test_an_address_that_is_none_is_reported_and_no_failure(monkeypatch, caplog, address, words):
     if address is not None:
         monkeypatch.setenv("HOOK", address)
 
-    assert tell(asking(), SILENT) == "owed"
+    assert notify(asking(), SILENT) == "pending"
     assert words in caplog.text
 
 
@@ -222,21 +222,21 @@ def test_a_broken_record_of_messages_is_no_failure(hook, tmp_path, caplog):
     file.parent.mkdir(parents=True)
     file.write_text('{"id": 1}\n')
 
-    assert tell(asking(), SILENT) == "owed"
+    assert notify(asking(), SILENT) == "pending"
     assert "line 1 of the messages" in caplog.text
 
 
 def test_a_study_that_asks_for_nothing_or_not_for_this_is_left_in_peace(hook):
-    assert tell(make_study(), SILENT) == "not asked"
-    assert tell(asking(events="failure"), SILENT) == "not asked"
-    assert send_owed(make_study()) == send_owed(asking()) == 0
+    assert notify(make_study(), SILENT) == "not asked"
+    assert notify(asking(events="failure"), SILENT) == "not asked"
+    assert send_pending(make_study()) == send_pending(asking()) == 0
     assert hook.got == []
 
 
-def test_skips_are_told_once_a_streak_and_only_when_there_are_enough(hook):
+def test_skips_are_reported_once_a_streak_and_only_when_there_are_enough(hook):
     study = asking(skips=3)
 
-    outcomes = [tell(study, skip_streak(n, "nothing changed", "2026-05-01")) for n in (1, 2, 3, 4)]
+    outcomes = [notify(study, skip_streak(n, "nothing changed", "2026-05-01")) for n in (1, 2, 3, 4)]
 
     assert outcomes == ["not asked", "not asked", "sent", "known"]
     assert "3 ticks in a row were skipped since 2026-05-01, the last because nothing changed" in hook.got[0][0]["text"]
@@ -245,15 +245,15 @@ def test_skips_are_told_once_a_streak_and_only_when_there_are_enough(hook):
 def test_a_failure_says_what_broke_where_and_what_to_do_in_one_line():
     def broken(kind):
         try:
-            raise kind("column 'x'\nis gone. Mend the source.")
+            raise kind("column 'x'\nis gone. Fix the source.")
         except kind as error:
             return error
 
     ours, strange = failure(broken(DataError), "run_1"), failure(broken(ZeroDivisionError), "run_1")
 
-    assert ours.words == "in DataError: column 'x' is gone. Mend the source."
+    assert ours.words == "in DataError: column 'x' is gone. Fix the source."
     assert strange.words == (
-        "in ZeroDivisionError: ZeroDivisionError: column 'x' is gone. Mend the source. `evenhand run` shows the "
+        "in ZeroDivisionError: ZeroDivisionError: column 'x' is gone. Fix the source. `evenhand run` shows the "
         "traceback, `evenhand doctor` looks around."
     )
 
@@ -271,7 +271,7 @@ def test_an_email_has_the_words_the_facts_and_the_id_of_the_event(mailbox, monke
     monkeypatch.setenv("MAIL_PASSWORD", "sesame")
     study = mailing(mailbox, user="ops", password="${MAIL_PASSWORD}")
 
-    assert [tell(study, drifted("drift: x moved", "rows", rows=7)) for _ in range(2)] == ["sent", "known"]
+    assert [notify(study, drifted("drift: x moved", "rows", rows=7)) for _ in range(2)] == ["sent", "known"]
 
     (letter,) = mailbox.letters
     assert "Subject: tiny sees other data than it was trained on: drift: x moved" in letter
@@ -281,8 +281,8 @@ def test_an_email_has_the_words_the_facts_and_the_id_of_the_event(mailbox, monke
     assert len(mailbox.logins) == 1
 
 
-def test_a_mailbox_that_is_not_there_is_told(mailbox, caplog):
-    assert tell(mailing(mailbox, to="nobody@example.org"), SILENT) == "owed"
+def test_a_mailbox_that_is_not_there_is_reported(mailbox, caplog):
+    assert notify(mailing(mailbox, to="nobody@example.org"), SILENT) == "pending"
     assert "refused the message" in caplog.text
     assert "check notify.email" in caplog.text
 
@@ -291,9 +291,9 @@ def test_both_ways_are_used_and_only_the_one_that_failed_is_repeated(hook, mailb
     study = make_study(notify={**mailing(mailbox).model_dump(by_alias=True)["notify"], "webhook": "${HOOK}"})
     hook.answers = [404]
 
-    outcomes = [tell(study, SILENT), send_owed(study)]
+    outcomes = [notify(study, SILENT), send_pending(study)]
 
-    assert outcomes == ["owed", 0]
+    assert outcomes == ["pending", 0]
     assert (len(hook.got), len(mailbox.letters)) == (2, 1)
 
 
@@ -311,7 +311,7 @@ def test_settings_that_cannot_work_are_refused(kind, given, words):
         kind(**given)
 
 
-def test_a_run_that_fails_is_told_once(hook, prefect_server, mlruns):
+def test_a_run_that_fails_is_reported_once(hook, prefect_server, mlruns):
     from evenhand.api.launch import run_study
 
     with pytest.raises(DataError):
@@ -361,25 +361,25 @@ def encrypted(certificate, monkeypatch):
 def test_a_letter_goes_over_starttls_to_a_server_whose_certificate_is_trusted(encrypted, certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
 
-    outcome = tell(mailing(encrypted, **LOGIN), SILENT)
+    outcome = notify(mailing(encrypted, **LOGIN), SILENT)
 
     assert outcome == "sent"
     assert [b64decode(login.split()[2]) for login in encrypted.logins] == [b"\0me\0a-word"]
     assert "tiny is silent: nothing for 26 hours" in encrypted.letters[0]
 
 
-def test_a_server_whose_certificate_nobody_vouches_for_is_told_nothing(encrypted, caplog):
-    outcome = tell(mailing(encrypted, **LOGIN), SILENT)
+def test_a_server_whose_certificate_nobody_vouches_for_is_reported_nothing(encrypted, caplog):
+    outcome = notify(mailing(encrypted, **LOGIN), SILENT)
 
-    assert outcome == "owed"
+    assert outcome == "pending"
     assert (encrypted.logins, encrypted.letters) == ([], [])
     assert "could not be reached: CERTIFICATE_VERIFY_FAILED" in caplog.text
 
 
-def test_a_server_without_starttls_is_told_nothing_in_the_open(mailbox, monkeypatch):
+def test_a_server_without_starttls_is_reported_nothing_in_the_open(mailbox, monkeypatch):
     monkeypatch.setenv("MAIL_PASSWORD", "a-word")
 
-    outcome = tell(mailing(mailbox, **LOGIN), SILENT)
+    outcome = notify(mailing(mailbox, **LOGIN), SILENT)
 
-    assert outcome == "owed"
+    assert outcome == "pending"
     assert (mailbox.logins, mailbox.letters) == ([], [])

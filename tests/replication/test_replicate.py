@@ -115,7 +115,7 @@ def test_a_claim_is_ordered_when_the_mean_gap_is_on_its_side():
     assert lined.ordered("s", "f", "split", "a above b", [0.1, -0.2, -0.3]).verdict == "differs"
 
 
-def test_a_share_is_told_in_the_printed_denominator():
+def test_a_share_is_reported_in_the_printed_denominator():
     assert [lined.as_fraction(0.5, 10), lined.as_fraction(1 / 3, 10)] == ["5/10", "1/3"]
 
 
@@ -124,7 +124,7 @@ def test_the_names_are_those_of_the_published_studies():
     assert chosen(("spiral", "tax_evasion"), only_exact=False) == ["tax_evasion", "spiral"]
 
 
-def test_an_unknown_name_is_told_with_the_nearest():
+def test_an_unknown_name_is_reported_with_the_nearest():
     with pytest.raises(ConfError, match=r"no published study is called 'spirals'\. Did you mean 'spiral'"):
         chosen(("spirals",), only_exact=False)
 
@@ -139,7 +139,7 @@ def test_exact_with_only_split_figures_leaves_nothing():
         chosen(("sine",), only_exact=True)
 
 
-def test_replicating_outside_a_checkout_is_told():
+def test_replicating_outside_a_checkout_is_reported():
     with pytest.raises(PlaceError, match="run `evenhand replicate` at the top of a checkout"):
         studies(("spiral",))
 
@@ -188,7 +188,7 @@ def test_the_command_prints_the_table_and_leaves_page_and_figures_in_mlflow(mlru
 
 
 @pytest.mark.usefixtures("checkout")
-def test_the_command_tells_an_unknown_name(tmp_path):
+def test_the_command_reports_an_unknown_name(tmp_path):
     told = CliRunner().invoke(main, ["replicate", "spirals"])
 
     assert (told.exit_code, "Did you mean 'spiral'" in told.output) == (2, True)

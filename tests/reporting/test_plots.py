@@ -32,7 +32,7 @@ def every_figure():
         "predicted": plots.predicted_against_actual(curves.predicted_actual(actual, predicted), "svr"),
         "residuals": plots.residuals(curves.residuals(actual, predicted), "svr"),
         "overlay": plots.overlay(candidates(10)),
-        "leaderboard": plots.leaderboard([plots.Standing("svm", (0.7, 0.8), 0.72, True)], "average_precision"),
+        "leaderboard": plots.leaderboard([plots.LeaderboardMark("svm", (0.7, 0.8), 0.72, True)], "average_precision"),
     }
 
 
@@ -101,11 +101,11 @@ def test_legend_of_the_overlay_covers_no_line():
     assert not any(box.overlaps(axes.get_tightbbox()) for axes in figure.axes)
 
 
-def test_overlay_tells_both_areas_of_each_candidate():
+def test_overlay_reports_both_areas_of_each_candidate():
     assert "candidate 0   0.750, 0.833" in words_of(plots.overlay(candidates(2)))
 
 
-def test_confusion_tells_counts_and_shares_of_the_true_class():
+def test_confusion_reports_counts_and_shares_of_the_true_class():
     figure = plots.confusion(curves.confusion([0] * 3 + [1] * 4, [0, 0, 1, 1, 1, 1, 0], [0, 1]), "svm")
 
     # three rows of class 0, two of them found: 66.7 %; four of class 1, three of them found: 75 %
@@ -114,9 +114,9 @@ def test_confusion_tells_counts_and_shares_of_the_true_class():
 
 def test_leaderboard_shows_the_best_on_top_and_the_group_in_blue():
     rows = [
-        plots.Standing("first", (0.9, 0.8), group=True),
-        plots.Standing("second", (0.8, 0.8), group=True),
-        plots.Standing("third", (0.1, 0.2)),
+        plots.LeaderboardMark("first", (0.9, 0.8), group=True),
+        plots.LeaderboardMark("second", (0.8, 0.8), group=True),
+        plots.LeaderboardMark("third", (0.1, 0.2)),
     ]
 
     figure = plots.leaderboard(rows, "f1")
@@ -129,7 +129,7 @@ def test_leaderboard_shows_the_best_on_top_and_the_group_in_blue():
 
 
 def test_leaderboard_of_many_shows_thirty_and_counts_the_rest():
-    rows = [plots.Standing(f"candidate {place}", (0.5,)) for place in range(42)]
+    rows = [plots.LeaderboardMark(f"candidate {place}", (0.5,)) for place in range(42)]
 
     figure = plots.leaderboard(rows, "f1")
 
@@ -138,7 +138,11 @@ def test_leaderboard_of_many_shows_thirty_and_counts_the_rest():
 
 
 def test_candidate_without_the_metric_has_a_dash_on_the_leaderboard():
-    rows = [plots.Standing("svm", (0.5,)), plots.Standing("none", ()), plots.Standing("nan", (float("nan"),))]
+    rows = [
+        plots.LeaderboardMark("svm", (0.5,)),
+        plots.LeaderboardMark("none", ()),
+        plots.LeaderboardMark("nan", (float("nan"),)),
+    ]
 
     figure = plots.leaderboard(rows, "f1")
 
@@ -147,7 +151,7 @@ def test_candidate_without_the_metric_has_a_dash_on_the_leaderboard():
 
 
 def test_overlong_names_are_cut_with_an_ellipsis():
-    words = words_of(plots.leaderboard([plots.Standing("x" * 200, (0.5,))], "f1"))
+    words = words_of(plots.leaderboard([plots.LeaderboardMark("x" * 200, (0.5,))], "f1"))
 
     assert "x" * 43 + "…" in words
 

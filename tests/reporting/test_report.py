@@ -12,10 +12,10 @@ import pytest
 from evenhand.records.decision import Effect, Explained, Gain
 from evenhand.reporting.html.charts_classification import chosen_place
 from evenhand.reporting.html.content import (
-    Candidate,
+    CandidateRow,
     ColumnFacts,
-    Comparison,
-    Gate,
+    ComparisonRow,
+    GateVerdict,
     LeakCheck,
     ModelCard,
     PageContent,
@@ -24,7 +24,7 @@ from evenhand.reporting.html.content import (
 from evenhand.reporting.html.elements import breakable, count, megabytes, number, seconds, share, table, tag
 from evenhand.reporting.html.figures import figures_at
 from evenhand.reporting.html.report import page
-from evenhand.reporting.html.resampling import _told
+from evenhand.reporting.html.resampling import _cells
 from evenhand.reporting.html.svg import Canvas, axis, named_axis, strip_ends, unit_axis
 
 PAGES = {"binary": makers.binary, "multiclass": makers.multiclass, "regression": makers.regression}
@@ -66,7 +66,7 @@ def data_of(text):
 def smallest(**changes):
     """A page with nothing but what every page has."""
     study = makers.facts("tiny", "y", "binary", "f1", 10, 0)
-    only = Candidate(1, "svm", "svm", "plain", "none", 0.5, 0.1, (0.4, 0.6))
+    only = CandidateRow(1, "svm", "svm", "plain", "none", 0.5, 0.1, (0.4, 0.6))
     return replace(PageContent("Tiny", study, (only,)), **changes)
 
 
@@ -156,7 +156,7 @@ def test_a_section_is_there_if_and_only_if_its_field_is_filled(section, field):
 
 def test_a_candidate_without_the_metric_stands_on_the_board_without_numbers():
     nan = float("nan")
-    row = Candidate(2, "one_class", "svm", "plain", "none", nan, nan, (nan, nan), nan, None, None, nan)
+    row = CandidateRow(2, "one_class", "svm", "plain", "none", nan, nan, (nan, nan), nan, None, None, nan)
 
     text = page(smallest(leaderboard=(smallest().leaderboard[0], row)))
 
@@ -166,7 +166,7 @@ def test_a_candidate_without_the_metric_stands_on_the_board_without_numbers():
 
 
 def test_a_board_without_any_number_is_drawn_all_the_same():
-    row = Candidate(1, "svm", "svm", "plain", "none", float("nan"), float("nan"), (float("nan"),))
+    row = CandidateRow(1, "svm", "svm", "plain", "none", float("nan"), float("nan"), (float("nan"),))
 
     assert "leads with" in page(smallest(leaderboard=(row,)))
 
@@ -220,7 +220,7 @@ def test_names_that_are_markup_stay_words_everywhere():
             base.study, name=ATTACK, target=ATTACK, metric=ATTACK, description=ATTACK, classes=((ATTACK, 3), ("b", 4))
         ),
         leaderboard=(row, *base.leaderboard[1:]),
-        gate=Gate(True, ATTACK),
+        gate=GateVerdict(True, ATTACK),
         curves=tuple(replace(one, name=ATTACK) for one in base.curves),
         calibration=((ATTACK, base.calibration[0][1]),),
         thresholds=replace(base.thresholds, name=ATTACK, why=ATTACK),
@@ -258,14 +258,14 @@ def test_champion_is_dashed_and_the_best_is_drawn_last():
     assert [names[int(place)] for place, class_ in lines if "champion" in class_.split()] == ["knn"]
 
 
-def test_candidates_that_cannot_be_told_from_the_best_have_a_group_of_their_own():
+def test_candidates_that_does_not_differ_from_the_best_have_a_group_of_their_own():
     text = page(makers.binary())
 
     board = text.split(" data-sortable", 1)[1].split("</table>")[0]
-    near, far = board.split("Cannot be told from the best", 1)[1].split("Behind the best", 1)
+    near, far = board.split("Not significantly different from the best", 1)[1].split("Behind the best", 1)
     assert near.count('class="near"') == 2
     assert far.count('class="far"') == 2
-    assert "1 of the 3 others cannot be told from it." in text
+    assert "1 of the 3 others do not differ significantly from it." in text
 
 
 def test_nothing_is_said_of_chance_where_nobody_asked():
@@ -358,7 +358,7 @@ def test_numbers_take_the_places_they_can_use(value, words):
 @pytest.mark.parametrize(
     "value, words", [(None, "–"), (0.04, "40 ms"), (61.0, "61.0 s"), (200, "3 min 20 s"), (7300, "2 h 1 min")]
 )
-def test_durations_are_told_in_the_unit_a_person_would_use(value, words):
+def test_durations_are_reported_in_the_unit_a_person_would_use(value, words):
     assert seconds(value) == words
 
 
@@ -455,7 +455,7 @@ def test_names_may_break_after_an_underscore_and_stay_escaped():
 
 
 def test_what_the_name_says_is_not_said_twice():
-    row = Candidate(1, "svm/woe", "svm", "woe", "smote", 0.5, 0.1, (0.4, 0.6))
+    row = CandidateRow(1, "svm/woe", "svm", "woe", "smote", 0.5, 0.1, (0.4, 0.6))
 
     text = page(smallest(leaderboard=(row,)))
 
@@ -464,10 +464,10 @@ def test_what_the_name_says_is_not_said_twice():
 
 def test_the_power_of_the_holdout_stands_beside_each_comparison():
     told = page(makers.binary())
-    without = page(replace(makers.binary(), comparisons=(Comparison("knn", -0.01, -0.04, 0.02, 0.4, "level"),)))
+    without = page(replace(makers.binary(), comparisons=(ComparisonRow("knn", -0.01, -0.04, 0.02, 0.4, "level"),)))
 
     assert "35%" in told
-    assert "Power is the chance that the holdout tells two apart that truly are by 0.02." in told
+    assert "Power is the chance that the holdout separates two that truly differ by 0.02." in told
     assert "Power" not in without
 
 
@@ -508,7 +508,7 @@ def test_rows_stand_for_others_of_their_class_only_where_there_are_classes():
 def test_differences_of_rounding_are_no_differences():
     gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0)
 
-    assert _told(gain) == "0.000 (−0.022 to 0.000; p 1.000)"
+    assert _cells(gain) == "0.000 (−0.022 to 0.000; p 1.000)"
 
 
 def test_on_paper_headings_stay_with_what_they_head_and_repeated_heads_are_whole():

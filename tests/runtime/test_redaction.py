@@ -8,7 +8,7 @@ from hooks import Hook, served
 from makers import make_study, room_of_its_own, work, write_two_clouds
 
 from evenhand.errors import DataError
-from evenhand.monitoring.notifications import promotion, silence, tell
+from evenhand.monitoring.notifications import notify, promotion, silence
 from evenhand.runtime.redaction import masked
 from evenhand.study.study import Study
 from evenhand.tasks.ingestion import ingest
@@ -54,7 +54,7 @@ def test_of_an_address_only_the_secret_is_masked(given, kept):
         ("https://hooks.sea.example/services/${HOOK}", "https://hooks.sea.example/services/${HOOK}"),
     ],
 )
-def test_of_a_webhook_only_the_machine_is_told(given, kept):
+def test_of_a_webhook_only_the_machine_is_reported(given, kept):
     assert masked({"notify": {"webhook": given}}) == {"notify": {"webhook": kept}}
 
 
@@ -111,15 +111,15 @@ def test_what_is_recorded_is_a_study_still_and_its_message_goes_out_with_the_nex
     by_hook = [each.model_copy(update={"notify": each.notify.model_copy(update={"email": None})}) for each in
                (known, study)]  # fmt: skip
 
-    first = tell(by_hook[0], promotion(1, "a person wants it", "hash"))
+    first = notify(by_hook[0], promotion(1, "a person wants it", "hash"))
     n_sent = len(hook.got)
-    second = tell(by_hook[1], silence("2026-05-01", "nothing came"))
+    second = notify(by_hook[1], silence("2026-05-01", "nothing came"))
 
-    assert (first, n_sent, second) == ("owed", 0, "sent")
+    assert (first, n_sent, second) == ("pending", 0, "sent")
     assert [content["event"] for content, _ in hook.got] == ["promotion", "silence"]
 
 
-def test_a_source_that_needs_what_was_masked_is_told(room):
+def test_a_source_that_needs_what_was_masked_is_reported(room):
     content = masked({"name": "tiny", "source": {"url": f"https://me:{SECRET}@sea/rows.csv"}, "target": "y"})
     study = Study.model_validate(yaml.safe_load(yaml.safe_dump(content)) | {"candidates": {"gaussian_nb": None}})
 

@@ -12,7 +12,7 @@ from makers import make_study
 from evenhand.cli.main import main
 from evenhand.monitoring import transport
 from evenhand.service import status
-from evenhand.service.announcements import tell_skips
+from evenhand.service.announcements import notify_skips
 from evenhand.service.tick_ledger import Tick, note
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -46,12 +46,12 @@ def texts(hook):
     return [content["text"] for content, _ in hook.got]
 
 
-def test_a_streak_of_skipped_ticks_is_told_once(hook):
+def test_a_streak_of_skipped_ticks_is_reported_once(hook):
     ticks("retrained", "skipped")
-    early = tell_skips(asking())
+    early = notify_skips(asking())
     ticks("retrained", "skipped", "skipped")
 
-    outcomes = [tell_skips(asking()), tell_skips(asking())]
+    outcomes = [notify_skips(asking()), notify_skips(asking())]
 
     assert (early, outcomes) == ("not asked", ["sent", "known"])
     assert texts(hook) == [
@@ -62,13 +62,13 @@ def test_a_streak_of_skipped_ticks_is_told_once(hook):
 
 def test_skips_of_a_backfill_and_ticks_that_ran_are_no_streak(hook):
     ticks("skipped", "skipped", because="backfill")
-    backfilled = tell_skips(asking())
+    backfilled = notify_skips(asking())
     ticks("skipped", "skipped", "retrained")
 
-    assert (backfilled, tell_skips(asking())) == ("not asked", "not asked")
+    assert (backfilled, notify_skips(asking())) == ("not asked", "not asked")
 
 
-def test_a_tick_that_never_came_is_told_once_by_the_check_from_outside(hook, monkeypatch):
+def test_a_tick_that_never_came_is_reported_once_by_the_check_from_outside(hook, monkeypatch):
     write_conf()
     ticks("retrained")
     monkeypatch.setattr("evenhand.cli.upkeep._now", lambda: NOON + 5 * HOUR)
@@ -81,18 +81,18 @@ def test_a_tick_that_never_came_is_told_once_by_the_check_from_outside(hook, mon
     assert "is `evenhand up` running?" in text
 
 
-def test_where_every_tick_came_the_check_sends_what_was_owed(hook):
+def test_where_every_tick_came_the_check_sends_what_was_pending(hook):
     write_conf()
     ticks("retrained", "skipped", "skipped")
     hook.answers = [404]
-    tell_skips(asking())
+    notify_skips(asking())
 
-    status.tell_silences(["tiny.yaml"], NOON + 2 * HOUR)
+    status.notify_silences(["tiny.yaml"], NOON + 2 * HOUR)
 
     assert [content["event"] for content, _ in hook.got] == ["skips", "skips"]
 
 
-def test_a_tick_that_breaks_is_told_once_with_where_and_what_to_do(hook, mlruns, prefect_server, monkeypatch):
+def test_a_tick_that_breaks_is_reported_once_with_where_and_what_to_do(hook, mlruns, prefect_server, monkeypatch):
     from evenhand.flows.tick import tick
 
     write_conf()
@@ -103,4 +103,4 @@ def test_a_tick_that_breaks_is_told_once_with_where_and_what_to_do(hook, mlruns,
     assert [state.is_failed() for state in states] == [True, True]
     (text,) = texts(hook)
     assert text.startswith("tiny failed: in ingestion: source.path names 'rows.csv', but there is no such file")
-    assert text.endswith("Mend source.path.")
+    assert text.endswith("Fix source.path.")

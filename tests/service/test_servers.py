@@ -45,7 +45,7 @@ def test_a_free_port_is_taken_without_a_word():
     assert check_free(free_port()) is None
 
 
-def test_a_taken_port_is_told_with_another(taken_port):
+def test_a_taken_port_is_reported_with_another(taken_port):
     with pytest.raises(PlaceError, match=rf"port {taken_port} is taken .* say --port \d+"):
         check_free(taken_port)
 
@@ -70,7 +70,7 @@ def test_pages_kept_by_a_server_are_its_own(storm, monkeypatch):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_pages_answer_at_the_address_told_and_all_processes_end_with_the_command(storm, number):
+def test_pages_answer_at_the_address_reported_and_all_processes_end_with_the_command(storm, number):
     port = free_port()
     command = [sys.executable, "-m", "evenhand", "ui", "--port", str(port)]
     served = subprocess.Popen(
@@ -95,7 +95,7 @@ def test_pages_answer_at_the_address_told_and_all_processes_end_with_the_command
     assert [process for process in family if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
 
 
-def test_a_server_that_cannot_start_is_told_by_its_last_words(monkeypatch):
+def test_a_server_that_cannot_start_is_reported_by_its_last_words(monkeypatch):
     from evenhand.service.servers import serve_runs
 
     with pytest.raises(PlaceError, match="ended by itself"):
@@ -136,7 +136,7 @@ def test_the_page_that_was_kept_goes_before_the_artifact(storm):
     assert find_page("storm").read_text() == "kept"
 
 
-def test_a_run_without_a_page_is_told_and_leaves_no_folder(mlruns):
+def test_a_run_without_a_page_is_reported_and_leaves_no_folder(mlruns):
     place = mlflow_client.open_experiment("bare")
     run_id = mlflow_client.start_run(place, "bare", {"evenhand.kind": "run"})
     mlflow_client.end_run(place, run_id)
@@ -149,7 +149,7 @@ def test_a_run_without_a_page_is_told_and_leaves_no_folder(mlruns):
 @pytest.mark.parametrize(
     "name, words", [("strom", "Did you mean 'storm'"), ("zzz", "There are 'storm'"), ("0" * 32, "there is no run")]
 )
-def test_a_name_that_is_not_there_is_told_with_what_is(storm, name, words):
+def test_a_name_that_is_not_there_is_reported_with_what_is(storm, name, words):
     with pytest.raises(PlaceError, match=words):
         find_page(name)
 

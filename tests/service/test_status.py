@@ -10,7 +10,7 @@ from makers import make_study
 
 from evenhand.cli.main import main
 from evenhand.errors import ConfError, PlaceError
-from evenhand.service.status import reachable_server, schedule_lines, standing, ticks_between, with_schedule
+from evenhand.service.status import reachable_server, schedule_lines, system_status, ticks_between, with_schedule
 from evenhand.service.tick_ledger import Tick, note, ticks_of
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
 
@@ -42,13 +42,13 @@ def test_of_a_folder_the_studies_with_a_schedule_count(confs):
         with_schedule(["conf/calm.yaml"], must_exist=True)
 
 
-def test_everything_is_told_with_nothing_up(confs):
+def test_everything_is_reported_with_nothing_up(confs):
     line("scheduled", "2026-03-08T12:00:00+00:00")
     line("retrained", "2026-03-09T02:00:00+00:00", why="4 fits done, 0 reused")
     line("skipped", "2026-03-10T02:00:00+00:00", why="nothing changed")
     decide(Decision("storm", "promote", "it is the first", Contender("run_1", 3, "d"), when="2026-03-09"), "")
 
-    found = standing(confs, NOON)
+    found = system_status(confs, NOON)
 
     assert found.late == ()
     assert found.lines == (
@@ -92,7 +92,7 @@ def test_a_schedule_is_paused_and_resumed_with_nothing_up(confs):
 
     paused = told("schedule", "pause", "storm")
     shown = schedule_lines(confs, NOON)
-    late = standing(confs, datetime(2027, 1, 1, tzinfo=UTC)).late
+    late = system_status(confs, datetime(2027, 1, 1, tzinfo=UTC)).late
     resumed = told("schedule", "resume", "storm")
 
     assert (paused.exit_code, resumed.exit_code) == (0, 0)

@@ -47,7 +47,7 @@ def test_a_tick_is_read_back_as_it_was_noted():
     assert ticks_of("other") == ()
 
 
-def test_a_changed_line_is_told():
+def test_a_changed_line_is_reported():
     line("begun")
     line("retrained", why="better")
     file = ticks_path("tiny")
@@ -109,7 +109,7 @@ def test_a_tick_is_overdue_when_its_grace_is_over_and_nobody_saw_to_it():
     )
 
 
-def test_what_was_due_before_the_schedule_began_is_not_owed():
+def test_what_was_due_before_the_schedule_began_is_not_pending():
     assert "no tick was ever recorded" in owed(NOON)
 
     line("scheduled", 0)
@@ -126,7 +126,7 @@ def test_runs_that_are_no_ticks_of_the_schedule_do_not_stand_for_one():
     assert "the tick of 2026-03-10 13:00 UTC never came" in owed(NOON + 2 * HOUR - timedelta(minutes=1))
 
 
-def test_a_tick_that_began_and_never_ended_is_told_unless_it_is_at_work():
+def test_a_tick_that_began_and_never_ended_is_reported_unless_it_is_at_work():
     line("begun", 0, flow_run_id="f")
 
     with alone(tick_lock("tiny"), "it"):

@@ -263,7 +263,7 @@ def final(up, flow_run_id):
     return state["state"] if state["state"]["type"] in {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"} else None
 
 
-def test_a_line_tells_the_health_of_each_server_and_schedule(quiet):
+def test_a_line_reports_the_health_of_each_server_and_schedule(quiet):
     assert f"prefect   up at http://127.0.0.1:{quiet.prefect_port}" in quiet.said()
     assert f"mlflow    up at http://127.0.0.1:{quiet.port}" in quiet.said()
     assert "schedule  storm: * * * * * */10 UTC, next 20" in quiet.said()
@@ -311,7 +311,7 @@ def test_runs_without_a_heartbeat_are_crashed_by_an_automation_that_is_made_once
     assert made[0]["actions"][0]["state"] == "CRASHED"
 
 
-def test_a_second_up_is_told_of_the_first(quiet):
+def test_a_second_up_is_reported_of_the_first(quiet):
     second = evenhand("up", "storm.yaml")
 
     assert second.returncode == 2
@@ -377,14 +377,14 @@ def test_a_worker_elsewhere_runs_what_prefect_yaml_deploys(quiet):
     assert lines in (["begun", "retrained"], ["begun", "skipped"]), told
 
 
-def test_a_schedule_that_is_not_there_is_told_with_the_nearest(quiet):
+def test_a_schedule_that_is_not_there_is_reported_with_the_nearest(quiet):
     told = evenhand("trigger", "strom")
 
     assert told.returncode == 2
     assert "there is no schedule 'strom'. Did you mean 'storm'?" in told.stderr
 
 
-def test_status_tells_what_is_up_the_next_tick_and_the_last(quiet):
+def test_status_reports_what_is_up_the_next_tick_and_the_last(quiet):
     found = until(all_answer, "both servers to answer at once")
 
     last = [line for line in ticks_of("storm") if line.outcome in {"retrained", "skipped"}][-1]

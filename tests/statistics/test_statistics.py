@@ -423,7 +423,7 @@ def test_the_stated_power_is_the_share_of_true_differences_found():
     assert binom.ppf(0.001, 150, stated) <= found <= binom.ppf(0.999, 150, stated)
 
 
-def test_the_power_told_beside_a_comparison_is_the_share_of_true_differences_found():
+def test_the_power_reported_beside_a_comparison_is_the_share_of_true_differences_found():
     draw = np.random.default_rng(3)
     seen = [delong_test(y, *scores.T) for y, scores in (rivals(draw, 3000, (0.8, 0.82)) for _ in range(150))]
 

@@ -267,7 +267,7 @@ def test_a_build_that_goes_on_for_hours_is_left_alone_and_what_is_a_week_old_is_
     assert [path.name for path in unfinished.iterdir()] == [f"{os.getpid()}-long"]
 
 
-def test_a_folder_that_was_taken_away_while_it_was_filled_is_told(monkeypatch):
+def test_a_folder_that_was_taken_away_while_it_was_filled_is_reported(monkeypatch):
     rename = store_module._rename
 
     def taken_away(unfinished, path):
@@ -308,7 +308,7 @@ def failing_with(number):
         (errno.EIO, "could not be used: Input/output error"),
     ],
 )
-def test_a_place_that_cannot_be_written_to_is_told_with_a_remedy(number, words):
+def test_a_place_that_cannot_be_written_to_is_reported_with_a_remedy(number, words):
     with pytest.raises(PlaceError, match=words):
         Store().keep("stage", {"a": 1}, CODE, failing_with(number))
 
@@ -331,7 +331,7 @@ def test_a_really_full_disk_leaves_no_entry(tmp_path):
     assert Store().entries() == []
 
 
-def test_a_store_in_place_of_a_file_is_told(tmp_path, monkeypatch):
+def test_a_store_in_place_of_a_file_is_reported(tmp_path, monkeypatch):
     (tmp_path / "taken").write_text("a file")
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "taken"))
 

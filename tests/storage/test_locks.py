@@ -6,7 +6,7 @@ import pytest
 from makers import make_study
 
 from evenhand.runtime.process_identity import boot_id
-from evenhand.storage.locks import Held, alone, one_run_of, waiting, who
+from evenhand.storage.locks import LockHeld, alone, one_run_of, waiting, who
 from evenhand.tasks.recording import opened
 
 HOLDER = """
@@ -32,11 +32,11 @@ def holder(tmp_path):
     process.communicate()
 
 
-def test_the_second_is_told_who_holds_it_and_since_when(holder):
+def test_the_second_is_reported_who_holds_it_and_since_when(holder):
     process, file = holder
 
     told = rf"it is held by .+@.+ \(process {process.pid}\) since \d{{4}}-\d\d-\d\dT"
-    with pytest.raises(Held, match=told), alone(file, "it is held"):
+    with pytest.raises(LockHeld, match=told), alone(file, "it is held"):
         pytest.fail("two hold the lock")
 
 
@@ -95,7 +95,7 @@ def test_a_study_is_run_once_at_a_time_and_another_beside_it(mlruns):
     with (
         opened(make_study(name="first")),
         opened(make_study(name="second")),
-        pytest.raises(Held, match=told),
+        pytest.raises(LockHeld, match=told),
         opened(make_study(name="first")),
     ):
         pytest.fail("two runs of one study")

@@ -53,7 +53,7 @@ def test_lists_of_names_and_mappings_say_the_same(whole):
     assert list(study.candidates) == ["knn", "gaussian_nb"]
 
 
-def test_every_mistake_is_told_at_once_with_its_line(tmp_path):
+def test_every_mistake_is_reported_at_once_with_its_line(tmp_path):
     text = (
         "source: {path: rows.csv}\n"  # 1
         "target: y\n"
@@ -73,7 +73,7 @@ def test_every_mistake_is_told_at_once_with_its_line(tmp_path):
     assert "line 7: candidates.svm: grid.C is empty: list at least one value or leave it out" in message
 
 
-def test_mistakes_of_single_parts_and_between_parts_are_told_together(tmp_path):
+def test_mistakes_of_single_parts_and_between_parts_are_reported_together(tmp_path):
     text = (
         "source: {path: rows.csv}\n"
         "target: y\n"
@@ -151,11 +151,11 @@ def test_a_file_without_a_mapping_holds_no_study(tmp_path, text):
     assert "holds no study" in refused(tmp_path, text)
 
 
-def test_what_is_not_yaml_is_told_as_such(tmp_path):
+def test_what_is_not_yaml_is_reported_as_such(tmp_path):
     assert "is not YAML" in refused(tmp_path, "a: [1, 2")
 
 
-def test_what_is_not_text_is_told_as_such(tmp_path):
+def test_what_is_not_text_is_reported_as_such(tmp_path):
     (tmp_path / "weather.yaml").write_bytes(b"\xff\xfe\x00")
 
     with pytest.raises(ConfError, match="cannot be read as UTF-8 text"):
@@ -223,7 +223,7 @@ def test_a_delimiter_can_be_set_without_quotes(whole, delimiter):
         ("split.flods=3", "Did you mean 'folds'"),
     ],
 )
-def test_set_tells_what_is_wrong(tmp_path, change, words):
+def test_set_reports_what_is_wrong(tmp_path, change, words):
     assert words in refused(tmp_path, WHOLE, [change])
 
 
@@ -240,7 +240,7 @@ def test_an_environment_variable_that_is_not_set_is_named(monkeypatch):
         expanded("${DATABASE_SECRET}")
 
 
-def test_later_mistakes_are_told_with_the_lines_of_the_file(whole):
+def test_later_mistakes_are_reported_with_the_lines_of_the_file(whole):
     with pytest.raises(ConfError, match=r"weather.yaml has 1 mistake:\n  line 7: candidates.knn.params: no such thing"):
         refuse(load_study(whole), [(("candidates", "knn", "params"), "no such thing")])
 
@@ -256,7 +256,7 @@ def test_one_name_stands_for_a_list_of_one(whole):
 
 
 @pytest.mark.parametrize("change", ["split=5", "encodings.plain=standard", "candidates.gaussian_nb=3"])
-def test_a_value_where_keys_are_needed_is_told_with_the_keys(tmp_path, change):
+def test_a_value_where_keys_are_needed_is_reported_with_the_keys(tmp_path, change):
     told = refused(tmp_path, WHOLE, [change])
 
     assert "needs keys of its own below it; found" in told
@@ -292,7 +292,7 @@ def test_what_a_study_writes_of_itself_loads_as_the_same_study(whole, tmp_path):
     assert load_study(tmp_path / "again.yaml").model_dump() == study.model_dump()
 
 
-def test_mistakes_in_a_schedule_are_told_with_their_lines(tmp_path):
+def test_mistakes_in_a_schedule_are_reported_with_their_lines(tmp_path):
     schedule = 'schedule:\n  cron: "0 25 * * *"\n  timezone: Europe/Berln\n  grace: soon\n  on_chnge: false\n'
 
     told = refused(tmp_path, WHOLE + schedule)
@@ -312,7 +312,7 @@ def test_a_schedule_has_an_hour_of_grace_and_skips_what_is_unchanged(tmp_path):
     assert (schedule.on_change, schedule.on_drift) == (True, False)
 
 
-def test_a_misspelt_bound_of_a_range_is_told_with_the_bounds_there_are(tmp_path):
+def test_a_misspelt_bound_of_a_range_is_reported_with_the_bounds_there_are(tmp_path):
     tuned = "{knn: {tune: {trials: 3, over: {n_neighbors: {low: 1, hihg: 9}}}}}"
 
     message = refused(tmp_path, f"source: {{path: rows.csv}}\ntarget: y\ncandidates: {tuned}\n")

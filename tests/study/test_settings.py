@@ -117,7 +117,7 @@ def test_the_kind_of_a_balance_is_its_name_unless_it_says_another():
     assert study.balance_kind("few") == "undersample"
 
 
-def test_the_task_is_told_from_the_models():
+def test_the_task_is_reported_from_the_models():
     assert make_regression().kind_of_task == "regression"
     assert make_study(candidates={"mine": {"model": "package.Model"}}).kind_of_task == "classification"
     assert make_study(candidates={"mine": {"model": "package.Model"}}, task="regression").kind_of_task == "regression"

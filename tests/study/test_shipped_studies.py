@@ -37,7 +37,7 @@ def data(monkeypatch):
     monkeypatch.setenv("EVENHAND_DATA", str(DATA))
 
 
-def test_the_files_are_those_that_people_are_told_of():
+def test_the_files_are_those_that_people_are_reported_of():
     assert set(FILES) >= {
         "california.yaml",
         "creditcard.yaml",

@@ -64,7 +64,7 @@ def test_a_study_of_numbers_that_contradicts_itself_is_refused(changes, place, w
     assert words in found[place]
 
 
-def test_all_mistakes_are_told_not_only_the_first():
+def test_all_mistakes_are_reported_not_only_the_first():
     found = mistakes(make_study, metric="mse", balance=["smoot"], candidates={"svmm": {}})
 
     assert set(found) == {"metric", "balance.smoot", "candidates.svmm"}

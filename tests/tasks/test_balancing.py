@@ -72,14 +72,14 @@ def test_other_settings_make_other_rows(tmp_path):
     assert first.training.digest != second.training.digest
 
 
-def test_too_few_rare_rows_are_told_and_nothing_is_kept(tmp_path):
+def test_too_few_rare_rows_are_reported_and_nothing_is_kept(tmp_path):
     with pytest.raises(DataError, match="needs at least 6 training rows of every class, but class 'storm' has 3"):
         balanced(tmp_path, "smote", n_rare=3)
 
     assert not list((tmp_path / "home" / "store").glob("balanced/*/*"))
 
 
-def test_a_balance_that_takes_out_a_whole_class_is_told(tmp_path):
+def test_a_balance_that_takes_out_a_whole_class_is_reported(tmp_path):
     columns, X, y = rows()
     X[y == 1] = X[y == 0][:20] + 1e-9  # every rare row lies on a common one, so its neighbours vote it out
     study = make_study(balance={"mine": {"kind": "smote_enn", "ratio": 0.34, "k_neighbors": 1}})

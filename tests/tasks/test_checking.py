@@ -70,7 +70,7 @@ def test_near_copies_stay_on_one_side_by_themselves():
     assert looked(make_study())["copies across sides"].verdict == "passed"
 
 
-def test_leaks_that_are_allowed_are_told_and_do_not_stop():
+def test_leaks_that_are_allowed_are_reported_and_do_not_stop():
     columns, y = rows_of()
     columns = {name: np.r_[values, values[:5]] for name, values in columns.items()}
     write_rows("rows.csv", columns, np.r_[y, y[:5]])
@@ -88,7 +88,7 @@ def test_a_column_that_is_the_target_in_disguise_is_named(kind):
     disguise = y * 7.0 + np.random.default_rng(0).random(len(y)) if kind == "number" else np.where(y, "yes", "no")
     write_rows("rows.csv", {**columns, "disguise": disguise}, y)
 
-    found = looked(make_study())["columns that give the target away"]
+    found = looked(make_study())["target leakage"]
 
     assert found.verdict == "warned"
     assert "'disguise'" in found.words
@@ -100,7 +100,7 @@ def test_a_number_that_another_column_is_a_function_of_is_named():
     y = random.normal(size=300)
     write_rows("rows.csv", {"noise": random.normal(size=300), "cube": y**3}, y)
 
-    found = looked(make_regression())["columns that give the target away"]
+    found = looked(make_regression())["target leakage"]
 
     assert "'cube'" in found.words
 
@@ -122,7 +122,7 @@ CODES = np.unique(THREE, return_inverse=True)[1]
 def test_a_column_that_is_a_function_of_three_classes_is_named(name, column):
     write_rows("rows.csv", {"noise": np.random.default_rng(0).normal(size=300), "disguise": column}, THREE)
 
-    found = looked(make_study())["columns that give the target away"]
+    found = looked(make_study())["target leakage"]
 
     assert "'disguise'" in found.words
     assert "'noise'" not in found.words
@@ -134,14 +134,14 @@ def test_a_number_on_both_sides_of_which_the_rare_class_lies_is_named():
     beyond = np.where(y == 1, random.choice([-5.0, 5.0], len(y)), random.normal(size=len(y)) / 4)
     write_rows("rows.csv", {**columns, "beyond": beyond}, y)
 
-    assert "'beyond'" in looked(make_study())["columns that give the target away"].words
+    assert "'beyond'" in looked(make_study())["target leakage"].words
 
 
 def test_a_number_that_only_one_class_has_is_named():
     columns, y = rows_of()
     write_rows("rows.csv", {**columns, "day_of_leaving": np.where(y == 1, columns["noise"], np.nan)}, y)
 
-    found = looked(make_study())["columns that give the target away"]
+    found = looked(make_study())["target leakage"]
 
     assert "'day_of_leaving'" in found.words
 
@@ -154,7 +154,7 @@ def test_a_function_of_a_number_that_does_not_rise_is_named(function):
     y = np.round(random.normal(size=600), 2)
     write_rows("rows.csv", {"noise": random.normal(size=600), "function": function(y)}, y)
 
-    found = looked(make_regression())["columns that give the target away"]
+    found = looked(make_regression())["target leakage"]
 
     assert "'function'" in found.words
     assert "'noise'" not in found.words
@@ -166,7 +166,7 @@ def test_gaps_and_ties_that_mean_nothing_give_nothing_away():
     gappy = np.where(random.random(len(y)) < 0.3, np.nan, random.normal(size=len(y)))
     write_rows("rows.csv", {**columns, "gappy": gappy, "tied": random.integers(0, 3, len(y))}, y)
 
-    assert looked(make_study())["columns that give the target away"].verdict == "passed"
+    assert looked(make_study())["target leakage"].verdict == "passed"
 
 
 def test_numbers_that_reach_the_columns_are_caught_by_permuting(monkeypatch):
@@ -193,7 +193,7 @@ def test_a_harmless_category_gives_nothing_away():
     names = np.random.default_rng(0).choice(list("abcdefgh"), len(y))
     write_rows("rows.csv", {**columns, "letter": names}, y)
 
-    assert looked(make_study())["columns that give the target away"].verdict == "passed"
+    assert looked(make_study())["target leakage"].verdict == "passed"
 
 
 def test_training_rows_later_than_judged_ones_are_counted():
@@ -351,11 +351,11 @@ def test_a_sampler_that_reads_the_judged_labels_is_caught_by_permuting(monkeypat
         looked(make_study(**{**EVERYTHING, "candidates": candidates}))
 
 
-def test_a_telling_column_is_named_with_groups_smotenc_and_the_ensemble():
+def test_a_reporting_column_is_named_with_groups_smotenc_and_the_ensemble():
     columns, y = owned_rows()
     write_rows("rows.csv", {**columns, "disguise": np.where(y, "yes", "no")}, y)
 
-    found = looked(make_study(**EVERYTHING))["columns that give the target away"]
+    found = looked(make_study(**EVERYTHING))["target leakage"]
 
     assert found.verdict == "warned"
     assert found.words.startswith("'disguise'")

@@ -63,7 +63,7 @@ def test_rows_and_target_are_kept_side_by_side():
     assert read_target(table).dtype == "int32"
 
 
-def test_what_columns_are_taken_for_and_why_is_told_to_whoever_watches():
+def test_what_columns_are_taken_for_and_why_is_reported_to_whoever_watches():
     heard = []
 
     with listening(heard.append):
@@ -269,7 +269,7 @@ def test_infinite_values_in_a_column_left_out_do_not_matter():
         ({"columns": {"ignore": ["age", "city"]}}, "no column is left to learn from"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_words_of_the_study(settings, words):
+def test_what_cannot_be_done_is_reported_in_words_of_the_study(settings, words):
     with pytest.raises(DataError, match=words):
         cleaned(**settings)
 
@@ -312,7 +312,7 @@ def test_the_digest_is_that_of_what_came_out():
     assert cleaned(positive="no").digest != cleaned().digest
 
 
-def test_a_full_disk_is_told_and_leaves_no_table(home, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_no_table(home, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -26,13 +26,13 @@ def test_the_tests_of_all_pairs_equal_the_test_of_one_pair():
     assert p_values[0, 1] == pytest.approx(expected.p_value)
 
 
-def test_equal_models_cannot_be_told_apart():
+def test_equal_models_cannot_be_separated():
     folds = np.array([[0.9, 0.8, 0.85], [0.9, 0.8, 0.85]])
 
     assert corrected_t_tests(folds)[2][0, 1] == 1.0
 
 
-def test_a_model_that_learned_nothing_is_told_from_the_best():
+def test_a_model_that_learned_nothing_is_reported_from_the_best():
     found = two_models(split={"folds": 5, "holdout_share": 0.25})
 
     judgement = compare.fn(found.judgement, found.table, found.study)
@@ -81,7 +81,7 @@ def test_p_values_on_the_holdout_are_holms_over_the_candidates(metric, monkeypat
     assert told["dummy"] <= 0.05
 
 
-def test_the_power_of_the_holdout_is_told_where_the_metric_is_a_share():
+def test_the_power_of_the_holdout_is_reported_where_the_metric_is_a_share():
     powers = {}
     for metric in ("roc_auc", "log_loss"):
         found = two_models(metric=metric)
@@ -94,7 +94,7 @@ def test_the_power_of_the_holdout_is_told_where_the_metric_is_a_share():
     assert set(powers["log_loss"].values()) == {None}
 
 
-def test_no_power_is_told_where_nothing_ever_differed():
+def test_no_power_is_reported_where_nothing_ever_differed():
     nothing = Comparison(0.0, Interval(0.0, 0.0, 0.95), 0.0, 1.0, "paired bootstrap")
 
     assert _power(nothing, "f1_macro", 0.05) is None

@@ -18,8 +18,8 @@ from scipy.special import expit
 from evenhand.data.splits import fold_rows
 from evenhand.errors import ConfError
 from evenhand.evaluation.calibrated_scores import (
-    Asked,
     Calibrator,
+    PredictionProfile,
     fitted_to,
     fold_places,
     losses_by_fold,
@@ -28,7 +28,7 @@ from evenhand.evaluation.calibrated_scores import (
 )
 from evenhand.evaluation.calibration import calibration_report
 from evenhand.evaluation.metrics import confusion
-from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.threshold_objectives import (
     capacity_share,
     cost_matrix,
@@ -227,7 +227,7 @@ def test_alerts_per_day_need_times():
         ({"capacity": {"alerts": 1, "per": 9, "day": 2}}, "decide.capacity.day", "goes with per: day"),
     ],
 )
-def test_every_mistake_in_a_decision_is_told_with_its_place(decide_by, place, words):
+def test_every_mistake_in_a_decision_is_reported_with_its_place(decide_by, place, words):
     with pytest.raises(ValidationError) as caught:
         make_study(decide=decide_by)
 
@@ -312,7 +312,7 @@ def test_decision_values_stay_decision_values_where_no_calibration_is_wanted():
         loaded(worked, judgement).predict_proba(pd.read_csv("rows.csv"))
 
 
-def test_overconfident_probabilities_are_mended():
+def test_overconfident_probabilities_are_fixed():
     columns = {f"copy_{k}": np.zeros(0) for k in range(6)}
     draw = np.random.default_rng(0)
     y = (draw.random(900) < 0.3).astype(int)
@@ -372,10 +372,10 @@ def test_probabilities_after_undersampling_have_the_true_rate_and_slope(rare_row
 )
 def test_where_rows_drift_the_factor_nearer_to_one_counts(training, held, true, factor):
     as_is = Calibrator("none", {}, (ScoreMap("none"),), np.empty(0))
-    fold = Asked(np.array([training]), np.array([held]), np.array([true[0]]), np.array([true[1]]))
+    fold = PredictionProfile(np.array([training]), np.array([held]), np.array([true[0]]), np.array([true[1]]))
 
     found = fitted_to(
-        Asked(np.array([0.5, 0.7]), np.empty(0), np.array([0.1]), np.empty(0)), [fold], as_is, drifts=True
+        PredictionProfile(np.array([0.5, 0.7]), np.empty(0), np.array([0.1]), np.empty(0)), [fold], as_is, drifts=True
     )
 
     assert found(np.array([0.5, 0.7])).mean() == pytest.approx(0.1 * factor)
@@ -386,7 +386,9 @@ def test_several_classes_are_brought_to_their_shares_together():
     even, shares = np.full((2, 3), 1 / 3), np.array([0.7, 0.2, 0.1])
     said = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.3, 0.4, 0.3]])
 
-    found = fitted_to(Asked(said, np.empty(0), shares, shares), [Asked(even, even, shares, shares)], as_is)
+    found = fitted_to(
+        PredictionProfile(said, np.empty(0), shares, shares), [PredictionProfile(even, even, shares, shares)], as_is
+    )
 
     assert found(said).mean(axis=0) == pytest.approx(shares)
 
@@ -457,9 +459,11 @@ def test_several_resampled_classes_have_their_true_rates():
 def test_the_served_model_is_brought_to_the_rate_less_what_it_overstates_its_own_rows_by():
     as_is = Calibrator("none", {}, (ScoreMap("none"),), np.empty(0))
     half = np.array([0.5])
-    folds = [Asked(np.array([0.4, 0.2]), np.array([0.25, 0.25]), half, half)]  # 0.3 on its own rows, 0.25 on held ones
+    folds = [
+        PredictionProfile(np.array([0.4, 0.2]), np.array([0.25, 0.25]), half, half)
+    ]  # 0.3 on its own rows, 0.25 on held ones
 
-    found = fitted_to(Asked(np.array([0.5, 0.7]), np.empty(0), np.array([0.1]), half), folds, as_is)
+    found = fitted_to(PredictionProfile(np.array([0.5, 0.7]), np.empty(0), np.array([0.1]), half), folds, as_is)
 
     low, high = found(np.array([0.5, 0.7]))
     assert (low + high) / 2 == pytest.approx(0.12)  # 1.2 times the rate of .1
@@ -643,7 +647,7 @@ def test_numbers_pass_through_untouched():
 
 def test_copies_of_a_row_in_repeats_keep_to_one_fold():
     fold = np.array(["a0", "a0", "a1", "a1", "b0", "b0", "b1", "b1"], dtype=object)
-    part = Said("x", fold, np.array([1, 2, 3, 4, 1, 3, 2, 4]), *[np.zeros(8)] * 2, None, False)
+    part = CandidatePredictions("x", fold, np.array([1, 2, 3, 4, 1, 3, 2, 4]), *[np.zeros(8)] * 2, None, False)
 
     np.testing.assert_array_equal(row_codes(part), [0, 0, 1, 1, 0, 1, 0, 1])
     np.testing.assert_array_equal(fold_places(part), [0, 0, 1, 1, 2, 2, 3, 3])
@@ -673,7 +677,7 @@ def test_probabilities_of_several_classes_sum_to_one_also_where_all_maps_say_not
     np.testing.assert_allclose(found, [[0.5, 0.25, 0.25], [1 / 3, 1 / 3, 1 / 3]])
 
 
-def test_no_slope_is_told_where_classes_part_completely():
+def test_no_slope_is_reported_where_classes_part_completely():
     found = reliability(np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.8, 0.9]))
 
     assert found == {"mean_probability": (0.5,), "rate": (0.5,)}

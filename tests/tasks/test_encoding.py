@@ -115,7 +115,7 @@ def test_without_a_holdout_the_final_fold_holds_no_rows(tmp_path):
     assert found.held.n_rows == 0
 
 
-def test_text_without_words_is_told_with_the_fold(tmp_path):
+def test_text_without_words_is_reported_with_the_fold(tmp_path):
     columns, y = two_clouds()
     table = make_table(tmp_path / "t", {**columns, "remark": ["!"] * 80}, y, roles={"remark": "text"})
     plain = make_study()

@@ -1,4 +1,4 @@
-"""What each column is worth to the model that is served, told on rows that it was not trained on."""
+"""What each column is worth to the model that is served, measured on rows that it was not trained on."""
 
 import math
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_columns_that_time_does_not_allow_are_named(monkeypatch):
     assert found.left_out == ("noise",)
 
 
-def test_no_time_at_all_still_tells_of_one_column():
+def test_no_time_at_all_still_reports_of_one_column():
     found = asked(seconds=0.0)
 
     assert len(found.effects) >= 1

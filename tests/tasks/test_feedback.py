@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss
 
 from evenhand.cli.main import main
 from evenhand.errors import ConfError, DataError
-from evenhand.monitoring.realized_performance import KEY, Scores, figures_of, keys_of, truths_of
+from evenhand.monitoring.realized_performance import KEY, ScoredRows, figures_of, keys_of, truths_of
 from evenhand.tasks.operation.feedback import join_truths, record_feedback
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
@@ -64,7 +64,7 @@ def write_labels(n=40, **changed):
     return frame
 
 
-def test_realised_metrics_are_those_of_the_rows_that_have_a_label(room):
+def test_realized_metrics_are_those_of_the_rows_that_have_a_label(room):
     write_labels(30)
 
     (found,), notes = join_truths.fn(make_study(**SETTINGS))
@@ -104,7 +104,7 @@ def test_metrics_over_time_are_one_run_a_model_with_a_point_a_time(room):
     assert (run.data.tags["evenhand.kind"], run.data.tags["evenhand.of"], run.info.status) == (
         "feedback", room, "FINISHED",
     )  # fmt: skip
-    assert run.data.metrics["realised_average_precision"] == pytest.approx(found.metrics["average_precision"])
+    assert run.data.metrics["realized_average_precision"] == pytest.approx(found.metrics["average_precision"])
     assert "judged_average_precision" in run.data.metrics
     assert mlflow_client.latest_run("tiny")[1].info.run_id == room
 
@@ -137,10 +137,10 @@ def test_keys_are_the_same_from_every_kind_of_file_and_of_several_columns():
 
 
 def test_rows_without_a_key_are_left_out_and_counted():
-    scores = Scores(pd.Series({"1": "calm"}))
+    scores = ScoredRows(pd.Series({"1": "calm"}))
     scores.add(pd.DataFrame({"run": ["r", "r", "r"], "version": [2, 2, 2], KEY: ["1", None, None]}))
 
-    (found,), notes = scores.heard()
+    (found,), notes = scores.labelled_rows()
 
     assert (found.run_id, found.version, found.n_scored) == ("r", 2, 1)
     assert found.labelled.truth.tolist() == ["calm"]
@@ -157,10 +157,10 @@ def test_pieces_of_scored_rows_come_to_what_the_whole_does():
 
     found = []
     for size in (90, 7):
-        scores = Scores(truths)
+        scores = ScoredRows(truths)
         for start in range(0, 90, size):
             scores.add(rows[start : start + size])
-        found.append(scores.heard())
+        found.append(scores.labelled_rows())
 
     (whole, notes), (parts, same) = found
     assert notes == same
@@ -188,10 +188,10 @@ def test_only_rows_with_a_label_are_kept_of_scored_files(room, monkeypatch):
 
 
 def test_rows_scored_twice_without_a_label_are_counted():
-    scores = Scores(pd.Series({"1": "calm"}))
+    scores = ScoredRows(pd.Series({"1": "calm"}))
     scores.add(pd.DataFrame({"run": "r", "version": 1, KEY: ["2", "2", "1"]}))
 
-    assert scores.heard()[1] == ["1 row scored more than once, the last score counts"]
+    assert scores.labelled_rows()[1] == ["1 row scored more than once, the last score counts"]
 
 
 def test_numbers_and_several_classes_are_judged_too():
@@ -211,7 +211,7 @@ def test_labels_that_the_model_does_not_know_are_refused(room):
         join_truths.fn(make_study(**SETTINGS))
 
 
-def test_a_column_that_lacks_and_a_folder_without_scores_are_told(room):
+def test_a_column_that_lacks_and_a_folder_without_scores_are_reported(room):
     write_labels().rename(columns={"label": "lable"}).to_csv("labels.csv", index=False)
     with pytest.raises(DataError, match=r"feedback\.source lacks 'label'\. Did you mean 'lable'"):
         join_truths.fn(make_study(**SETTINGS))
@@ -222,7 +222,7 @@ def test_a_column_that_lacks_and_a_folder_without_scores_are_told(room):
         join_truths.fn(make_study(columns={"key": "id"}, feedback=elsewhere))
 
 
-def test_a_study_without_feedback_and_a_time_that_is_none_are_told(mlruns):
+def test_a_study_without_feedback_and_a_time_that_is_none_are_reported(mlruns):
     with pytest.raises(ConfError, match=r"says nothing of labels that arrive later\. Add to its file: feedback:"):
         join_truths.fn(make_study())
     with pytest.raises(ConfError, match="--as-of soon is no time"):
@@ -241,7 +241,7 @@ def test_a_study_whose_rows_cannot_be_found_again_is_a_mistake(changes, words):
         make_study(**{**SETTINGS, **changes})
 
 
-def test_the_command_shows_realised_beside_judged(room, prefect_server):
+def test_the_command_shows_realized_beside_judged(room, prefect_server):
     write_labels(30)
 
     result = CliRunner().invoke(main, ["feedback", "tiny", "--as-of", "2026-05-03"])

@@ -151,7 +151,7 @@ def test_without_held_rows_there_are_no_held_metrics(tmp_path):
     assert found.training_metrics["accuracy"] > 0.5
 
 
-def test_costs_are_told(tmp_path):
+def test_costs_are_reported(tmp_path):
     found = fitted(tmp_path)
 
     assert found.fit_seconds > 0
@@ -224,7 +224,7 @@ def test_training_metrics_are_about_rows_before_balancing(tmp_path):
     assert kept(found)["scores"] == pytest.approx(GaussianNB().fit(*rows(8)).predict_proba(rows(20, 1)[0])[:, 1])
 
 
-def test_a_machine_with_a_budget_tells_what_it_chose_and_what_it_foresaw(tmp_path, monkeypatch):
+def test_a_machine_with_a_budget_reports_what_it_chose_and_what_it_foresaw(tmp_path, monkeypatch):
     from evenhand.estimators.machines import budget_svm
 
     def chosen(self, X, y, end):
@@ -238,10 +238,10 @@ def test_a_machine_with_a_budget_tells_what_it_chose_and_what_it_foresaw(tmp_pat
     assert found.settled == {"way": "linear", "size": None}
     assert found.budgeted is not None
     assert (found.budgeted.fold, found.budgeted.choice, found.budgeted.budget) == (found.fold, "linear", 5.0)
-    assert found.budgeted.words.endswith(" s of 5 s; foreseen: exact 400.0 s, linear 1.5 s")
+    assert found.budgeted.words.endswith(" s of 5 s; estimated: exact 400.0 s, linear 1.5 s")
 
 
-def test_a_machine_that_was_told_how_and_one_without_a_budget_have_nothing_to_tell(tmp_path):
+def test_a_machine_that_was_reported_how_and_one_without_a_budget_have_nothing_to_tell(tmp_path):
     told = fitted(tmp_path, "budget_svm", params={"way": "linear"})
 
     assert told.budgeted is None

@@ -9,7 +9,7 @@ from makers import make_study, room_of_its_own, two_clouds, work, write_rows
 
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
-from evenhand.evaluation.metrics import Told
+from evenhand.evaluation.metrics import PredictionSet
 from evenhand.models.serialization import folder_digest
 from evenhand.records.pipeline import FINAL
 from evenhand.study.study import Gate
@@ -29,7 +29,7 @@ TWO = (2, 1)
 def told(strength, seed):
     """What a model says that sees the truth through noise."""
     scores = strength * TRUTH + np.random.default_rng(seed).normal(size=400)
-    return Told(TRUTH, (scores > strength / 2).astype(int), scores)
+    return PredictionSet(TRUTH, (scores > strength / 2).astype(int), scores)
 
 
 def weighed(first, second, metric="roc_auc", guards=None, look=1, **gate):
@@ -46,7 +46,7 @@ def test_what_is_surely_better_is_promoted(metric):
 
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1"])
-def test_what_cannot_be_told_from_the_champion_is_kept(metric):
+def test_what_does_not_differ_from_the_champion_is_kept(metric):
     found = weighed(told(1, 0), told(1, 1), metric)
 
     assert found.verdict == "keep"
@@ -83,7 +83,7 @@ def test_a_spent_horizon_promotes_nobody():
 
 def test_a_guard_keeps_a_better_model_out():
     better = told(3, 0)
-    silent = Told(TRUTH, np.zeros(400, dtype=int), better.scores)
+    silent = PredictionSet(TRUTH, np.zeros(400, dtype=int), better.scores)
 
     found = weighed(silent, told(0.5, 1), guards={"recall": 0.1})
 
@@ -103,7 +103,7 @@ def test_a_metric_that_one_cannot_give_makes_them_incomparable():
 def test_smaller_errors_are_better():
     truth = np.linspace(0, 1, 200)
     noise = np.random.default_rng(0).normal(size=200)
-    first, second = (Told(truth, truth + width * noise, None) for width in (0.1, 0.5))
+    first, second = (PredictionSet(truth, truth + width * noise, None) for width in (0.1, 0.5))
 
     found = weigh(first, second, (0, 0), "root_mean_squared_error", Gate(), {}, 1)
 
@@ -131,7 +131,7 @@ def test_the_card_says_what_the_verdict_says():
     assert "- recall falls by" in page
 
 
-def test_a_metric_that_is_not_known_is_told_with_its_place():
+def test_a_metric_that_is_not_known_is_reported_with_its_place():
     with pytest.raises(ValueError, match=r"guards\.sharpness"):
         make_study(guards={"sharpness": 0.1})
     with pytest.raises(ValueError, match=r"gate\.metric"):
@@ -351,7 +351,7 @@ def test_a_champion_whose_run_is_gone_is_not_marked(runs):
 
 
 @pytest.mark.parametrize(("name", "verdict"), [("champion", "Promoted."), ("other_holdout", "Not promoted.")])
-def test_the_page_tells_the_verdict_here_and_where_the_run_keeps_it(runs, name, verdict, monkeypatch):
+def test_the_page_reports_the_verdict_here_and_where_the_run_keeps_it(runs, name, verdict, monkeypatch):
     from evenhand.tasks import gating
 
     monkeypatch.setattr(gating, "challenge", challenge.fn)

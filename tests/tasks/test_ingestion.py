@@ -188,7 +188,7 @@ def test_what_drifted_is_logged(caplog):
 
 
 @pytest.mark.parametrize("call", ["write_table", "close"])
-def test_a_full_disk_is_told_and_leaves_nothing(home, monkeypatch, call):
+def test_a_full_disk_is_reported_and_leaves_nothing(home, monkeypatch, call):
     whole = getattr(pq.ParquetWriter, call)
 
     def full(*args, **kwargs):
@@ -205,7 +205,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(home, monkeypatch, call):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a device that is always full")
-def test_a_disk_that_is_really_full_is_told(monkeypatch):
+def test_a_disk_that_is_really_full_is_reported(monkeypatch):
     monkeypatch.setattr("evenhand.tasks.ingestion.write_rows", lambda path, rows: write_rows(Path("/dev/full"), rows))
 
     with pytest.raises(PlaceError, match="disk is full"):
@@ -222,7 +222,7 @@ def test_a_source_that_cannot_be_read_leaves_nothing(home):
     assert list((home / "store" / "unfinished").iterdir()) == []
 
 
-def test_a_home_that_cannot_be_written_to_is_told(monkeypatch, tmp_path):
+def test_a_home_that_cannot_be_written_to_is_reported(monkeypatch, tmp_path):
     (tmp_path / "blocked").write_text("a file where a folder should be")
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "blocked"))
 

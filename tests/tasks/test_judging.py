@@ -141,14 +141,14 @@ def test_numbers_are_judged_without_a_holdout_too():
         ({"metrics": ["roc_auc_ovr"]}, "metrics: roc_auc_ovr does not fit a target of two classes"),
     ],
 )
-def test_a_metric_for_another_number_of_classes_is_told(changes, words):
+def test_a_metric_for_another_number_of_classes_is_reported(changes, words):
     write_two_clouds()
 
     with pytest.raises(ConfError, match=words):
         work(make_study(**changes))
 
 
-def test_a_metric_that_no_candidate_has_is_told():
+def test_a_metric_that_no_candidate_has_is_reported():
     write_two_clouds()
 
     with pytest.raises(DataError, match="metric: no candidate has log_loss on every fold"):

@@ -27,7 +27,7 @@ def test_a_candidate_stands_once_for_each_point_encoding_and_balance():
     assert found[0].params == {"C": 1, "gamma": 0.1}
 
 
-def test_names_say_only_what_tells_candidates_apart():
+def test_names_say_only_what_reports_candidates_apart():
     assert names(candidates={"svm": {}}) == ["svm"]
     assert names(candidates={"svm": {}}, balance=["none", "smote"]) == ["svm/none", "svm/smote"]
 
@@ -57,7 +57,7 @@ def test_params_and_grid_come_together():
     assert made.params == {"kernel": "linear", "C": 2}
 
 
-def test_svr_learns_a_standard_target_unless_told_otherwise():
+def test_svr_learns_a_standard_target_unless_reported_otherwise():
     usual, raw = plan.fn(make_regression(candidates={"svr": {}, "raw": {"model": "svr", "target_transform": "none"}}))
 
     assert (usual.target_transform, raw.target_transform) == ("standard", "none")
@@ -72,7 +72,7 @@ def test_only_chooses_by_candidate_or_by_full_name(only, expected):
     assert [made.name for made in plan.fn(study, only)] == expected
 
 
-def test_only_that_matches_nothing_is_told():
+def test_only_that_matches_nothing_is_reported():
     with pytest.raises(ConfError, match=r"--only 'tree\*' matches no candidate; there are 'gaussian_nb'"):
         plan.fn(make_study(), "tree*")
 
@@ -91,7 +91,7 @@ def test_only_that_matches_nothing_is_told():
         ({"svm": {"encodings": ["plain", "plain"]}}, "'svm' would run 2 times"),
     ],
 )  # fmt: skip
-def test_mistakes_that_need_the_models_are_told_with_their_place(candidates, words):
+def test_mistakes_that_need_the_models_are_reported_with_their_place(candidates, words):
     with pytest.raises(ConfError) as caught:
         planned(candidates=candidates)
 
@@ -103,7 +103,7 @@ def test_weighing_classes_by_a_model_that_cannot_is_refused_where_it_is_asked_fo
         planned(candidates={"knn": {"balance": "class_weight"}}, balance=["class_weight"])
 
 
-def test_all_mistakes_are_told_at_once():
+def test_all_mistakes_are_reported_at_once():
     with pytest.raises(ConfError, match="the study has 2 mistakes"):
         planned(candidates={"svm": {"params": {"a": 1, "b": 2}}})
 

@@ -102,13 +102,13 @@ def test_a_leaderboard_that_is_read_back_keeps_order_and_marks(storm, monkeypatc
 
     board = read_leaderboard("tiny")
 
-    assert [standing.name for standing in board.standings] == names
-    assert [standing.is_level for standing in board.standings] == [name in group for name in names]
-    assert not any(standing.is_level for standing in read_leaderboard("tiny", "accuracy").standings)
+    assert [standing.name for standing in board.rows] == names
+    assert [standing.is_level for standing in board.rows] == [name in group for name in names]
+    assert not any(standing.is_level for standing in read_leaderboard("tiny", "accuracy").rows)
     for metric in (found.judgement.metric, "accuracy"):
-        told = [standing.holdout_interval for standing in read_leaderboard("tiny", metric).standings]
+        told = [standing.holdout_interval for standing in read_leaderboard("tiny", metric).rows]
         by_name = {each.plan.name: each.holdout_interval[metric] for each in found.judgement.figures}
-        assert told == [by_name[each.name] for each in read_leaderboard("tiny", metric).standings]
+        assert told == [by_name[each.name] for each in read_leaderboard("tiny", metric).rows]
 
 
 def test_a_leaderboard_without_its_report_is_read_without_intervals(storm, monkeypatch):
@@ -120,7 +120,7 @@ def test_a_leaderboard_without_its_report_is_read_without_intervals(storm, monke
 
     monkeypatch.setattr(mlflow_client, "artifact", gone)
 
-    assert {standing.holdout_interval for standing in read_leaderboard("tiny").standings} == {None}
+    assert {standing.holdout_interval for standing in read_leaderboard("tiny").rows} == {None}
 
 
 def test_the_overlay_of_curves_is_of_the_best_candidates_by_their_steps(storm, monkeypatch):

@@ -19,7 +19,7 @@ from evenhand.storage.artifact_store import file_digest
 from evenhand.study.study import Encoding
 from evenhand.tasks import scoring
 from evenhand.tasks.recording import opened
-from evenhand.tasks.scoring import Chosen, choose_model, score_rows
+from evenhand.tasks.scoring import ChosenModel, choose_model, score_rows
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide, decisions_of
 
@@ -45,7 +45,7 @@ def kept(model, folder="model", **settings):
     Path(folder).mkdir()
     skops.io.dump(model, Path(folder) / "model.skops")
     study = make_study(columns={"key": "id"}, **settings)
-    return Chosen(study, "run_1", 0, Path(folder), file_digest(Path(folder) / "model.skops"))
+    return ChosenModel(study, "run_1", 0, Path(folder), file_digest(Path(folder) / "model.skops"))
 
 
 def scored(chosen, frame, source="new.csv", **more):
@@ -199,7 +199,7 @@ def test_what_the_study_calls_missing_is_missing():
 
 
 @pytest.mark.parametrize(("unreadable", "n_aside"), [("refuse", 1), ("missing", 0)])
-def test_separators_are_told_from_the_whole_column(unreadable, n_aside):
+def test_separators_are_reported_from_the_whole_column(unreadable, n_aside):
     model = fitted(LogisticRegression(), cleaning={"types": {"age": "numeric"}, "unreadable": unreadable})
     frame = rows()[0].assign(age=[*["1.234,5"] * 58, "1.234", "many"])
 
@@ -252,7 +252,7 @@ def test_strange_types_are_refused_whatever_the_digest_says():
         load_model(chosen.folder, chosen.digest, [])
 
 
-def test_what_is_no_model_of_ours_and_what_is_gone_are_told():
+def test_what_is_no_model_of_ours_and_what_is_gone_are_reported():
     chosen = kept(GaussianNB())
 
     with pytest.raises(Distrusted, match="holds a GaussianNB, not a model of Evenhand"):
@@ -292,7 +292,7 @@ def test_a_model_is_taken_from_the_run_named_else_the_champion_else_the_latest(m
         choose_model.fn("tiny")
 
 
-def test_a_run_that_is_not_there_and_a_study_without_runs_are_told(mlruns):
+def test_a_run_that_is_not_there_and_a_study_without_runs_are_reported(mlruns):
     with pytest.raises(PlaceError, match="there is no run 'nowhere'"):
         choose_model.fn("tiny", "nowhere")
     with pytest.raises(PlaceError, match="there is no study 'tiny'"):

@@ -228,7 +228,7 @@ def test_repeats_fold_anew_and_judge_every_row_each_time(clouds):
 
 
 @pytest.mark.parametrize(("name", "parsed"), [("fold_3", (0, 3)), ("repeat_2_fold_11", (2, 11))])
-def test_the_name_of_a_fold_tells_its_repeat_and_number(name, parsed):
+def test_the_name_of_a_fold_reports_its_repeat_and_number(name, parsed):
     assert parsed_fold(name) == parsed
 
 
@@ -283,7 +283,7 @@ def refused(table, study, words):
     assert not list((table.path.parent / "home").rglob("ledger.parquet"))
 
 
-def test_a_class_with_fewer_rows_than_folds_is_told(tmp_path):
+def test_a_class_with_fewer_rows_than_folds_is_reported(tmp_path):
     columns, y = two_clouds(n_rare=2)
     table = make_table(tmp_path / "t", columns, np.where(y == 1, "storm", "calm"))
 
@@ -296,13 +296,13 @@ def test_a_class_with_fewer_rows_than_folds_is_told(tmp_path):
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize("holdout", ["hash", "random", "none"])
-def test_a_handful_of_rows_is_told(tmp_path, n, holdout):
+def test_a_handful_of_rows_is_reported(tmp_path, n, holdout):
     table = make_table(tmp_path / "t", {"a": np.arange(float(n))}, np.arange(n) % 2, classes=(0, 1))
 
     refused(table, plain_study(holdout=holdout), r"split\.")
 
 
-def test_a_random_holdout_too_small_for_its_classes_is_told(tmp_path):
+def test_a_random_holdout_too_small_for_its_classes_is_reported(tmp_path):
     table = make_table(tmp_path / "t", {"a": np.arange(6.0)}, np.arange(6) % 3)
 
     refused(
@@ -310,7 +310,7 @@ def test_a_random_holdout_too_small_for_its_classes_is_told(tmp_path):
     )
 
 
-def test_a_holdout_of_one_class_is_told(tmp_path):
+def test_a_holdout_of_one_class_is_reported(tmp_path):
     table, _ = timed(tmp_path / "t")
     y = (np.argsort(np.argsort(pd.read_parquet(table.path / "rows.parquet").day)) < 30).astype(np.int32)
     np.save(table.path / "target.npy", y)
@@ -321,7 +321,7 @@ def test_a_holdout_of_one_class_is_told(tmp_path):
     )  # fmt: skip
 
 
-def test_a_fold_without_training_rows_of_a_class_is_told(tmp_path):
+def test_a_fold_without_training_rows_of_a_class_is_reported(tmp_path):
     columns, y = two_clouds()
     same = {name: np.where(y == 1, 9.0, values) for name, values in columns.items()}  # all rare rows are one
     table = make_table(tmp_path / "t", same, y)
@@ -333,13 +333,13 @@ def test_a_fold_without_training_rows_of_a_class_is_told(tmp_path):
     )
 
 
-def test_a_first_fold_in_time_without_earlier_rows_is_told(tmp_path):
+def test_a_first_fold_in_time_without_earlier_rows_is_reported(tmp_path):
     table, _ = timed(tmp_path / "t", days=np.r_[np.zeros(60), np.arange(1, 21)])
 
     refused(table, plain_study(holdout="none", folds_by="time", columns={"time": "day"}), "leaves no row")
 
 
-def test_fewer_groups_than_folds_are_told(tmp_path):
+def test_fewer_groups_than_folds_are_reported(tmp_path):
     table, _ = grouped(tmp_path / "t", groups=[f"house {k % 2}" for k in range(80)])
 
     refused(
@@ -349,7 +349,7 @@ def test_fewer_groups_than_folds_are_told(tmp_path):
 
 
 @pytest.mark.parametrize("role", ["time", "group"])
-def test_rows_without_a_time_or_group_are_told(tmp_path, role):
+def test_rows_without_a_time_or_group_are_reported(tmp_path, role):
     columns, y = two_clouds()
     when = np.arange(80.0)
     when[3] = np.nan

@@ -120,7 +120,7 @@ def test_encoded_rows_that_the_ledger_does_not_train_on_stop_the_run():
         trace.fn(leaky, made.balanced, made.ledger)
 
 
-def test_a_leak_that_is_allowed_is_told_and_does_not_stop():
+def test_a_leak_that_is_allowed_is_reported_and_does_not_stop():
     made = prepared_and_balanced(study_of("none"))
     final, fold = made.prepared["plain", FINAL], made.prepared["plain", "fold_0"]
     leaky = {**made.prepared, ("plain", "fold_0"): replace(fold, training=final.training)}
@@ -128,7 +128,7 @@ def test_a_leak_that_is_allowed_is_told_and_does_not_stop():
     assert trace.fn(leaky, made.balanced, made.ledger, allows_leaks=True).verdict == "failed"
 
 
-def test_a_sampler_that_tells_no_parents_is_named_as_not_verified():
+def test_a_sampler_that_reports_no_parents_is_named_as_not_verified():
     made = prepared_and_balanced(study_of("smote"))
     silent = {key: replace(each, n_unexplained=None) for key, each in made.balanced.items()}
 

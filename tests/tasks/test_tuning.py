@@ -214,7 +214,7 @@ def test_inner_folds_by_time_learn_from_earlier_rows_only(fold):
     assert all(day[a].max() < day[b].min() for a, b in parts)
 
 
-def test_too_few_rows_to_fold_once_more_are_told():
+def test_too_few_rows_to_fold_once_more_are_reported():
     columns, y = two_clouds(20, 3)
     write_rows("rows.csv", columns, y)
     found = ready(split={"holdout": "none", "folds": 2})
@@ -306,12 +306,12 @@ def test_a_parameter_stands_in_one_place():
         ({"svm": {"tune": {"trials": 3, "over": {}}}}, "names no parameter"),
     ],
 )
-def test_mistakes_in_what_is_tuned_are_told(candidates, words):
+def test_mistakes_in_what_is_tuned_are_reported(candidates, words):
     with pytest.raises(ConfError, match=words):
         plan.fn(make_study(candidates=candidates))
 
 
-def test_a_plan_tells_what_is_searched():
+def test_a_plan_reports_what_is_searched():
     over = {"C": None, "gamma": {"low": 1e-4, "high": 10, "log": True}}
 
     (made,) = plan.fn(make_study(candidates={"svm": {"tune": {"trials": 3, "over": over}}}))
@@ -329,7 +329,7 @@ def test_powers_that_yaml_reads_as_text_are_numbers():
     ("values", "words"),
     [(3, "give a list of values, or low and high"), ({"low": 2, "high": 1}, "low 2 is not below high 1")],
 )
-def test_values_that_are_neither_a_list_nor_a_range_are_told_once(values, words):
+def test_values_that_are_neither_a_list_nor_a_range_are_reported_once(values, words):
     with pytest.raises(ValidationError, match=f"(?s)1 validation error.*{words}"):
         Tune(trials=2, over={"C": values})
 

@@ -84,7 +84,7 @@ def test_thresholds_are_those_of_the_study(room):
     assert looked(settings=Watch(psi=0.03)).state == "drift"
 
 
-def test_rows_without_the_target_and_with_words_for_numbers_are_told(room):
+def test_rows_without_the_target_and_with_words_for_numbers_are_reported(room):
     columns, _ = two_clouds(**ROWS)
     frame = pd.DataFrame(columns).astype({"noise": object})
     frame.loc[:399, "noise"] = "broken"
@@ -95,11 +95,11 @@ def test_rows_without_the_target_and_with_words_for_numbers_are_told(room):
     assert [shift.column for shift in found.drifted if shift.measure == "missing"] == ["noise"]
     assert found.notes == (
         "column 'noise' has 400 values that are no numbers, such as 'broken'; counted as missing",
-        "the new rows have no 'y', so a shift of its classes cannot be told",
+        "the new rows have no 'y', so a shift of its classes is unknown",
     )
 
 
-def test_a_class_that_is_new_is_told(room):
+def test_a_class_that_is_new_is_reported(room):
     columns, y = two_clouds(**ROWS)
     write_rows("new.csv", columns, np.where(np.arange(len(y)) < 2, "hail", "calm"))
 
@@ -165,7 +165,7 @@ def profile_file(room):
     file.write_bytes(content)
 
 
-def test_of_a_champion_that_kept_no_profile_drift_cannot_be_told(room, profile_file, prefect_server):
+def test_of_a_champion_that_kept_no_profile_drift_cannot_be_reported(room, profile_file, prefect_server):
     profile_file.unlink()
     new_rows(shift=1.5)
     study = make_study()
@@ -176,21 +176,21 @@ def test_of_a_champion_that_kept_no_profile_drift_cannot_be_told(room, profile_f
 
     assert from_file == from_source
     assert (from_file.state, from_file.against) == ("unknown", room)
-    assert f"drift cannot be told: run {room} of 'tiny' was recorded by a version" in from_file.words
+    assert f"drift is unknown: run {room} of 'tiny' was recorded by a version" in from_file.words
     assert (told.exit_code, checked.exit_code) == (0, 2)
     assert from_file.words in told.output
     run = mlflow_client.open_store().client().search_runs([mlflow_client.open_experiment("tiny").experiment_id])[0]
     assert run.data.tags["evenhand.verdict"] == "unknown"
 
 
-def test_a_profile_that_is_broken_is_told(room, profile_file):
+def test_a_profile_that_is_broken_is_reported(room, profile_file):
     profile_file.write_text("{}")
 
     with pytest.raises(PlaceError, match=f"{PROFILE_FILE} of the champion cannot be read"):
         choose_reference.fn("tiny")
 
 
-def test_the_command_tells_drift_and_fails_on_it_only_when_asked(room, prefect_server):
+def test_the_command_reports_drift_and_fails_on_it_only_when_asked(room, prefect_server):
     new_rows(shift=1.5)
 
     told, checked = (CliRunner().invoke(main, ["watch", "tiny", "new.csv", *more]) for more in ((), ("--check",)))

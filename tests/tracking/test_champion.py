@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 from makers import make_study, room_of_its_own, work, write_two_clouds
 
-from evenhand.api.champion import go_back, promote_run, standing
+from evenhand.api.champion import champion_status, go_back, promote_run
 from evenhand.cli.main import main
-from evenhand.cli.serving import _show_standing
+from evenhand.cli.serving import _show_champion
 from evenhand.errors import EvenhandError
-from evenhand.models.serialization import SAID, Distrusted, folder_digest
+from evenhand.models.serialization import HOLDOUT_SCORES, Distrusted, folder_digest
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
@@ -91,7 +91,7 @@ def test_a_promotion_is_in_the_ledger_and_in_the_alias(runs, clean_process):
     assert line.data == client().get_run(runs[1]).data.tags["evenhand.data"]
     assert line.figures["holdout_roc_auc"] == client().get_run(runs[1]).data.metrics["holdout_roc_auc"]
     assert alias() == 1
-    assert standing("tiny").mended == ()
+    assert champion_status("tiny").fixed == ()
 
 
 def test_the_champion_is_what_scores(runs):
@@ -125,37 +125,37 @@ def test_there_is_nothing_to_go_back_to_before_the_second(runs):
         go_back("tiny", "no")
 
 
-def test_an_alias_moved_by_hand_is_told_and_set_right(runs):
+def test_an_alias_moved_by_hand_is_reported_and_set_right(runs):
     other = registered(runs[0])
     promote_run("tiny", "it is better")
     client().set_registered_model_alias("tiny", "champion", str(other))
 
-    found = standing("tiny")
+    found = champion_status("tiny")
 
-    assert found.mended == (f"MLflow's alias named version {other} champion and was set to version 2",)
+    assert found.fixed == (f"MLflow's alias named version {other} champion and was set to version 2",)
     assert alias() == 2
 
 
-def test_a_ledger_that_lost_its_last_line_is_told_by_the_registry(runs):
+def test_a_ledger_that_lost_its_last_line_is_reported_by_the_registry(runs):
     promote_run("tiny", "it is the first", registered(runs[0]))
     promote_run("tiny", "it is better")
     file = ledger_path("tiny")
     file.write_text(file.read_text().splitlines(keepends=True)[0])
 
     with pytest.raises(EvenhandError, match="has lost its last lines"):
-        standing("tiny")
+        champion_status("tiny")
 
     assert alias() == 2
 
 
-def test_a_line_cut_off_is_told(runs):
+def test_a_line_cut_off_is_reported(runs):
     promote_run("tiny", "it is the first")
     with ledger_path("tiny").open("a") as file:
         file.write('{"study": "ti')
 
-    found = standing("tiny")
+    found = champion_status("tiny")
 
-    assert found.mended == ("the last line of the ledger was cut off (13 bytes) and put aside",)
+    assert found.fixed == ("the last line of the ledger was cut off (13 bytes) and put aside",)
 
 
 def test_who_is_champion_is_not_promoted_again(runs):
@@ -168,7 +168,7 @@ def test_who_is_champion_is_not_promoted_again(runs):
 
 
 def test_who_promotes_on_an_old_view_is_refused(runs):
-    seen = standing("tiny").decisions
+    seen = champion_status("tiny").decisions
     promote_run("tiny", "it is the first")
     proposed = champion.propose("tiny", registered(runs[0]))
     late = replace(decisions_of("tiny").champion, run_id=runs[0], version=2)
@@ -214,7 +214,7 @@ def test_the_difference_is_measured_by_another_process(runs, tmp_path):
     place = mlflow_client.open_store()
     proposed = champion.propose("tiny")
     folder, digest = proposed.folder, proposed.tags["evenhand.model_digest"]
-    with np.load(mlflow_client.artifact(place, runs[1], SAID)) as kept:
+    with np.load(mlflow_client.artifact(place, runs[1], HOLDOUT_SCORES)) as kept:
         np.savez(tmp_path / "shifted.npz", rows=kept["rows"], said=kept["said"] + 1e-6)
         np.savez(tmp_path / "fewer.npz", rows=kept["rows"], said=kept["said"][1:])
     rows = next(Path("home/store").glob("*/*/*/rows.parquet"))
@@ -223,7 +223,7 @@ def test_the_difference_is_measured_by_another_process(runs, tmp_path):
 
     assert shifted == pytest.approx(1e-6, rel=1e-3)
     assert difference(folder, digest, tmp_path / "fewer.npz", rows, []) == float("inf")
-    assert difference(folder, digest, mlflow_client.artifact(place, runs[1], SAID), rows, []) <= 1e-12
+    assert difference(folder, digest, mlflow_client.artifact(place, runs[1], HOLDOUT_SCORES), rows, []) <= 1e-12
 
 
 def test_other_data_than_the_run_had_is_refused(runs):
@@ -246,7 +246,7 @@ def test_nothing_is_registered_without_a_signature(runs, tmp_path):
     assert client().search_registered_models() == []
 
 
-def test_the_commands_tell_who_when_and_why(runs):
+def test_the_commands_report_who_when_and_why(runs):
     run = CliRunner().invoke
 
     assert "study tiny has no champion yet" in run(main, ["champion", "show", "tiny"]).output
@@ -268,6 +268,6 @@ def test_figures_that_are_no_numbers_are_left_to_the_words(capsys):
         why="roc_auc is 0.9 against 0.8", figures={"verdict": "promote", "gap": {"low": 0.1}, "roc_auc": 0.9},
     )  # fmt: skip
 
-    _show_standing("tiny", SimpleNamespace(mended=(), decisions=SimpleNamespace(reigns=[reign])))
+    _show_champion("tiny", SimpleNamespace(fixed=(), decisions=SimpleNamespace(promotions=[reign])))
 
     assert capsys.readouterr().out.splitlines()[2:] == ["  roc_auc 0.9000"]

@@ -47,14 +47,14 @@ def test_who_and_when_are_noted_without_being_asked():
     assert line.when[4] == line.when[7] == "-"
 
 
-def test_the_champion_is_the_last_that_was_crowned():
+def test_the_champion_is_the_last_that_was_promoted():
     written("run_1", "run_2")
     decide(decision("run_3", verdict="keep"), decisions_of("tiny").head)
 
     found = decisions_of("tiny")
 
     assert found.champion.run_id == "run_2"
-    assert [line.candidate.run_id for line in found.reigns] == ["run_1", "run_2"]
+    assert [line.candidate.run_id for line in found.promotions] == ["run_1", "run_2"]
     assert decisions_of("other").champion is None
 
 
@@ -157,7 +157,7 @@ def reworded(lines):
         (lambda lines: [lines[0], {}, lines[2]], "line 2 .+ cannot be read"),
     ],
 )
-def test_a_changed_ledger_is_told_and_nothing_is_decided_on_it(change, told):
+def test_a_changed_ledger_is_reported_and_nothing_is_decided_on_it(change, told):
     file = written("run_1", "run_2", "run_3")
     head = decisions_of("tiny").head
     spoiled(file, change)

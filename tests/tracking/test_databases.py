@@ -14,7 +14,7 @@ def touched(file):
     sqlite3.connect(file).execute("PRAGMA user_version = 1").connection.close()
 
 
-def test_a_folder_that_is_read_only_is_told_with_the_variable_that_names_another(tmp_path, monkeypatch):
+def test_a_folder_that_is_read_only_is_reported_with_the_variable_that_names_another(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda place, mode: False)  # root may write where others may not
 
     with pytest.raises(PlaceError, match=r"mlruns' is not writable: it is read-only.*Set MLFLOW_TRACKING_URI"):
@@ -23,7 +23,7 @@ def test_a_folder_that_is_read_only_is_told_with_the_variable_that_names_another
     assert not (tmp_path / "mlruns" / "mlflow.db").exists()
 
 
-def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
+def test_a_file_in_the_place_of_the_folder_is_reported(tmp_path):
     (tmp_path / "mlruns").write_text("no folder")
 
     with pytest.raises(PlaceError, match=r"mlruns' cannot be used: .*Set MLFLOW_TRACKING_URI"):
@@ -44,7 +44,7 @@ def test_writers_wait_for_each_other(tmp_path):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_an_error_is_told_without_the_statement():
+def test_an_error_is_reported_without_the_statement():
     error = Exception("disk is full\n[SQL: CREATE TABLE params]")
 
     assert one_line(error) == "disk is full"

@@ -196,12 +196,12 @@ def test_the_latest_finished_run_is_found_with_its_candidates(place):
 
 
 @pytest.mark.parametrize(("study", "words"), [("storm", "has no finished run"), ("stom", "there is no study 'stom'")])
-def test_a_study_without_runs_is_told(place, study, words):
+def test_a_study_without_runs_is_reported(place, study, words):
     with pytest.raises(PlaceError, match=f"{words}.*[Rr]un it first"):
         mlflow_client.latest_run(study)
 
 
-def test_a_misspelt_study_is_told_with_the_nearest(place):
+def test_a_misspelt_study_is_reported_with_the_nearest(place):
     finished(place, "storm")
 
     with pytest.raises(PlaceError, match=r"there is no study 'stom' in .* yet\. Did you mean 'storm'"):
@@ -226,14 +226,14 @@ def test_candidates_are_ranked_as_the_metric_wants(place, metric, order):
     assert [run.info.run_name for run in mlflow_client.ranked_children(runs, metric)] == order
 
 
-def test_a_file_in_place_of_the_folder_is_told(tmp_path):
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path):
     (tmp_path / "mlruns").write_text("in the way")
 
     with pytest.raises(PlaceError, match=r"the folder '.*mlruns' cannot be used: .*Set MLFLOW_TRACKING_URI"):
         mlflow_client.open_store()
 
 
-def test_a_locked_database_is_told_after_a_short_wait(mlruns, monkeypatch):
+def test_a_locked_database_is_reported_after_a_short_wait(mlruns, monkeypatch):
     monkeypatch.setattr(databases, "LOCKED_SECONDS", 0.2)
     other = sqlite3.connect(mlruns / "mlflow.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -270,7 +270,7 @@ def test_a_database_that_was_killed_in_the_middle_of_its_schema_is_made_anew():
     assert not list(file.parent.glob(".mlflow.db.unfinished*"))
 
 
-def test_a_database_that_cannot_be_made_is_told(tmp_path):
+def test_a_database_that_cannot_be_made_is_reported(tmp_path):
     def refuse(_):
         raise RuntimeError("no room")
 
@@ -278,14 +278,14 @@ def test_a_database_that_cannot_be_made_is_told(tmp_path):
         prepare_sqlite(tmp_path / "mlflow.db", refuse)
 
 
-def test_what_is_no_database_is_told(mlruns):
+def test_what_is_no_database_is_reported(mlruns):
     (mlruns / "mlflow.db").write_text("these are words and no database, though there are enough of them" * 20)
 
     with pytest.raises(PlaceError, match=r"is no SQLite database .*: move it away or set MLFLOW_TRACKING_URI"):
         mlflow_client.open_store()
 
 
-def test_a_server_that_is_not_there_is_told_quickly(monkeypatch):
+def test_a_server_that_is_not_there_is_reported_quickly(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     knocks, ask = [], urllib.request.urlopen  # each with the seconds that it may take
     monkeypatch.setattr(
@@ -309,7 +309,7 @@ def test_a_database_named_with_options_is_used_under_its_own_name(empty_database
     assert (tmp_path / "other.db").exists()
 
 
-def test_an_address_of_an_unknown_kind_is_told(monkeypatch):
+def test_an_address_of_an_unknown_kind_is_reported(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "carrier-pigeon://roof")
 
     with pytest.raises(PlaceError, match=r"the MLflow store 'carrier-pigeon://roof' cannot be used"):

@@ -24,7 +24,7 @@ from evenhand.tasks.refitting import refit
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
 from evenhand.tracking.history import read_history
 from evenhand.tracking.mlflow_client import artifact, open_store
-from evenhand.tracking.past_run import Recorded
+from evenhand.tracking.past_run import PastRun
 from evenhand.tracking.run_names import run_named
 
 BOTH = {"gaussian_nb": {}, "dummy": {}}
@@ -117,7 +117,7 @@ def test_the_id_of_a_candidate_means_that_candidate_of_its_run(runs):
     found = run_named(runs["first"].run_ids["dummy"])
 
     assert found.label == "tiny@1 dummy"
-    assert Recorded(found).side().candidate == "dummy"
+    assert PastRun(found).side().candidate == "dummy"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_id_of_a_candidate_means_that_candidate_of_its_run(runs):
         ("0" * 32, "there is no run '0000"),
     ],
 )
-def test_what_names_no_run_is_told(runs, word, words):
+def test_what_names_no_run_is_reported(runs, word, words):
     with pytest.raises(PlaceError, match=words):
         run_named(word)
 
@@ -149,7 +149,7 @@ def test_folds_are_compared_by_the_corrected_t_test(runs):
 
 
 def test_areas_on_the_holdout_are_compared_by_delong(runs):
-    first, worse = (Recorded(run_named(word)).said.holdout for word in ("tiny@1", "tiny@3"))
+    first, worse = (PastRun(run_named(word)).predictions.holdout for word in ("tiny@1", "tiny@3"))
 
     found = contrasted(["tiny@1", "tiny@3"])
 
@@ -184,7 +184,7 @@ def test_runs_of_the_same_rows_and_sides_are_comparable_whatever_version_split_t
 def test_an_unchanged_rerun_says_the_same_of_every_row(runs):
     found = contrasted(["tiny@1", "tiny@2"])
 
-    assert found.rivals[0].says_the_same
+    assert found.rivals[0].predicts_the_same
     assert {gap.p_value for gap in found.rivals[0].gaps} == {1.0}
 
 
@@ -205,7 +205,7 @@ def test_a_run_named_twice_is_refused(runs):
         contrasted(["tiny", "tiny@4"])
 
 
-def test_a_metric_that_a_run_lacks_is_told(runs):
+def test_a_metric_that_a_run_lacks_is_reported(runs):
     with pytest.raises(ConfError, match="not every run has r2; all have 'accuracy'"):
         contrasted(["tiny@1", "tiny@2"], "r2")
     with pytest.raises(ConfError, match="no metric 'sharpness'"):
@@ -248,12 +248,12 @@ def test_smaller_losses_rank_first(runs):
         (["tiny@1", "tiny@2", "other"], "there are several runs of 'tiny' beside another study"),
     ],
 )
-def test_studies_that_cannot_be_ranked_over_are_told(runs, words, said):
+def test_studies_that_cannot_be_ranked_over_are_reported(runs, words, said):
     with pytest.raises(ConfError, match=said):
         contrasted(words)
 
 
-def test_the_history_tells_winners_digests_and_verdicts(runs):
+def test_the_history_reports_winners_digests_and_verdicts(runs):
     run_id = runs["again"].run_id
     decide(Decision("tiny", "promote", "it is the first", Contender(run_id, 1, "x")), "")
 
@@ -271,7 +271,7 @@ def test_the_history_tells_winners_digests_and_verdicts(runs):
     assert found.episodes[0].split_id == runs["first"].split_id != found.episodes[3].split_id
 
 
-def test_a_metric_that_no_winner_has_is_told(runs):
+def test_a_metric_that_no_winner_has_is_reported(runs):
     with pytest.raises(ConfError, match="no winner of 'tiny' has r2"):
         read_history("tiny", "r2")
     with pytest.raises(ConfError, match="no metric 'sharpness'"):
@@ -289,7 +289,7 @@ def test_the_comparison_is_shown_and_written(runs, tmp_path):
     assert [side["label"] for side in kept["sides"]] == ["tiny@1", "tiny@3"]
 
 
-def test_a_rerun_is_told_to_say_the_same(runs):
+def test_a_rerun_is_reported_to_say_the_same(runs):
     assert "B says the same as A of every row" in typed("compare", "tiny@1", "tiny@2").output
 
 
@@ -348,7 +348,7 @@ def test_asked_again_about_their_own_holdout_models_say_what_was_recorded(runs):
         (["tiny@1", "numbers"], "'tiny@1' cannot be asked about these rows: it knows other classes"),
     ],
 )
-def test_where_there_are_no_common_rows_that_is_told(runs, words, said):
+def test_where_there_are_no_common_rows_that_is_reported(runs, words, said):
     with pytest.raises(EvenhandError, match=said):
         contrasted(words, rescores=True)
 
@@ -358,7 +358,7 @@ def test_a_single_candidate_has_no_model_to_ask(runs):
         contrasted([runs["first"].run_ids["dummy"], "tiny"], rescores=True)
 
 
-def test_data_that_changed_since_is_told(runs, monkeypatch, tmp_path):
+def test_data_that_changed_since_is_reported(runs, monkeypatch, tmp_path):
     before = pd.read_csv("rows.csv")
     before.iloc[:-3].to_csv("rows.csv", index=False)
 

@@ -11,7 +11,7 @@ from evenhand.study.study import Study
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evenhand.flows.feedback import Realised
+    from evenhand.flows.feedback import RealizedPerformance
     from evenhand.flows.score import Scored
     from evenhand.flows.watch import Watched
     from evenhand.records.pipeline import Report
@@ -34,14 +34,14 @@ def run_study(
     try:
         return state.result()
     except Exception as error:
-        _tell_failure(study, error, str(state.state_details.flow_run_id))
+        _notify_failure(study, error, str(state.state_details.flow_run_id))
         raise
 
 
-def _tell_failure(study: Study, error: Exception, key: str) -> None:
-    from evenhand.service.announcements import failure, tell
+def _notify_failure(study: Study, error: Exception, key: str) -> None:
+    from evenhand.service.announcements import failure, notify
 
-    tell(study, failure(error, key))
+    notify(study, failure(error, key))
 
 
 def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick":
@@ -66,7 +66,7 @@ def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "
     return result_of(watch, name, source, study, as_of)
 
 
-def run_feedback(study: Study, as_of: str) -> "tuple[list[Realised], list[str]]":
+def run_feedback(study: Study, as_of: str) -> "tuple[list[RealizedPerformance], list[str]]":
     """What labels that arrived say of each model that scored rows of a study, and notes on rows that do not fit."""
     from evenhand.flows.feedback import feedback
 

@@ -10,7 +10,7 @@ from evenhand.cli import comparing, looking, replicating, serving, studies, upke
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class Told(click.Group):
+class EvenhandGroup(click.Group):
     """Turns an EvenhandError into its text and exit code 2, and leaves everything else its traceback."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -38,7 +38,7 @@ class Told(click.Group):
             ctx.exit(code)
 
 
-@click.group(cls=Told, context_settings=CONTEXT)
+@click.group(cls=EvenhandGroup, context_settings=CONTEXT)
 @click.version_option(package_name="evenhand")
 def main() -> None:
     """Retrain and compare classical models on imbalanced tables, without leaks."""

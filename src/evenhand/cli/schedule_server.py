@@ -8,10 +8,10 @@ def main(confs: list[str]) -> None:
     from evenhand.flows.tick import tick
     from evenhand.service.schedule_server import serve
 
-    serve(confs, tick, _say)
+    serve(confs, tick, _echo)
 
 
-def _say(line: str) -> None:
+def _echo(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Commands about the model that serves: score with it, tell or change which it is."""
+"""Commands about the champion: score with it, show it, change it."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def score(study: str, source: str, output: Path, run_id: str | None) -> None:
 
 @click.group()
 def champion() -> None:
-    """Tell or change which model of a study serves; every change is kept with who, when and why."""
+    """Show or change the champion of a study; every change is kept with who, when and why."""
 
 
 why_option = click.option("--why", required=True, help="The reason, which stays in the ledger.")
@@ -41,23 +41,23 @@ version_option = click.option("--version", type=click.IntRange(1), help="A versi
 @champion.command("show")
 @click.argument("study")
 def show_champion(study: str) -> None:
-    """Show the champion of STUDY; an alias in MLflow that says something else is told and set right."""
-    from evenhand.api.champion import standing
+    """Show the champion of STUDY; an alias in MLflow that names another one is reported and fixed."""
+    from evenhand.api.champion import champion_status
     from evenhand.service.prefect_session import be_quiet
 
     be_quiet()
-    _show_standing(study, standing(study))
+    _show_champion(study, champion_status(study))
 
 
 @champion.command()
 @click.argument("study")
 def history(study: str) -> None:
     """List every decision on STUDY, the latest last."""
-    from evenhand.api.champion import standing
+    from evenhand.api.champion import champion_status
     from evenhand.service.prefect_session import be_quiet
 
     be_quiet()
-    for line in standing(study).decisions.lines:
+    for line in champion_status(study).decisions.lines:
         candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
         against = f", champion was version {line.champion.version}" if line.champion else ""
         click.echo(f"{line.number:>3}  {line.when}  {line.verdict}: {candidate}{against}")
@@ -74,7 +74,7 @@ def promote(study: str, version: int | None, why: str) -> None:
     from evenhand.service.prefect_session import be_quiet
 
     be_quiet()
-    _show_standing(study, promote_run(study, why, version))
+    _show_champion(study, promote_run(study, why, version))
 
 
 @champion.command()
@@ -87,19 +87,19 @@ def rollback(study: str, version: int | None, why: str) -> None:
     from evenhand.service.prefect_session import be_quiet
 
     be_quiet()
-    _show_standing(study, go_back(study, why, version))
+    _show_champion(study, go_back(study, why, version))
 
 
-def _show_standing(study: str, found: Any) -> None:
-    for words in found.mended:
-        click.echo(f"mended: {words}")
-    if not found.decisions.reigns:
+def _show_champion(study: str, found: Any) -> None:
+    for words in found.fixed:
+        click.echo(f"fixed: {words}")
+    if not found.decisions.promotions:
         click.echo(f"study {study} has no champion yet: evenhand champion promote {study} --why '...'")
         return
-    reign = found.decisions.reigns[-1]
-    click.echo(f"champion of {study}: version {reign.candidate.version}, run {reign.candidate.run_id}")
-    click.echo(f"since {reign.when} by {reign.who} ({reign.verdict}): {reign.why}")
-    for name, value in reign.figures.items():
+    latest = found.decisions.promotions[-1]
+    click.echo(f"champion of {study}: version {latest.candidate.version}, run {latest.candidate.run_id}")
+    click.echo(f"since {latest.when} by {latest.who} ({latest.verdict}): {latest.why}")
+    for name, value in latest.figures.items():
         if isinstance(value, float):  # a gate's figures are in its words
             click.echo(f"  {name} {value:.4f}")
 

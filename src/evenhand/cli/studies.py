@@ -14,7 +14,7 @@ from evenhand.cli.shared import check_writable, only_option, set_option, study_o
 @only_option
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON to this file.")
 @click.option("--accept-contract", is_flag=True, help="Take data of another form than earlier runs had.")
-@click.option("--allow-leaks", is_flag=True, help="Go on where a look for leaks failed; the run is tagged.")
+@click.option("--allow-leaks", is_flag=True, help="Go on where a leakage check failed; the run is tagged.")
 def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | None, **flags: bool) -> None:
     """Run the study in CONF from raw data to a ranked comparison."""
     from evenhand.api.launch import run_study
@@ -85,7 +85,7 @@ def init(data: str, target: str, output: str | None, force: bool) -> None:
 
     file = Path(output or f"conf/{_as_name(data)}.yaml")
     if file.exists() and not force:
-        raise PlaceError(f"'{file}' is there already: say --force to replace it, or --output for another file")
+        raise PlaceError(f"'{file}' is there already: use --force to replace it, or --output for another file")
     be_quiet()
     from evenhand.api.drafting import draft
 

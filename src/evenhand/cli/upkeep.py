@@ -40,12 +40,12 @@ def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
 @click.option("--check", is_flag=True, help="Exit with 1 if a tick never came; needs nothing to be up.")
 @click.pass_context
 def status(ctx: click.Context, confs: tuple[str, ...], check: bool) -> None:
-    """Tell what is up, the next ticks, the last ones and the last verdicts."""
-    from evenhand.service.status import standing, tell_silences
+    """Show what is up, the next ticks, the last ones and the last verdicts."""
+    from evenhand.service.status import notify_silences, system_status
 
-    found = standing(_known(confs, must_exist=check), _now(), asks_servers=not check)
+    found = system_status(_known(confs, must_exist=check), _now(), asks_servers=not check)
     if check:
-        tell_silences(_known(confs), _now())
+        notify_silences(_known(confs), _now())
     for line in found.late if check else found.lines:
         click.echo(line, err=check)
     if check and found.late:
@@ -98,7 +98,7 @@ def pause(name: str) -> None:
 @schedule.command()
 @click.argument("name")
 def resume(name: str) -> None:
-    """Have the schedule NAME run again; ticks that passed meanwhile are not owed."""
+    """Have the schedule NAME run again; ticks that passed meanwhile are not run later."""
     _set_paused(name, False)
 
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 @click.argument("rows", metavar="NEWROWS")
 @set_option
 @click.option("--retrain", is_flag=True, help="Run the study again where there is drift.")
-@click.option("--check", is_flag=True, help="End with exit code 1 on drift, 2 if it cannot be told.")
+@click.option("--check", is_flag=True, help="End with exit code 1 on drift, 2 if it is unknown.")
 @click.option("--as-of", default="", metavar="TIME", help="The time that the record stands for; left out: now.")
 @click.pass_context
 def watch(
     ctx: click.Context, study: str, rows: str, changes: tuple[str, ...], as_of: str, retrain: bool, check: bool
 ) -> None:
-    """Tell whether NEWROWS (a file) have drifted from what the champion of STUDY was trained on."""
+    """Report whether NEWROWS (a file) have drifted from what the champion of STUDY was trained on."""
     given = _conf(study, changes)
     from evenhand.api.launch import run_study, run_watch
     from evenhand.service.prefect_session import be_quiet
@@ -48,18 +48,18 @@ def watch(
 @set_option
 @click.option("--as-of", default="", metavar="TIME", help="The time that the figures stand for; left out: now.")
 def feedback(study: str, changes: tuple[str, ...], as_of: str) -> None:
-    """Hold the labels that arrived since against the scores of STUDY, and keep the realised metrics over time."""
+    """Evaluate past predictions of STUDY on the labels that arrived since, and keep the realized metrics over time."""
     given = _conf(study, changes)
     from evenhand.api.launch import run_feedback
     from evenhand.service.prefect_session import be_quiet
 
     be_quiet()
-    from evenhand.reporting.terminal.monitoring import show_realised
+    from evenhand.reporting.terminal.monitoring import show_realized
     from evenhand.storage.locks import now
     from evenhand.tracking.leaderboards import read_latest_study
 
     found, notes = run_feedback(given or read_latest_study(study), as_of or now())
-    show_realised(found, notes)
+    show_realized(found, notes)
 
 
 def _conf(study: str, changes: tuple[str, ...]) -> "Study | None":

@@ -27,7 +27,7 @@ class Bound:
 
 
 def bound(times: pa.Array, study: Study, as_of: datetime) -> Bound:
-    """The greatest time that is seen as of a moment, told from the values of columns.time."""
+    """The greatest time that is seen as of a moment, by the values of columns.time."""
     times, _ = as_said(str(study.columns.time), times, study.cleaning, is_time=True)
     limit = _limit(times, as_of, study)
     if limit is None:

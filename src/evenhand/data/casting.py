@@ -93,8 +93,8 @@ def as_dates(name: str, array: pa.Array) -> tuple[pa.Array, pa.Array]:
     twin = best.replace("%d/%m", "%m/%d")
     if twin != best and counts[best] and counts[twin] == counts[best] and not read[best].equals(read[twin]):
         raise DataError(
-            f"column '{name}' holds dates such as '{pc.drop_null(text)[0]}', in which day and month cannot be told "
-            "apart: write them as year-month-day in the source."
+            f"column '{name}' holds dates such as '{pc.drop_null(text)[0]}', in which day and month "
+            "cannot be distinguished: write them as year-month-day in the source."
         )
     return read[best].cast(TIME), text.filter(pc.and_(read[best].is_null(), text.is_valid()))
 

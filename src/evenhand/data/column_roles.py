@@ -75,7 +75,7 @@ def summary(roles: dict[str, str]) -> str:
 
 
 def grouped_notes(found: Iterable[tuple[str, str]]) -> list[str]:
-    """Notes on columns, those that say the same told together."""
+    """Notes on columns, those that say the same joined."""
     by_note: dict[str, list[str]] = {}
     for name, note in found:
         by_note.setdefault(note, []).append(name)
@@ -113,7 +113,7 @@ def _role_of_text(name: str, array: pa.StringArray, n_values: int) -> tuple[str,
 
 
 def _share_of_numbers(array: pa.StringArray) -> float:
-    """The share of values that read as numbers, told from the first ones if those are words; codes as 007 do not."""
+    """The share of values that read as numbers, estimated from the first if those are words; codes as 007 do not."""
     if has_codes(array):
         return 0.0
     values = pc.drop_null(array)

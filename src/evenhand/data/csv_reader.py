@@ -194,7 +194,7 @@ def _unreadable(file: TextFile, message: str, wrong: Sequence[pacsv.InvalidRow])
         row = wrong[0]
         return DataError(
             f"'{file.path}' has a row of {row.actual_columns} cells where its header has {row.expected_columns} "
-            f"columns: '{row.text[:120]}'. Mend or quote that row, or say source.delimiter (read with "
+            f"columns: '{row.text[:120]}'. Fix or quote that row, or set source.delimiter (read with "
             f"{file.delimiter!r})."
         )
-    return DataError(f"'{file.path}' cannot be read as delimited text: {message}. Say source.format or mend the file.")
+    return DataError(f"'{file.path}' cannot be read as delimited text: {message}. Set source.format or fix the file.")

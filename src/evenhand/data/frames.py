@@ -69,7 +69,7 @@ def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
     numbers, _ = as_numbers(array)
     if n_infinite := pc.sum(pc.is_inf(numbers)).as_py():
         raise DataError(
-            f"column '{name}' of the rows to score has {counted(n_infinite, 'infinite value')}: mend those rows."
+            f"column '{name}' of the rows to score has {counted(n_infinite, 'infinite value')}: fix those rows."
         )
     return numbers
 

@@ -66,7 +66,7 @@ def _joined(
 ) -> Rows:
     schemas, n_rows = [], 0
     for path in paths:
-        with _told(path):
+        with _errors_named(path):
             schema, n_found = schema_of(path)
         check_names(path, schema.names)
         schemas.append(schema)
@@ -90,7 +90,7 @@ def _read(
     paths: Sequence[Path], schema: pa.Schema, batches_of: Callable[[Path, list[str]], Iterator[pa.RecordBatch]]
 ) -> Iterator[pa.RecordBatch]:
     for path in paths:
-        with _told(path):
+        with _errors_named(path):
             for batch in batches_of(path, schema.names):
                 yield _fitted(batch, schema)
 
@@ -146,7 +146,7 @@ def _arrow_reader(source: Any) -> Iterator[pa.RecordBatch]:
 
 def _json_blocks(path: Path) -> Iterator[dict[str, list[Any]]]:
     rows: list[dict[str, Any]] = []
-    with _told(path), open_binary(path) as stream:
+    with _errors_named(path), open_binary(path) as stream:
         for number, line in enumerate(_lines(stream), 1):
             if line.strip():
                 rows.append(_object(path, number, line))
@@ -169,7 +169,7 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except ValueError as error:
-        raise DataError(f"'{path}' line {number:,} is not JSON: {error}. Mend it, or say source.format.") from None
+        raise DataError(f"'{path}' line {number:,} is not JSON: {error}. Fix it, or set source.format.") from None
     if not isinstance(row, dict):
         raise DataError(
             f"'{path}' line {number:,} is not a JSON object: one object with named values a line is needed."
@@ -207,10 +207,10 @@ def _parts(parts: Sequence[Path], schema: pa.Schema) -> Iterator[pa.RecordBatch]
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Tell a damaged file by its name."""
+def _errors_named(path: Path) -> Iterator[None]:
+    """Name a damaged file in the error."""
     try:
         with reading(path):
             yield
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowSerializationError) as error:
-        raise DataError(f"'{path}' cannot be read: {error}. Say what it is in source.format, or mend it.") from None
+        raise DataError(f"'{path}' cannot be read: {error}. Set source.format, or fix it.") from None

@@ -114,7 +114,7 @@ def _names(files: Any, remote: str) -> list[str]:
     inside = [name for name in files.find(remote) if not name.endswith("/")]
     found = sorted(name for name in inside if not is_hidden(Path(name.removeprefix(remote).lstrip("/"))))
     if not found:
-        raise DataError(f"{files.unstrip_protocol(remote)} (source.url) is a folder without files: mend source.url.")
+        raise DataError(f"{files.unstrip_protocol(remote)} (source.url) is a folder without files: fix source.url.")
     return found
 
 
@@ -134,21 +134,25 @@ def _trouble(secret: Secret, error: Exception) -> EvenhandError:
     """A failure of any file system in our words: what is wrong for good, or what may pass."""
     asked, protocol = f"{secret.shown} (source.url)", secret.value.partition("://")[0]
     cause = error.__cause__ or error
-    said = f"{type(cause).__name__}: {secret.hide(cause)}".splitlines()[0]
+    cause_text = f"{type(cause).__name__}: {secret.hide(cause)}".splitlines()[0]
     if isinstance(error, ImportError):
         package, extra = PACKAGES.get(protocol, ("", ""))
         remedy = (
-            f"the package {package}: pip install {package} (or evenhand[{extra}])" if package else f"a package: {said}"
+            f"the package {package}: pip install {package} (or evenhand[{extra}])"
+            if package
+            else f"a package: {cause_text}"
         )
         return DataError(f"{asked} needs {remedy}.")
     if isinstance(error, ValueError) and "Protocol not known" in str(error):
         return DataError(f"{asked} begins with '{protocol}://', which is not known: write https, s3 or gs.")
-    if isinstance(error, PermissionError) or _status(error.__cause__) in {401, 403} or DENIED.search(said):
+    if isinstance(error, PermissionError) or _status(error.__cause__) in {401, 403} or DENIED.search(cause_text):
         where = ACCESS.get({"gcs": "gs", "https": "http"}.get(protocol, protocol), "")
-        return DataError(f"{asked} was refused: {said}. Give access from the environment{where}.")
+        return DataError(f"{asked} was refused: {cause_text}. Give access from the environment{where}.")
     if isinstance(error, FileNotFoundError) and _is_an_answer(error.__cause__):
         return DataError(f"there is nothing at {asked}: check the address.")
-    return Unreachable(f"{asked} could not be fetched: {said}. Check the address, the access it needs and the network.")
+    return Unreachable(
+        f"{asked} could not be fetched: {cause_text}. Check the address, the access it needs and the network."
+    )
 
 
 def query(source: SqlSource, scratch: Path) -> Path:

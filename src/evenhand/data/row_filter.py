@@ -58,7 +58,7 @@ class Rule:
 
 
 def compile_rule(text: str, schema: pa.Schema) -> Rule:
-    """A rule ready for rows of this schema; mistakes are told with their place."""
+    """A rule ready for rows of this schema; mistakes are reported with their place."""
     try:
         return _Reader(text, schema).rule()
     except RecursionError:

@@ -1,4 +1,4 @@
-"""The words of a row rule, and mistakes in it told with their place."""
+"""The words of a row rule, and mistakes in it with their place."""
 
 import re
 from dataclasses import dataclass

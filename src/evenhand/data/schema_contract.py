@@ -20,7 +20,7 @@ MOST_CATEGORIES = 1_000
 MOST_NOTES = 10
 
 
-class Seen:
+class ColumnSummary:
     """What one column held, gathered batch by batch."""
 
     def __init__(self, field: pa.Field) -> None:
@@ -92,7 +92,7 @@ def hold(study: str, columns: Iterable[Column], accepts: bool = False) -> tuple[
         _write(path, columns)
         return ()
     if broken := list(_broken(agreed, columns)):
-        raise ContractError(_told(study, broken))
+        raise ContractError(_message(study, broken))
     return tuple(_noted(agreed, columns))
 
 
@@ -143,11 +143,11 @@ def _example(column: Column) -> str:
     return f" (such as {listed(column.categories, 3)})" if column.categories else ""
 
 
-def _told(study: str, broken: list[str]) -> str:
+def _message(study: str, broken: list[str]) -> str:
     rows = "\n".join(f"  {line}" for line in broken)
     return (
         f"the data of study '{study}' does not have the form that earlier runs were given:\n{rows}\n"
-        "Mend the source, or take the new form with --accept-contract."
+        "Fix the source, or take the new form with --accept-contract."
     )
 
 

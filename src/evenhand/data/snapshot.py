@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evenhand.data.schema_contract import Seen
+from evenhand.data.schema_contract import ColumnSummary
 from evenhand.records.pipeline import Column
 from evenhand.storage.artifact_store import digest
 
@@ -58,7 +58,7 @@ def examine(path: Path) -> tuple[str, tuple[Column, ...]]:
     """The fingerprint of a canonical file and what was seen in each of its columns."""
     with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
-        contents, seen = [_Content() for _ in schema], [Seen(field) for field in schema]
+        contents, seen = [_Content() for _ in schema], [ColumnSummary(field) for field in schema]
         for batch in file.iter_batches(rows_at_once(len(schema))):
             for content, facts, array in zip(contents, seen, batch.columns, strict=True):
                 content.add(array)

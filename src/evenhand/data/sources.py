@@ -1,4 +1,4 @@
-"""Where rows come from: files here or elsewhere, a database, OpenML, or what scikit-learn brings along.
+"""Where rows come from: files here or elsewhere, a database, OpenML, or what scikit-learn ships with.
 
 Everything becomes rows that can be read twice. `${NAME}` is expanded at the moment of use; what is shown or kept has
 the name, never the value.
@@ -165,8 +165,8 @@ def _matches(place: Path) -> list[Path]:
 def _not_found(pattern: str, conf_file: str) -> DataError:
     places = _places(pattern, conf_file)
     if folder := next((place for place in places if place.is_dir()), None):
-        return DataError(f"source.path names the folder '{folder}', but there is no file in it. Mend source.path.")
+        return DataError(f"source.path names the folder '{folder}', but there is no file in it. Fix source.path.")
     beside = [str(file.name) for place in places if place.parent.is_dir() for file in place.parent.iterdir()]
     looked = " or ".join(f"'{place.parent.absolute()}'" for place in places)
     hint = nearest(Path(pattern).name, beside)
-    return DataError(f"source.path names '{pattern}', but there is no such file in {looked}.{hint} Mend source.path.")
+    return DataError(f"source.path names '{pattern}', but there is no such file in {looked}.{hint} Fix source.path.")

@@ -16,7 +16,7 @@ from evenhand.data.column_roles import inferred_role
 from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
 from evenhand.data.frames import as_array
 from evenhand.data.sources import find_files, format_of
-from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, Seen, folds_of, study_text
+from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of, study_text
 from evenhand.data.type_inference import has_codes
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Snapshot
@@ -30,7 +30,7 @@ NAMES_OF_TIME = re.compile(
 )
 NAMES_OF_BIRTH = re.compile(r".*(birth|born|dob).*", re.IGNORECASE)
 NAMES_OF_KEYS = re.compile(r"(.*[_\s-])?(id|uuid|guid|key|nr|no|number)|[a-z]+I[dD]", re.IGNORECASE)
-ROWS_TO_TELL_KEYS = 20
+ROWS_TO_FIND_KEYS = 20
 
 
 def source_of(data: str) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def unread(data: str, target: str) -> Study:
     return Study(name="drafted", source=Source(**source_of(data)), target=target, candidates={"dummy": {}})
 
 
-def look(snapshot: Snapshot, study: Study) -> Seen:
+def look(snapshot: Snapshot, study: Study) -> DataProfile:
     """What a study file for these rows depends on."""
     raw = pq.read_table(snapshot.path)
     source = study.source.model_dump(mode="json", exclude_none=True)
@@ -65,7 +65,7 @@ def look(snapshot: Snapshot, study: Study) -> Seen:
     return _Look(raw, study.target).seen(source)
 
 
-def written(seen: Seen, heading: tuple[str, ...] = ()) -> str:
+def written(seen: DataProfile, heading: tuple[str, ...] = ()) -> str:
     """The study file."""
     return study_text(seen, heading)
 
@@ -87,7 +87,7 @@ class _Look:
         self.roles: dict[str, str] = {}
         self.why: dict[str, str] = {}
 
-    def seen(self, source: dict[str, Any]) -> Seen:
+    def seen(self, source: dict[str, Any]) -> DataProfile:
         for name in self.columns:
             self._read(name)
         goal = self.columns[self.target]
@@ -99,7 +99,7 @@ class _Look:
         self._settle_time()
         self._check_some()
         numbers = [name for name, role in self.roles.items() if role in {"numeric", "categorical"}]
-        first = Seen(
+        first = DataProfile(
             source=source,
             found=(f"{self.raw.num_rows:,} rows and {self.raw.num_columns:,} columns.",),
             n_rows=int(pc.sum(is_known).as_py()),
@@ -178,7 +178,7 @@ class _Look:
                 self.why[name] = "holds sentences, read as words"
 
     def _is_key(self, name: str, array: pa.Array, role: str) -> bool:
-        if array.null_count or len(array) < ROWS_TO_TELL_KEYS or pc.count_distinct(array).as_py() < len(array):
+        if array.null_count or len(array) < ROWS_TO_FIND_KEYS or pc.count_distinct(array).as_py() < len(array):
             return False
         return role == "ignored" or (pa.types.is_integer(array.type) and bool(NAMES_OF_KEYS.fullmatch(name)))
 
@@ -199,12 +199,12 @@ class _Look:
 
     def _check_some(self) -> None:
         if not any(role in {"numeric", "categorical", "text"} for role in self.roles.values()):
-            told = ", ".join(f"{name} ({self.why.get(name) or role})" for name, role in self.roles.items())
-            raise DataError(f"no column is left to learn '{self.target}' from: {told}.")
+            taken = ", ".join(f"{name} ({self.why.get(name) or role})" for name, role in self.roles.items())
+            raise DataError(f"no column is left to learn '{self.target}' from: {taken}.")
 
 
 def _rises(array: pa.Array) -> bool:
-    if array.null_count or len(array) < ROWS_TO_TELL_KEYS:
+    if array.null_count or len(array) < ROWS_TO_FIND_KEYS:
         return False
     return bool(pc.all(pc.greater_equal(pc.pairwise_diff(array.cast(pa.float64())), 0.0)).as_py())
 
@@ -213,7 +213,7 @@ def _n_values(array: pa.Array) -> int:
     return pc.count_distinct(array).as_py()
 
 
-def _replaced(seen: Seen, columns: Mapping[str, pa.Array]) -> Seen:
+def _replaced(seen: DataProfile, columns: Mapping[str, pa.Array]) -> DataProfile:
     """The same with the reason, if there is one, why rows cannot be split by their time."""
     goal, times = columns[seen.target], columns[seen.of("time")[0]]
     known = goal.is_valid()

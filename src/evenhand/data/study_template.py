@@ -19,7 +19,7 @@ SAFE_WORD = re.compile(r"[A-Za-z_][\w]*(?:[ -][\w]+)*")
 
 
 @dataclass(frozen=True)
-class Seen:
+class DataProfile:
     """What was seen in a data set that a study file depends on."""
 
     source: dict[str, Any]
@@ -56,14 +56,14 @@ class Seen:
 LEAST_OF_A_CLASS = 5
 
 
-def study_text(seen: Seen, heading: Sequence[str] = ()) -> str:
+def study_text(seen: DataProfile, heading: Sequence[str] = ()) -> str:
     """A complete study file for the data seen."""
     parts = (_source, _target, _columns, _cleaning, _split, _encodings, _balance, _candidates, _metric)
     lines = [line for part in parts for line in part(seen)]
     return "\n".join([*heading, *lines, "seed: 0"]) + "\n"
 
 
-def is_imbalanced(seen: Seen) -> bool:
+def is_imbalanced(seen: DataProfile) -> bool:
     """Whether the rarest class has under a quarter of the rows it would have if all had the same."""
     if not seen.counts:
         return False
@@ -71,7 +71,7 @@ def is_imbalanced(seen: Seen) -> bool:
     return seen.rarest[1] < 2 * IMBALANCED * sum(kept.values()) / len(kept)
 
 
-def folds_of(seen: Seen) -> int:
+def folds_of(seen: DataProfile) -> int:
     """Five folds, fewer where the training rows of the rarest class would leave under three to a fold."""
     if not seen.counts:
         return 5 if seen.n_rows >= 50 else 2
@@ -99,14 +99,14 @@ def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} rows ({part / whole:.2%})" if whole else "no rows"
 
 
-def _source(seen: Seen) -> Iterator[str]:
+def _source(seen: DataProfile) -> Iterator[str]:
     yield from (f"# {line}" for line in seen.found)
     yield "source:"
     for key, value in seen.source.items():
         yield f"  {key}: {flow(value)}"
 
 
-def _target(seen: Seen) -> Iterator[str]:
+def _target(seen: DataProfile) -> Iterator[str]:
     yield f"target: {scalar(seen.target)}"
     if not seen.counts:
         yield f"# {seen.n_numbers:,} different numbers: a quantity, so models for numbers are compared."
@@ -127,7 +127,7 @@ def _plain(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _columns(seen: Seen) -> Iterator[str]:
+def _columns(seen: DataProfile) -> Iterator[str]:
     named = {role: seen.of(role) for role in ("time", "key", "text", "ignore")}
     if dropped := seen.of("dropped"):
         yield f"# Columns that say nothing and are left out: {_some(dropped)}."
@@ -146,7 +146,7 @@ def _some(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(" ".join(name.split()) for name in names[:most]) + rest
 
 
-def _cleaning(seen: Seen) -> Iterator[str]:
+def _cleaning(seen: DataProfile) -> Iterator[str]:
     rare = [value for value in seen.counts if value not in seen.kept]
     if seen.n_without_target:
         yield f"# {seen.n_without_target:,} rows without a target are left out."
@@ -175,7 +175,7 @@ def _rule_without(target: str, values: Sequence[Any]) -> str:
     return f"not (`{target}` in [{', '.join(map(str, quoted))}])"
 
 
-def _split(seen: Seen) -> Iterator[str]:
+def _split(seen: DataProfile) -> Iterator[str]:
     yield "split:"
     times = seen.of("time")
     how = "time" if times and not seen.time_fits else "random" if _is_small(seen) else "hash"
@@ -194,15 +194,15 @@ def _split(seen: Seen) -> Iterator[str]:
         yield f"  repeats: {_repeats(seen, how)}"
 
 
-def _repeats(seen: Seen, how: str) -> int:
+def _repeats(seen: DataProfile, how: str) -> int:
     return 3 if seen.n_rows < 500 and how != "time" else 1
 
 
-def _is_small(seen: Seen) -> bool:
+def _is_small(seen: DataProfile) -> bool:
     return seen.n_rows < FEW_ROWS or (bool(seen.counts) and seen.rarest[1] < FEW_OF_A_CLASS)
 
 
-def _why_held(seen: Seen, how: str) -> str:
+def _why_held(seen: DataProfile, how: str) -> str:
     if how == "time":
         return f"The latest fifth by {seen.of('time')[0]}: models are used on rows to come, so the latest judge them."
     if how == "hash":
@@ -213,7 +213,7 @@ def _why_held(seen: Seen, how: str) -> str:
     return f"Rows are few ({seen.rarest[1]:,} of the rarest class): a random draw that keeps classes in proportion."
 
 
-def _encodings(seen: Seen) -> Iterator[str]:
+def _encodings(seen: DataProfile) -> Iterator[str]:
     more = {"drop_missing_above": 0.95} if seen.n_mostly_missing else {}
     yield "encodings:"
     if seen.n_mostly_missing:
@@ -235,7 +235,7 @@ def _encodings(seen: Seen) -> Iterator[str]:
         yield f"  bins: {flow({**binned, **categorical, 'as': 'ordinal', **more})}"
 
 
-def _text_encodings(seen: Seen, more: dict[str, Any]) -> Iterator[str]:
+def _text_encodings(seen: DataProfile, more: dict[str, Any]) -> Iterator[str]:
     if seen.counts:
         yield "  # Naive Bayes counts words, and takes no negative numbers."
         counted = {"numeric": {"scale": "min_max"}} if seen.of("numeric") else {}
@@ -245,7 +245,7 @@ def _text_encodings(seen: Seen, more: dict[str, Any]) -> Iterator[str]:
     yield f"  tfidf: {flow({**scaled, 'text': {'words': 'tfidf'}, **more})}"
 
 
-def balances_of(seen: Seen) -> dict[str, dict[str, Any]]:
+def balances_of(seen: DataProfile) -> dict[str, dict[str, Any]]:
     """The balances worth trying: none alone unless a class is rare or rows are too many for a kernel."""
     chosen: dict[str, dict[str, Any]] = {"none": {}}
     if not seen.counts:
@@ -262,11 +262,11 @@ def balances_of(seen: Seen) -> dict[str, dict[str, Any]]:
     return chosen
 
 
-def _may_thin(seen: Seen) -> bool:
+def _may_thin(seen: DataProfile) -> bool:
     return len(seen.kept) == 2 and seen.n_rows > MOST_ROWS_FOR_MADE and seen.rarest[1] < 0.05 * seen.n_rows
 
 
-def _can_make(seen: Seen) -> bool:
+def _can_make(seen: DataProfile) -> bool:
     """Whether every fold has neighbours enough of the rarest class, and making rows takes bearable time."""
     folds = folds_of(seen)
     is_by_time = bool(seen.of("time")) and not seen.time_fits
@@ -275,7 +275,7 @@ def _can_make(seen: Seen) -> bool:
     return bool(is_quick) and seen.rarest[1] * (1 - HOLDOUT_SHARE) * share > 2 * NEIGHBOURS_OF_SMOTE
 
 
-def _balance(seen: Seen) -> Iterator[str]:
+def _balance(seen: DataProfile) -> Iterator[str]:
     chosen = balances_of(seen)
     if len(chosen) == 1:
         return
@@ -291,12 +291,12 @@ def _balance(seen: Seen) -> Iterator[str]:
         yield f"  {name}: {flow(settings)}" if settings else f"  {name}:"
 
 
-def _candidates(seen: Seen) -> Iterator[str]:
+def _candidates(seen: DataProfile) -> Iterator[str]:
     yield "candidates:"
     yield from _classifiers(seen) if seen.counts else _regressors(seen)
 
 
-def _classifiers(seen: Seen) -> Iterator[str]:
+def _classifiers(seen: DataProfile) -> Iterator[str]:
     on = "tfidf" if seen.of("text") else "standard"
     chosen = balances_of(seen)
     few = {"balance": "undersample"} if "undersample" in chosen else None
@@ -314,7 +314,9 @@ def _classifiers(seen: Seen) -> Iterator[str]:
     yield f"  logistic: {flow({'encodings': on})}"
 
 
-def _slow(model: str, settings: dict[str, Any], seen: Seen, most: int, few: dict[str, Any] | None) -> Iterator[str]:
+def _slow(
+    model: str, settings: dict[str, Any], seen: DataProfile, most: int, few: dict[str, Any] | None
+) -> Iterator[str]:
     """A model whose time grows with the square of the rows: on all rows, on fewer, or not at all."""
     if seen.n_rows <= most:
         yield f"  {model}: {flow(settings)}"
@@ -325,7 +327,7 @@ def _slow(model: str, settings: dict[str, Any], seen: Seen, most: int, few: dict
         yield f"  # {model} is left out: its time grows with the square of the rows, and {seen.n_rows:,} are too many."
 
 
-def _regressors(seen: Seen) -> Iterator[str]:
+def _regressors(seen: DataProfile) -> Iterator[str]:
     on = "tfidf" if seen.of("text") else "standard"
     yield f"  ridge: {flow({'encodings': on})}"
     neighbours = {"encodings": on, "grid": {"n_neighbors": [5, 15]}, "params": {"weights": "distance"}}
@@ -337,7 +339,7 @@ def _regressors(seen: Seen) -> Iterator[str]:
         yield f"  boosting_regressor: {flow({'encodings': on})}"
 
 
-def _metric(seen: Seen) -> Iterator[str]:
+def _metric(seen: DataProfile) -> Iterator[str]:
     if not seen.counts:
         yield "# The share of the target's spread that is explained."
         yield "metric: r2"

@@ -1,4 +1,4 @@
-"""Data sets that scikit-learn brings along, makes or fetches from OpenML, as rows."""
+"""Data sets that scikit-learn ships with, makes or fetches from OpenML, as rows."""
 
 import inspect
 from typing import Any

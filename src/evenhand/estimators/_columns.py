@@ -8,7 +8,7 @@ import numpy as np
 
 
 def is_missing(value):
-    """Tell whether one value is None, NaN, NaT or NA."""
+    """Return whether one value is None, NaN, NaT or NA."""
     try:
         return value is None or bool(value != value)  # noqa: PLR0124  only NaN and its kin differ from themselves
     except (TypeError, ValueError):

@@ -8,7 +8,7 @@ MOST_CLASSES = 100  # numbers with more different values than this are taken for
 
 
 def is_continuous(y):
-    """Tell whether a target is a quantity: it has fractions, or more than 100 different numbers."""
+    """Return whether a target is a quantity: it has fractions, or more than 100 different numbers."""
     y = np.asarray(y)
     if y.dtype.kind not in "iuf":
         return False

@@ -52,7 +52,7 @@ class OutlierClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, counts = np.unique(y, return_counts=True)
         if len(self.classes_) != 2:
             raise ValueError(
-                f"Only binary classification is supported. OutlierClassifier tells a common from a rare class, "
+                f"Only binary classification is supported. OutlierClassifier separates a common from a rare class, "
                 f"but y has {len(self.classes_)} classes: wrap it in one_vs_rest for more."
             )
         self.rare_ = self.classes_[-1] if counts[1] <= counts[0] else self.classes_[0]

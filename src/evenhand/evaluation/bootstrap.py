@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.evaluation.metrics import Told, confusion, metrics_of
+from evenhand.evaluation.metrics import PredictionSet, confusion, metrics_of
 
 N_DRAWS = 200
 MOST_GROUPS = 250
@@ -28,24 +28,30 @@ class Spread:
 
 
 def spreads_of(
-    told: Told, n_classes: int, minority: int = 1, *, level: float = 0.95, seed: int = 0, n_draws: int = N_DRAWS
+    predicted: PredictionSet,
+    n_classes: int,
+    minority: int = 1,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+    n_draws: int = N_DRAWS,
 ) -> dict[str, Spread]:
     """The spread of every metric that these rows give."""
-    if len(told.truth) < 2:
+    if len(predicted.truth) < 2:
         return {}
-    known = metrics_of(told, n_classes, minority)
+    known = metrics_of(predicted, n_classes, minority)
     draw = np.random.default_rng(seed)
     if n_classes == 0:
-        drawn = _drawn_regression(told, draw, n_draws)
+        drawn = _drawn_regression(predicted, draw, n_draws)
     else:
-        drawn = _drawn_tables(confusion(told.truth, told.predictions, n_classes), minority, draw, n_draws)
-        drawn |= _drawn_rankings(told, n_classes, draw, n_draws)
-        drawn |= _drawn_losses(told, draw, n_draws)
+        drawn = _drawn_tables(confusion(predicted.truth, predicted.predictions, n_classes), minority, draw, n_draws)
+        drawn |= _drawn_rankings(predicted, n_classes, draw, n_draws)
+        drawn |= _drawn_losses(predicted, draw, n_draws)
     return _spreads({name: drawn[name] for name in known if name in drawn}, level)
 
 
 def _spreads(drawn: Mapping[str, np.ndarray], level: float) -> dict[str, Spread]:
-    """The interval and error of each metric, all told at once."""
+    """The interval and error of each metric, all at once."""
     if not drawn:
         return {}
     values, tail = np.stack(list(drawn.values())), 50 * (1 - level)
@@ -81,11 +87,11 @@ def _drawn_tables(table: np.ndarray, minority: int, draw: np.random.Generator, n
 
 def figures_of_tables(tables: np.ndarray, minority: int) -> dict[str, np.ndarray]:
     """Threshold metrics of many confusion tables, of shape (n_tables, n_classes, n_classes)."""
-    right, told, true = np.einsum("dkk->dk", tables), tables.sum(axis=1), tables.sum(axis=2)
+    right, flagged, true = np.einsum("dkk->dk", tables), tables.sum(axis=1), tables.sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        recall, precision = right / true, np.where(told > 0, right / told, 0.0)
-        f1 = np.where(told + true > 0, 2 * right / (told + true), 0.0)
-        mcc = _matthews(tables, told, true)
+        recall, precision = right / true, np.where(flagged > 0, right / flagged, 0.0)
+        f1 = np.where(flagged + true > 0, 2 * right / (flagged + true), 0.0)
+        mcc = _matthews(tables, flagged, true)
     n, is_there = tables.sum(axis=(1, 2)), true.sum(axis=0) > 0
     found = {
         "accuracy": right.sum(axis=1) / n,
@@ -100,25 +106,29 @@ def figures_of_tables(tables: np.ndarray, minority: int) -> dict[str, np.ndarray
     return found
 
 
-def _matthews(tables: np.ndarray, told: np.ndarray, true: np.ndarray) -> np.ndarray:
+def _matthews(tables: np.ndarray, flagged: np.ndarray, true: np.ndarray) -> np.ndarray:
     n = tables.sum(axis=(1, 2))
-    above = np.einsum("dkk->d", tables) * n - np.einsum("dk,dk->d", told, true)
-    below = np.sqrt(n**2 - (told**2).sum(axis=1)) * np.sqrt(n**2 - (true**2).sum(axis=1))
+    above = np.einsum("dkk->d", tables) * n - np.einsum("dk,dk->d", flagged, true)
+    below = np.sqrt(n**2 - (flagged**2).sum(axis=1)) * np.sqrt(n**2 - (true**2).sum(axis=1))
     return np.where(below > 0, above / below, 0.0)
 
 
-def _drawn_rankings(told: Told, n_classes: int, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
-    if told.scores is None or told.ranks is None:
+def _drawn_rankings(
+    predicted: PredictionSet, n_classes: int, draw: np.random.Generator, n_draws: int
+) -> dict[str, np.ndarray]:
+    if predicted.scores is None or predicted.ranks is None:
         return {}
     if n_classes == 2:
-        area, precision = _ranked(told.truth == 1, told.ranks, draw, n_draws)
+        area, precision = _ranked(predicted.truth == 1, predicted.ranks, draw, n_draws)
         return {"roc_auc": area, "average_precision": precision}
-    if told.scores.ndim != 2:
+    if predicted.scores.ndim != 2:
         return {}
-    counts = np.bincount(told.truth, minlength=n_classes)
+    counts = np.bincount(predicted.truth, minlength=n_classes)
     if not counts.all():
         return {}
-    areas = np.stack([_ranked(told.truth == k, told.scores[:, k], draw, n_draws)[0] for k in range(n_classes)])
+    areas = np.stack(
+        [_ranked(predicted.truth == k, predicted.scores[:, k], draw, n_draws)[0] for k in range(n_classes)]
+    )
     return {"roc_auc_ovr": areas.mean(axis=0), "roc_auc_ovr_weighted": counts @ areas / counts.sum()}
 
 
@@ -159,21 +169,21 @@ def _groups(scores: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
     return np.unique(np.searchsorted(cuts, scores, side="right"), return_inverse=True)[1]
 
 
-def _drawn_losses(told: Told, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
+def _drawn_losses(predicted: PredictionSet, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
     """Means of a loss per row, drawn from the normal that its rows imply within each class."""
-    return {name: _drawn_means(values, told.truth, draw, n_draws) for name, values in _losses(told).items()}
+    return {name: _drawn_means(values, predicted.truth, draw, n_draws) for name, values in _losses(predicted).items()}
 
 
-def _losses(told: Told) -> dict[str, np.ndarray]:
+def _losses(predicted: PredictionSet) -> dict[str, np.ndarray]:
     """The loss of every row, where the scores are probabilities."""
-    if told.scores is None or not told.is_probability:
+    if predicted.scores is None or not predicted.is_probability:
         return {}
     tiny = np.finfo(np.float64).eps
-    if told.scores.ndim == 1:
-        chance = np.where(told.truth == 1, told.scores, 1 - told.scores)
+    if predicted.scores.ndim == 1:
+        chance = np.where(predicted.truth == 1, predicted.scores, 1 - predicted.scores)
         return {"log_loss": -np.log(np.clip(chance, tiny, 1)), "brier_score_loss": (1 - chance) ** 2}
-    shares = told.scores / told.scores.sum(axis=1, keepdims=True)
-    return {"log_loss": -np.log(np.clip(shares[np.arange(len(told.truth)), told.truth], tiny, 1))}
+    shares = predicted.scores / predicted.scores.sum(axis=1, keepdims=True)
+    return {"log_loss": -np.log(np.clip(shares[np.arange(len(predicted.truth)), predicted.truth], tiny, 1))}
 
 
 def _drawn_means(values: np.ndarray, strata: np.ndarray, draw: np.random.Generator, n_draws: int) -> np.ndarray:
@@ -181,9 +191,9 @@ def _drawn_means(values: np.ndarray, strata: np.ndarray, draw: np.random.Generat
     return draw.normal(values.mean(), np.sqrt(variance), n_draws)
 
 
-def _drawn_regression(told: Told, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
+def _drawn_regression(predicted: PredictionSet, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
     """Metrics of rows drawn in at most 250 blocks, each drawn a whole number of times."""
-    errors = told.truth - told.predictions
+    errors = predicted.truth - predicted.predictions
     n_blocks = min(len(errors), MOST_GROUPS)
     block = draw.permutation(len(errors)) % n_blocks
     times = draw.multinomial(n_blocks, np.full(n_blocks, 1 / n_blocks), size=n_draws).astype(float)
@@ -193,8 +203,8 @@ def _drawn_regression(told: Told, draw: np.random.Generator, n_draws: int) -> di
             ("n", np.ones(len(errors))),
             ("squared", errors**2),
             ("absolute", np.abs(errors)),
-            ("y", told.truth),
-            ("y2", told.truth**2),
+            ("y", predicted.truth),
+            ("y2", predicted.truth**2),
         )
     }
     around = sums["y2"] - sums["y"] ** 2 / sums["n"]
@@ -216,7 +226,13 @@ def _drawn_medians(values: np.ndarray, draw: np.random.Generator, n_draws: int) 
 
 
 def drawn_pair(
-    first: Told, second: Told, metric: str, n_classes: int, minority: int, seed: int = 0, n_draws: int = N_DRAWS
+    first: PredictionSet,
+    second: PredictionSet,
+    metric: str,
+    n_classes: int,
+    minority: int,
+    seed: int = 0,
+    n_draws: int = N_DRAWS,
 ) -> np.ndarray:
     """A metric of two models on the same draws of the same rows: draws in rows, models in columns."""
     n_rows = len(first.truth)
@@ -225,7 +241,7 @@ def drawn_pair(
     parts = []
     for start in range(0, n_draws, block):
         times = times_drawn(strata, min(block, n_draws - start), draw)
-        parts.append([weighted(told, metric, n_classes, minority, times) for told in (first, second)])
+        parts.append([weighted(predicted, metric, n_classes, minority, times) for predicted in (first, second)])
     return np.concatenate([np.column_stack(part) for part in parts])
 
 
@@ -239,38 +255,41 @@ def times_drawn(strata: np.ndarray, n_draws: int, draw: np.random.Generator) -> 
     return times
 
 
-def weighted(told: Told, metric: str, n_classes: int, minority: int, times: np.ndarray) -> np.ndarray:
+def weighted(predicted: PredictionSet, metric: str, n_classes: int, minority: int, times: np.ndarray) -> np.ndarray:
     """A metric of rows that count as often as each line of `times` says; NaN where the model cannot have it."""
     if n_classes == 0:
-        return _weighted_regression(told, metric, times)
+        return _weighted_regression(predicted, metric, times)
     if metric in {"roc_auc", "average_precision"}:
-        return _weighted_ranking(told, metric, times)
+        return _weighted_ranking(predicted, metric, times)
     if metric in {"log_loss", "brier_score_loss"}:
-        loss = _losses(told).get(metric)
+        loss = _losses(predicted).get(metric)
         return np.full(len(times), np.nan) if loss is None else times @ loss / times.sum(axis=1)
     if metric.startswith("roc_auc_ovr"):
-        return _weighted_areas(told, n_classes, times, is_weighted=metric.endswith("_weighted"))
-    cells = told.truth.astype(int) * n_classes + told.predictions.astype(int)
+        return _weighted_areas(predicted, n_classes, times, is_weighted=metric.endswith("_weighted"))
+    cells = predicted.truth.astype(int) * n_classes + predicted.predictions.astype(int)
     counted = np.stack([times[:, cells == cell].sum(axis=1) for cell in range(n_classes**2)], axis=1)
     found = figures_of_tables(counted.reshape(-1, n_classes, n_classes), minority)
     return found.get(metric, np.full(len(times), np.nan))
 
 
-def _weighted_areas(told: Told, n_classes: int, times: np.ndarray, *, is_weighted: bool) -> np.ndarray:
+def _weighted_areas(predicted: PredictionSet, n_classes: int, times: np.ndarray, *, is_weighted: bool) -> np.ndarray:
     """The mean over classes of the area of each against the rest, by how many rows each has or alike."""
-    if told.scores is None or told.scores.ndim != 2:
+    if predicted.scores is None or predicted.scores.ndim != 2:
         return np.full(len(times), np.nan)
-    sides = [Told((told.truth == k).astype(int), told.predictions, told.scores[:, k]) for k in range(n_classes)]
+    sides = [
+        PredictionSet((predicted.truth == k).astype(int), predicted.predictions, predicted.scores[:, k])
+        for k in range(n_classes)
+    ]
     areas = np.stack([_weighted_ranking(side, "roc_auc", times) for side in sides])
-    return np.average(areas, axis=0, weights=np.bincount(told.truth, minlength=n_classes) if is_weighted else None)
+    return np.average(areas, axis=0, weights=np.bincount(predicted.truth, minlength=n_classes) if is_weighted else None)
 
 
-def _weighted_ranking(told: Told, metric: str, times: np.ndarray) -> np.ndarray:
-    if told.ranks is None:
+def _weighted_ranking(predicted: PredictionSet, metric: str, times: np.ndarray) -> np.ndarray:
+    if predicted.ranks is None:
         return np.full(len(times), np.nan)
-    order = np.argsort(-told.ranks, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(told.ranks[order])), len(order) - 1)
-    times, is_positive = times[:, order], told.truth[order] == 1
+    order = np.argsort(-predicted.ranks, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(predicted.ranks[order])), len(order) - 1)
+    times, is_positive = times[:, order], predicted.truth[order] == 1
     seen = times.cumsum(axis=1)[:, ends]
     seen_up = (times * is_positive).cumsum(axis=1)[:, ends]
     ups, seen_down = np.diff(seen_up, prepend=0, axis=1), seen - seen_up
@@ -283,8 +302,8 @@ def _weighted_ranking(told: Told, metric: str, times: np.ndarray) -> np.ndarray:
     return (ups * (below + downs / 2)).sum(axis=1) / (seen_up[:, -1] * seen_down[:, -1])
 
 
-def _weighted_regression(told: Told, metric: str, times: np.ndarray) -> np.ndarray:
-    errors, n = told.truth - told.predictions, times.sum(axis=1)
+def _weighted_regression(predicted: PredictionSet, metric: str, times: np.ndarray) -> np.ndarray:
+    errors, n = predicted.truth - predicted.predictions, times.sum(axis=1)
     if metric == "median_absolute_error":
         return np.array([np.median(np.repeat(np.abs(errors), np.rint(row).astype(int))) for row in times])
     if metric == "mean_absolute_error":
@@ -292,4 +311,4 @@ def _weighted_regression(told: Told, metric: str, times: np.ndarray) -> np.ndarr
     squared = times @ errors**2
     if metric == "root_mean_squared_error":
         return np.sqrt(squared / n)
-    return 1 - squared / (times @ told.truth**2 - (times @ told.truth) ** 2 / n)
+    return 1 - squared / (times @ predicted.truth**2 - (times @ predicted.truth) ** 2 / n)

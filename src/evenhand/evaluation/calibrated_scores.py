@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.evaluation.calibration import calibration_report, choose_calibration, share_offset
-from evenhand.evaluation.predictions import Said
+from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.models.probability_map import ScoreMap, calibrated, normalised
 
 MOST_STEPS, MOST_OFFSET = 500, 30.0
@@ -26,8 +26,10 @@ class Calibrator:
         return calibrated(scores, self.maps)
 
 
-def calibrator_of(part: Said, codes: np.ndarray, setting: str, *, is_rebalanced: bool) -> Calibrator | None:
-    """The calibration that a study asks for, told from out-of-fold rows; None where it gives no probabilities.
+def calibrator_of(
+    part: CandidatePredictions, codes: np.ndarray, setting: str, *, is_rebalanced: bool
+) -> Calibrator | None:
+    """The calibration that a study asks for, from out-of-fold rows; None where it gives no probabilities.
 
     Training rows that were resampled or weighted make odds that are off by a factor, so even `none` corrects the prior.
     """
@@ -46,7 +48,7 @@ def calibrator_of(part: Said, codes: np.ndarray, setting: str, *, is_rebalanced:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictionProfile:
     """What the model of one fold said of its training rows before they were balanced, and of the rows held from it.
 
     `training_shares` and `held_shares` are what those rows truly are: the share of positives, or of each class.
@@ -64,11 +66,13 @@ def shares_of(truth: np.ndarray, n_classes: int) -> np.ndarray:
     return shares[1:] if n_classes == 2 else shares
 
 
-def fitted_to(final: Asked, folds: Sequence[Asked], calibrator: Calibrator, *, drifts: bool = False) -> Calibrator:
+def fitted_to(
+    final: PredictionProfile, folds: Sequence[PredictionProfile], calibrator: Calibrator, *, drifts: bool = False
+) -> Calibrator:
     """The calibrator for the model that is served, whose few resampled rows leave an error of its own in its intercept.
 
     On training rows in their natural balance its mean probability must be their rate, times what a model overstates its
-    own training rows by, which the models of the folds tell. No row that is held out has a say.
+    own training rows by, which the models of the folds show. No row that is held out has a say.
     """
     target = final.training_shares * _overstated(folds, calibrator, drifts)
     if not (np.isfinite(target).all() and (target > 0).all() and (target < 1).all()):
@@ -78,15 +82,17 @@ def fitted_to(final: Asked, folds: Sequence[Asked], calibrator: Calibrator, *, d
     return replace(calibrator, maps=maps)
 
 
-def _overstated(folds: Sequence[Asked], calibrator: Calibrator, drifts: bool) -> np.ndarray:
+def _overstated(folds: Sequence[PredictionProfile], calibrator: Calibrator, drifts: bool) -> np.ndarray:
     """By what factor models say more of their own training rows than of held ones; NaN where they say nothing of those.
 
     Held rows that are later may differ in what models see, which changes this, or in a rate that they do not see, which
     changes the same factor with either side set against its true share. Where rows drift, of the two that nearer to 1.
     """
-    said = [np.sum([np.atleast_1d(calibrator(part).mean(axis=0)) for part in parts], axis=0) for parts in _sides(folds)]
+    totals = [
+        np.sum([np.atleast_1d(calibrator(part).mean(axis=0)) for part in parts], axis=0) for parts in _sides(folds)
+    ]
     with np.errstate(divide="ignore", invalid="ignore"):
-        factor = said[0] / said[1]
+        factor = totals[0] / totals[1]
         if not drifts:
             return factor
         true = [np.sum([getattr(each, f"{side}_shares") for each in folds], axis=0) for side in ("training", "held")]
@@ -94,7 +100,7 @@ def _overstated(folds: Sequence[Asked], calibrator: Calibrator, drifts: bool) ->
         return np.where(np.abs(np.log(against_truth)) < np.abs(np.log(factor)), against_truth, factor)
 
 
-def _sides(folds: Sequence[Asked]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _sides(folds: Sequence[PredictionProfile]) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [each.training for each in folds], [each.held for each in folds]
 
 
@@ -118,13 +124,13 @@ def _kinds(setting: str, is_probability: bool, is_rebalanced: bool) -> tuple[str
     return {"auto": (*usual, "sigmoid", "isotonic"), "none": usual}.get(setting, (setting,))
 
 
-def row_codes(part: Said) -> np.ndarray:
+def row_codes(part: CandidatePredictions) -> np.ndarray:
     """One fold for each row, that in which it was judged first, so that its copies in repeats keep together."""
     _, first, place = np.unique(part.row, return_index=True, return_inverse=True)
     return np.unique(part.fold[first].astype(str), return_inverse=True)[1][place]
 
 
-def fold_places(part: Said) -> np.ndarray:
+def fold_places(part: CandidatePredictions) -> np.ndarray:
     """The number of the fold that each row is judged in, in the order of the folds."""
     order = {name: place for place, name in enumerate(dict.fromkeys(part.fold))}
     return np.array([order[name] for name in part.fold], dtype=np.int64)

@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 
 from evenhand.evaluation.metrics import by_class, confusion
-from evenhand.evaluation.predictions import Said
+from evenhand.evaluation.predictions import CandidatePredictions
 
 FIGURES = ("precision", "recall", "f1")
 
 
-def classes_told(said: Said, labels: Sequence[Any]) -> dict[str, Any]:
+def class_report(candidate: CandidatePredictions, labels: Sequence[Any]) -> dict[str, Any]:
     """Out of fold and on the holdout: rows by true and predicted class, and the report of each class."""
-    parts = {"out_of_fold": said.out_of_fold, "holdout": said.holdout}
+    parts = {"out_of_fold": candidate.out_of_fold, "holdout": candidate.holdout}
     names = [str(label) for label in labels]
-    told = {where: _told(part, names) for where, part in parts.items() if len(part)}
-    return {"labels": names, "confusion_rows": "true class", "confusion_columns": "predicted class", **told}
+    figures = {where: _figures(part, names) for where, part in parts.items() if len(part)}
+    return {"labels": names, "confusion_rows": "true class", "confusion_columns": "predicted class", **figures}
 
 
-def _told(part: Said, names: Sequence[str]) -> dict[str, Any]:
+def _figures(part: CandidatePredictions, names: Sequence[str]) -> dict[str, Any]:
     table = confusion(part.truth, part.predicted, len(names))
     return {"rows": len(part), "confusion": table.tolist(), "report": report_of(table, names)}
 

@@ -62,7 +62,7 @@ class CalibrationBin:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class CalibrationCurve:
     """Bins of about equal size and their mean distance from the diagonal, weighted by size."""
 
     bins: tuple[CalibrationBin, ...]
@@ -184,7 +184,7 @@ def mean_precision_recall(folds: Sequence[tuple[Any, Any]]) -> Band:
     return _band(curves, areas)
 
 
-def calibration(truth: Any, score: Any, weights: Any = None, n_bins: int = 10) -> Calibration:
+def calibration(truth: Any, score: Any, weights: Any = None, n_bins: int = 10) -> CalibrationCurve:
     """How often rows of neighbouring scores were positive, in bins of equally many rows.
 
     Where positives are rare they all lie in the top bin, so it is halved again and again while it holds enough rows.
@@ -198,7 +198,7 @@ def calibration(truth: Any, score: Any, weights: Any = None, n_bins: int = 10) -
     bins = tuple(_calibration_bin(truth[rows], score[rows], weights[rows]) for rows in members)
     sizes = np.array([weights[rows].sum() for rows in members])
     distances = np.array([abs(one.share - one.mean_score) for one in bins])
-    return Calibration(bins, float(distances @ sizes / sizes.sum()))
+    return CalibrationCurve(bins, float(distances @ sizes / sizes.sum()))
 
 
 def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS, chosen: float | None = None) -> Sweep:
@@ -281,7 +281,7 @@ def outline(x: Any, y: Any, most: int) -> Any:
 
 
 def wilson(successes: float, trials: float, z: float = 1.959963984540054) -> tuple[float, float]:
-    """The Wilson score interval of a share, 95 % unless told otherwise."""
+    """The Wilson score interval of a share, 95 % unless given otherwise."""
     share, z2 = successes / trials, z * z
     middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     half = z * np.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
@@ -320,7 +320,7 @@ def _bin_ends(n_rows: int, n_positive: float, n_bins: int, fewest: int = 25) -> 
 def _calibration_bin(truth: Any, score: Any, weights: Any) -> CalibrationBin:
     total = weights.sum()
     share = float(weights @ truth / total)
-    n_worth = total**2 / (weights @ weights)  # Kish: so many unweighted rows would tell as much
+    n_worth = total**2 / (weights @ weights)  # Kish: so many unweighted rows would count as much
     low, high = wilson(share * n_worth, n_worth)
     return CalibrationBin(float(weights @ score / total), share, low, high, len(score))
 

@@ -8,7 +8,7 @@ from evenhand.study.registry import BINARY_METRICS, MULTICLASS_METRICS, REGRESSI
 
 
 @dataclass(frozen=True)
-class Told:
+class PredictionSet:
     """What a model said of some rows: `scores` are probabilities or decision values, or None where it has neither.
 
     Rows are ranked by `decisions` where a model gives them beside its probabilities.
@@ -26,15 +26,15 @@ class Told:
         return self.scores if self.decisions is None else self.decisions
 
 
-def metrics_of(told: Told, n_classes: int, minority: int = 1) -> dict[str, float]:
+def metrics_of(predicted: PredictionSet, n_classes: int, minority: int = 1) -> dict[str, float]:
     """Every metric that applies; one that this model or these rows cannot give is left out."""
     if n_classes == 0:
-        return _regression(told)
-    table = confusion(told.truth, told.predictions, n_classes)
+        return _regression(predicted)
+    table = confusion(predicted.truth, predicted.predictions, n_classes)
     found = _from_confusion(table, minority)
-    found |= _binary(told, table) if n_classes == 2 else _multiclass(told, table)
-    if told.is_probability and told.scores is not None:
-        found["log_loss"] = _log_loss(told.truth, told.scores)
+    found |= _binary(predicted, table) if n_classes == 2 else _multiclass(predicted, table)
+    if predicted.is_probability and predicted.scores is not None:
+        found["log_loss"] = _log_loss(predicted.truth, predicted.scores)
     known = BINARY_METRICS if n_classes == 2 else MULTICLASS_METRICS
     return {name: float(found[name]) for name in known if name in found and np.isfinite(found[name])}
 
@@ -57,11 +57,11 @@ def confusion(truth: np.ndarray, predictions: np.ndarray, n_classes: int) -> np.
 
 def by_class(table: np.ndarray) -> dict[str, np.ndarray]:
     """Precision, recall, F1 and support of every class of a confusion table."""
-    right, told, true = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+    right, flagged, true = np.diag(table), table.sum(axis=0), table.sum(axis=1)
     return {
-        "precision": _share(right, told),
+        "precision": _share(right, flagged),
         "recall": _share(right, true),
-        "f1": _share(2 * right, told + true),
+        "f1": _share(2 * right, flagged + true),
         "support": true,
     }
 
@@ -85,33 +85,33 @@ def _from_confusion(table: np.ndarray, minority: int) -> dict[str, float]:
 
 
 def _matthews(table: np.ndarray) -> float:
-    told, true = table.sum(axis=0).astype(float), table.sum(axis=1).astype(float)
+    flagged, true = table.sum(axis=0).astype(float), table.sum(axis=1).astype(float)
     n = table.sum()
-    above = np.trace(table) * n - told @ true
-    below = np.sqrt(n**2 - told @ told) * np.sqrt(n**2 - true @ true)
+    above = np.trace(table) * n - flagged @ true
+    below = np.sqrt(n**2 - flagged @ flagged) * np.sqrt(n**2 - true @ true)
     return float(above / below) if below > 0 else 0.0
 
 
-def _binary(told: Told, table: np.ndarray) -> dict[str, float]:
+def _binary(predicted: PredictionSet, table: np.ndarray) -> dict[str, float]:
     each = by_class(table)
     found = {name: float(each[name][1]) for name in ("precision", "recall", "f1")}
-    has_both = 0 < told.truth.sum() < len(told.truth)
-    if told.ranks is not None and has_both:
-        found["roc_auc"], found["average_precision"] = ranking_figures(told.truth == 1, told.ranks)
-    if told.scores is not None and told.is_probability:
-        found["brier_score_loss"] = np.mean((told.scores - told.truth) ** 2)
+    has_both = 0 < predicted.truth.sum() < len(predicted.truth)
+    if predicted.ranks is not None and has_both:
+        found["roc_auc"], found["average_precision"] = ranking_figures(predicted.truth == 1, predicted.ranks)
+    if predicted.scores is not None and predicted.is_probability:
+        found["brier_score_loss"] = np.mean((predicted.scores - predicted.truth) ** 2)
     return found
 
 
-def _multiclass(told: Told, table: np.ndarray) -> dict[str, float]:
+def _multiclass(predicted: PredictionSet, table: np.ndarray) -> dict[str, float]:
     each = by_class(table)
     is_there = (each["support"] > 0) | (table.sum(axis=0) > 0)
     found = {}
     for name in ("precision", "recall", "f1"):
         found[f"{name}_macro"] = each[name][is_there].mean()
         found[f"{name}_weighted"] = np.average(each[name], weights=each["support"])
-    if told.scores is not None and told.scores.ndim == 2 and (each["support"] > 0).all():
-        areas = [ranking_figures(told.truth == k, told.scores[:, k])[0] for k in range(len(table))]
+    if predicted.scores is not None and predicted.scores.ndim == 2 and (each["support"] > 0).all():
+        areas = [ranking_figures(predicted.truth == k, predicted.scores[:, k])[0] for k in range(len(table))]
         found["roc_auc_ovr"] = np.mean(areas)
         found["roc_auc_ovr_weighted"] = np.average(areas, weights=each["support"])
     return found
@@ -123,9 +123,9 @@ def _log_loss(truth: np.ndarray, scores: np.ndarray) -> float:
     return float(-np.mean(np.log(np.clip(shares[np.arange(len(truth)), truth], tiny, 1 - tiny))))
 
 
-def _regression(told: Told) -> dict[str, float]:
-    errors = told.truth - told.predictions
-    spread = np.sum((told.truth - told.truth.mean()) ** 2)
+def _regression(predicted: PredictionSet) -> dict[str, float]:
+    errors = predicted.truth - predicted.predictions
+    spread = np.sum((predicted.truth - predicted.truth.mean()) ** 2)
     found = {
         "root_mean_squared_error": np.sqrt(np.mean(errors**2)),
         "mean_absolute_error": np.mean(np.abs(errors)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.evaluation.bootstrap import N_DRAWS, drawn_pair
-from evenhand.evaluation.metrics import Told, metrics_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.records.comparison import HOLDOUT, Gap, Rival
 from evenhand.statistics import Comparison, Interval, delong_test, holm
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -16,11 +16,11 @@ MOST_DRAWS, FEWEST_DRAWS, DRAWN_CELLS = 2000, 400, 20_000_000
 
 
 def paired(
-    first: Told, second: Told, metrics: Iterable[str], n_classes: int, *, n_draws: int = N_DRAWS
+    first: PredictionSet, second: PredictionSet, metrics: Iterable[str], n_classes: int, *, n_draws: int = N_DRAWS
 ) -> dict[str, Comparison]:
     """For each metric that both give, by how much the first is better: DeLong for areas, else the paired bootstrap."""
     minority = minority_of(first, n_classes)
-    known = [metrics_of(told, n_classes, minority) for told in (first, second)]
+    known = [metrics_of(each, n_classes, minority) for each in (first, second)]
     found: dict[str, Comparison] = {}
     for metric in metrics:
         if all(metric in figures for figures in known):
@@ -29,11 +29,13 @@ def paired(
     return found
 
 
-def _paired(first: Told, second: Told, metric: str, classes: tuple[int, int], n_draws: int) -> Comparison | None:
+def _paired(
+    first: PredictionSet, second: PredictionSet, metric: str, classes: tuple[int, int], n_draws: int
+) -> Comparison | None:
     if metric == "roc_auc" and first.ranks is not None and second.ranks is not None:
         return delong_test(first.truth, first.ranks, second.ranks)
     drawn = drawn_pair(first, second, metric, *classes, n_draws=n_draws)
-    seen = [metrics_of(told, *classes)[metric] for told in (first, second)]
+    seen = [metrics_of(each, *classes)[metric] for each in (first, second)]
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
     return bootstrapped(sign * (seen[0] - seen[1]), sign * (drawn[:, 0] - drawn[:, 1]))
 
@@ -53,12 +55,12 @@ def bootstrapped(difference: float, gaps: np.ndarray, level: float = 0.95) -> Co
     )
 
 
-def minority_of(told: Told, n_classes: int) -> int:
+def minority_of(each: PredictionSet, n_classes: int) -> int:
     """The class that fewest of the rows belong to."""
-    return int(np.argmin(np.bincount(told.truth.astype(int)))) if n_classes else 0
+    return int(np.argmin(np.bincount(each.truth.astype(int)))) if n_classes else 0
 
 
-def say_the_same(first: Told, other: Told) -> bool:
+def predict_the_same(first: PredictionSet, other: PredictionSet) -> bool:
     """Whether two models said exactly the same of every row."""
     if not np.array_equal(first.predictions, other.predictions):
         return False
@@ -67,14 +69,14 @@ def say_the_same(first: Told, other: Told) -> bool:
     return np.array_equal(first.scores, other.scores)
 
 
-def gaps_of(first: Told, other: Told, metrics: Sequence[str], n_classes: int) -> list[Gap]:
+def gaps_of(first: PredictionSet, other: PredictionSet, metrics: Sequence[str], n_classes: int) -> list[Gap]:
     """By how much the other is better, in each metric that both give on these rows."""
     if n_classes and len(np.unique(first.truth)) < 2:
         return []
     n_draws = int(np.clip(DRAWN_CELLS // len(first.truth), FEWEST_DRAWS, MOST_DRAWS))
     compared = paired(other, first, metrics, n_classes, n_draws=n_draws)
     minority = minority_of(first, n_classes)
-    mine, theirs = (metrics_of(told, n_classes, minority) for told in (first, other))
+    mine, theirs = (metrics_of(each, n_classes, minority) for each in (first, other))
     return [gap(name, HOLDOUT, (mine[name], theirs[name]), each) for name, each in compared.items()]
 
 

@@ -1,4 +1,4 @@
-"""What each raw column is worth to a model: how much worse it does when the column's values are dealt out anew.
+"""What each raw column is worth to a model: how much worse it does when the column is permuted.
 
 Where a class has more rows than can be asked about, some are drawn and stand for the others by their weight, so that
 the figures are those of all rows. Every column is shuffled once before any is shuffled again; time ends the rounds.
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from evenhand.evaluation.bootstrap import times_drawn, weighted
-from evenhand.evaluation.metrics import Told
+from evenhand.evaluation.metrics import PredictionSet
 from evenhand.evaluation.predictions import LOSSES
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.decision import Effect, Explained
@@ -27,7 +27,7 @@ PATIENCE = 3.0
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Rows:
     """Rows to ask about, how many rows each stands for, and draws of them that intervals are made of."""
 
     frame: pd.DataFrame
@@ -45,23 +45,23 @@ class _Figure:
 
     def of(self, frame: pd.DataFrame, truth: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The metric for each line of weights."""
-        told = self.told(frame, truth)
-        return self.sign * weighted(told, self.metric, self.n_classes, self.minority, times)
+        predicted = self.predicted(frame, truth)
+        return self.sign * weighted(predicted, self.metric, self.n_classes, self.minority, times)
 
-    def told(self, frame: pd.DataFrame, truth: np.ndarray) -> Told:
+    def predicted(self, frame: pd.DataFrame, truth: np.ndarray) -> PredictionSet:
         """Only what the metric reads: scores, probabilities or classes."""
         nothing = np.zeros(len(truth), dtype=int)
         if self.metric in RANKINGS:
-            scores, decisions = self.model.told(frame)
-            return Told(truth, nothing, scores, False, decisions)
+            scores, decisions = self.model.scores_and_decisions(frame)
+            return PredictionSet(truth, nothing, scores, False, decisions)
         if self.metric in LOSSES:
             chances = self.model.predict_proba(frame)
-            return Told(truth, nothing, chances[:, 1] if chances.shape[1] == 2 else chances, True)
-        said = self.model.predict(frame)
+            return PredictionSet(truth, nothing, chances[:, 1] if chances.shape[1] == 2 else chances, True)
+        labels = self.model.predict(frame)
         if not self.model.classes:
-            return Told(truth, said, None)
+            return PredictionSet(truth, labels, None)
         codes = {label: code for code, label in enumerate(self.model.classes_.tolist())}
-        return Told(truth, np.array([codes[label] for label in said.tolist()]), None)
+        return PredictionSet(truth, np.array([codes[label] for label in labels.tolist()]), None)
 
 
 def explain_columns(
@@ -73,13 +73,13 @@ def explain_columns(
     minority = int(np.argmin(np.bincount(truth.astype(int), minlength=n_classes))) if n_classes else 0
     figure = _Figure(model, metric, n_classes, minority)
     columns, rest = list(frame.columns)[:MOST_COLUMNS], list(frame.columns)[MOST_COLUMNS:]
-    asked = _affordable(figure, frame, truth, len(columns), seconds, random)
-    base = figure.of(asked.frame, asked.truth, np.vstack([asked.weights, asked.draws]))
-    gaps = _rounds(figure, asked, columns, base, seconds, random)
+    rows = _affordable(figure, frame, truth, len(columns), seconds, random)
+    base = figure.of(rows.frame, rows.truth, np.vstack([rows.weights, rows.draws]))
+    gaps = _rounds(figure, rows, columns, base, seconds, random)
     return Explained(
         metric=metric,
         figure=float(figure.sign * base[0]),
-        n_rows=len(asked.truth),
+        n_rows=len(rows.truth),
         n_holdout=len(truth),
         effects=tuple(sorted((_effect(name, found) for name, found in gaps.items()), key=lambda each: -each.mean)),
         left_out=(*(name for name in columns if name not in gaps), *rest),
@@ -88,18 +88,18 @@ def explain_columns(
 
 def _affordable(
     figure: _Figure, frame: pd.DataFrame, truth: np.ndarray, n_columns: int, seconds: float, random: np.random.Generator
-) -> _Asked:
+) -> _Rows:
     """As many rows as can be asked about in time, judged by asking about some of them once."""
     strata = truth if figure.n_classes else np.zeros(len(truth), dtype=int)
     tried = _drawn(strata, min(1000, len(truth)), random)[0]
-    figure.told(frame.iloc[tried[:2]], truth[tried[:2]])  # what is slow once only, such as compiling
+    figure.predicted(frame.iloc[tried[:2]], truth[tried[:2]])  # what is slow once only, such as compiling
     began = time.perf_counter()
     figure.of(frame.iloc[tried], truth[tried], np.ones((1 + DRAWS, len(tried))))
     a_row = (time.perf_counter() - began) / len(tried)
     affordable = int(seconds / (a_row * n_columns * PLANNED_REPEATS))
     rows, weights = _drawn(strata, int(np.clip(affordable, FEWEST_ROWS, MOST_ROWS)), random)
     draws = times_drawn(strata[rows], DRAWS, random) * weights
-    return _Asked(frame.iloc[rows], truth[rows], weights, draws)
+    return _Rows(frame.iloc[rows], truth[rows], weights, draws)
 
 
 def _drawn(strata: np.ndarray, most: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -118,11 +118,11 @@ def _drawn(strata: np.ndarray, most: int, random: np.random.Generator) -> tuple[
 
 
 def _rounds(
-    figure: _Figure, asked: _Asked, columns: Sequence[str], base: np.ndarray, seconds: float,
+    figure: _Figure, rows: _Rows, columns: Sequence[str], base: np.ndarray, seconds: float,
     random: np.random.Generator,
 ) -> dict[str, list[np.ndarray]]:  # fmt: skip
     """For each column and round, how much worse the metric got: on all rows, then on each draw of them."""
-    times = np.vstack([asked.weights, asked.draws])
+    times = np.vstack([rows.weights, rows.draws])
     gaps: dict[str, list[np.ndarray]] = {}
     began = time.perf_counter()
     for number in range(REPEATS):
@@ -130,8 +130,8 @@ def _rounds(
             spent = time.perf_counter() - began
             if gaps and spent > PATIENCE * seconds:
                 return gaps
-            shuffled = asked.frame.assign(**{name: _dealt(asked.frame[name], asked.weights, random)})
-            gaps.setdefault(name, []).append(base - figure.of(shuffled, asked.truth, times))
+            shuffled = rows.frame.assign(**{name: _dealt(rows.frame[name], rows.weights, random)})
+            gaps.setdefault(name, []).append(base - figure.of(shuffled, rows.truth, times))
         if number + 1 >= FEWEST_REPEATS and (time.perf_counter() - began) > seconds:
             break
     return gaps

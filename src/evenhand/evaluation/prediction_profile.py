@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evenhand.evaluation.calibrated_scores import Asked, shares_of
+from evenhand.evaluation.calibrated_scores import PredictionProfile, shares_of
 from evenhand.models.ensembling import members_of, weighted_selection
 from evenhand.records.pipeline import FINAL, Judgement, Scores, Table
 from evenhand.study.study import Study
@@ -13,9 +13,9 @@ ScoresAt = Mapping[tuple[str, str], Scores]
 Kept = dict[str, np.ndarray]
 
 
-def asked_of_winner(
+def winner_profiles(
     judgement: Judgement, scores: ScoresAt, table: Table, study: Study
-) -> tuple[Asked | None, list[Asked]]:
+) -> tuple[PredictionProfile | None, list[PredictionProfile]]:
     """The final model and those of the folds, in their order; an ensemble is asked through its members."""
     names = [plan.name for plan in members_of(judgement)]
     folds = [fold for name, fold in scores if name == names[0]]
@@ -23,7 +23,7 @@ def asked_of_winner(
         return None, []
     join = _joined(judgement, table, study)
     asked = {
-        fold: _asked([dict(np.load(scores[name, fold].path)) for name in names], join, len(table.classes))
+        fold: _profile([dict(np.load(scores[name, fold].path)) for name in names], join, len(table.classes))
         for fold in folds
     }
     return asked.pop(FINAL), list(asked.values())
@@ -32,8 +32,8 @@ def asked_of_winner(
 class _Alone:
     """One model says what it says."""
 
-    def __call__(self, said: Sequence[np.ndarray]) -> np.ndarray:
-        return said[0]
+    def __call__(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        return scores[0]
 
 
 class _Together:
@@ -42,8 +42,8 @@ class _Together:
     def __init__(self, judgement: Judgement, table: Table, study: Study) -> None:
         self.selection = weighted_selection(judgement, members_of(judgement), table, study)
 
-    def __call__(self, said: Sequence[np.ndarray]) -> np.ndarray:
-        probabilities = self.selection.predict_proba(np.stack(said, axis=1))
+    def __call__(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        probabilities = self.selection.predict_proba(np.stack(scores, axis=1))
         return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
 
 
@@ -51,13 +51,13 @@ def _joined(judgement: Judgement, table: Table, study: Study) -> _Alone | _Toget
     return _Alone() if members_of(judgement) == [judgement.winner.plan] else _Together(judgement, table, study)
 
 
-def _asked(kept: Sequence[Kept], join: _Alone | _Together, n_classes: int) -> Asked:
+def _profile(kept: Sequence[Kept], join: _Alone | _Together, n_classes: int) -> PredictionProfile:
     """One fold; members that were asked about part of the training rows only set which rows all are asked about."""
     fewest = min(kept, key=lambda each: len(each["training_truth"]))
     n_rows = len(fewest["training_truth"])
     training = [each["training_scores"][_thinned(len(each["training_truth"]), n_rows)] for each in kept]
     held = [each["scores"] for each in kept]
-    return Asked(
+    return PredictionProfile(
         training=join(training),
         held=join(held) if len(held[0]) else held[0],
         training_shares=shares_of(fewest["training_truth"], n_classes),

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenhand.evaluation.metrics import Told
+from evenhand.evaluation.metrics import PredictionSet
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, Table
 
@@ -18,7 +18,7 @@ LOSSES = frozenset({"log_loss", "brier_score_loss"})
 
 
 @dataclass(frozen=True)
-class Said:
+class CandidatePredictions:
     """Truth, predictions and scores of one candidate; `scores` is None where it gives none.
 
     Rows are ranked by `decisions` where a model gives them beside its probabilities.
@@ -39,25 +39,25 @@ class Said:
         return self.scores if self.decisions is None else self.decisions
 
     @property
-    def told(self) -> Told:
+    def prediction_set(self) -> PredictionSet:
         """The same as metrics take it."""
-        return Told(self.truth, self.predicted, self.scores, self.is_probability, self.decisions)
+        return PredictionSet(self.truth, self.predicted, self.scores, self.is_probability, self.decisions)
 
     @cached_property
-    def out_of_fold(self) -> "Said":
+    def out_of_fold(self) -> "CandidatePredictions":
         """The part about training rows, each judged by a model that did not see it."""
         return self.only(self.fold != FINAL)
 
     @cached_property
-    def holdout(self) -> "Said":
+    def holdout(self) -> "CandidatePredictions":
         """The part about rows held out from the start."""
         return self.only(self.fold == FINAL)
 
-    def only(self, mask: np.ndarray) -> "Said":
+    def only(self, mask: np.ndarray) -> "CandidatePredictions":
         """The part where a mask holds."""
         scores, decisions = (None if each is None else each[mask] for each in (self.scores, self.decisions))
         parts = (self.fold[mask], self.row[mask], self.truth[mask], self.predicted[mask])
-        return Said(self.name, *parts, scores, self.is_probability, decisions)
+        return CandidatePredictions(self.name, *parts, scores, self.is_probability, decisions)
 
     def folds(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Truth and what rows are ranked by, of each fold."""
@@ -80,14 +80,14 @@ class Predictions:
         self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
         self._names = set(pq.read_schema(file).names)
 
-    def of(self, name: str, scale: str) -> Said:
+    def of(self, name: str, scale: str) -> CandidatePredictions:
         """What the candidate of that name said."""
         single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.classes]
         wanted = [single] if single in self._names else [n for n in several if n in self._names]
         decided = [f"decision:{name}"] if f"decision:{name}" in self._names else []
         columns: pa.Table = pq.read_table(self.file, columns=[f"predicted:{name}", *wanted, *decided])
         scores = [columns[n].to_numpy() for n in wanted]
-        return Said(
+        return CandidatePredictions(
             name=name,
             fold=self._fold,
             row=self._row,
@@ -104,19 +104,19 @@ def labels_in(file: Path) -> tuple[str, ...]:
     return tuple(json.loads((pq.read_schema(file).metadata or {}).get(b"classes", b"[]")))
 
 
-def told_by(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_probability: bool) -> Told:
+def predictions_on(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_probability: bool) -> PredictionSet:
     """What a model says of rows; calibrated where probabilities are judged."""
-    said = model.predict(frame)
+    labels = model.predict(frame)
     if not model.classes:
-        return Told(truth, said, None)
+        return PredictionSet(truth, labels, None)
     codes = {label: code for code, label in enumerate(model.classes_.tolist())}
-    predictions = np.array([codes[label] for label in said.tolist()])
+    predictions = np.array([codes[label] for label in labels.tolist()])
     try:
         probabilities = model.predict_proba(frame) if asks_probability else None
     except AttributeError:
         probabilities = None
-    scores, decisions = model.told(frame)
+    scores, decisions = model.prediction_set(frame)
     if probabilities is None:
-        return Told(truth, predictions, scores, False, decisions)
+        return PredictionSet(truth, predictions, scores, False, decisions)
     chances = probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
-    return Told(truth, predictions, chances, True, decisions)
+    return PredictionSet(truth, predictions, chances, True, decisions)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.evaluation.predictions import Said
+from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.evaluation.threshold_objectives import CONSTRAINED, Purpose, cross_thresholds, figures_by_purpose
 from evenhand.records.decision import Gain, Pairing, ResamplingTrial
 from evenhand.records.pipeline import Plan
@@ -28,7 +28,7 @@ class Arm:
 
 
 def decision_figures(
-    purpose: Purpose, part: Said, codes: np.ndarray, places: np.ndarray, n_classes: int
+    purpose: Purpose, part: CandidatePredictions, codes: np.ndarray, places: np.ndarray, n_classes: int
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """The figure in each fold at the model's own threshold, and at thresholds tuned on the other folds."""
     own = figures_by_purpose(purpose, _tables(part.truth, part.predicted, places, n_classes))
@@ -72,14 +72,14 @@ def trials_of(
     share = study.split.repeats / max(len(next(iter(arms.values())).own), 2) if arms else 0.5
     found = {name: _pairings(arms[name], rivals, arms, purpose, share) for name, (_, rivals) in pairs.items()}
     adjusted = iter(holm([gain.p_value for each in found.values() for one in each for gain in one.gains]).tolist())
-    told = []
+    trials = []
     for name, each in found.items():
         paired = [
             replace(one, gains=tuple(replace(gain, p_value=next(adjusted)) for gain in one.gains)) for one in each
         ]
         helped, words = verdict(paired, study.alpha)
-        told.append(ResamplingTrial(name, helped, words, tuple(paired)))
-    return tuple(told)
+        trials.append(ResamplingTrial(name, helped, words, tuple(paired)))
+    return tuple(trials)
 
 
 def _pairings(
@@ -128,16 +128,16 @@ def verdict(pairings: Sequence[Pairing], alpha: float) -> tuple[bool | None, str
     lacking = [one.against for one in pairings if not one.rival]
     rest = f" It was not set against {' or '.join(lacking)}: {_why(pairings)}." if lacking else ""
     if not there:
-        return None, f"Cannot be told.{rest} Set trial: full to run what is missing."
+        return None, f"Unknown.{rest} Set trial: full to run what is missing."
     hard = [one for one in there if one.against != NOTHING] or there
     gains = [{gain.metric: gain for gain in one.gains} for one in hard]
     shared = [name for name in gains[0] if all(name in each for each in gains)]
     better = [name for name in shared if all(_is_beyond(each[name], alpha) > 0 for each in gains)]
     worse = [name for name in shared if any(_is_beyond(each[name], alpha) < 0 for each in gains)]
     others = " or ".join(one.against for one in hard)
-    lost = f" It did harm: {_told(worse, gains)}." if worse else ""
+    lost = f" It did harm: {_listed_gains(worse, gains)}." if worse else ""
     if better:
-        return True, f"Resampling helped, set against {others}: {_told(better, gains)}.{lost}{rest}"
+        return True, f"Resampling helped, set against {others}: {_listed_gains(better, gains)}.{lost}{rest}"
     return False, f"Resampling did not help: no figure is better beyond chance than with {others}.{lost}{rest}"
 
 
@@ -150,7 +150,7 @@ def _is_beyond(gain: Gain, alpha: float) -> int:
     return 0 if gain.p_value > alpha else int(np.sign(gain.value))
 
 
-def _told(names: Sequence[str], gains: Sequence[dict[str, Gain]]) -> str:
+def _listed_gains(names: Sequence[str], gains: Sequence[dict[str, Gain]]) -> str:
     """Each metric with its least gain, or its greatest loss."""
     least = {name: min((each[name] for each in gains), key=lambda gain: gain.value) for name in names}
     return ", ".join(f"{name} {gain.value:+.4f} (p = {gain.p_value:.2g})" for name, gain in least.items())

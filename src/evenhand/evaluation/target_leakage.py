@@ -1,4 +1,4 @@
-"""How well one column alone tells the target, from 0 to 1: a column that tells almost all of it gives it away."""
+"""Target leakage: how well one column alone predicts the target, from 0 to 1."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ FEWEST_ROWS = 20
 
 
 def strength(column: pd.Series, y: np.ndarray, *, is_numeric: bool, is_class: bool) -> float:
-    """The most that its order, its values, its gaps or the target the other way round tell.
+    """The most that its order, its values, its gaps or the target the other way round explain.
 
     For classes it is the mean area under the curve of each class against the rest, for numbers the squared rank
-    correlation. A column that is a function of the target tells all of it, even where several targets share a value;
+    correlation. A column that is a function of the target explains all of it, even where several targets share a value;
     a smooth one that rises and falls is seen in thousands of rows only.
     """
     values = (
@@ -39,16 +39,16 @@ def strength(column: pd.Series, y: np.ndarray, *, is_numeric: bool, is_class: bo
 
 
 def _as_read(values: np.ndarray, y: np.ndarray, *, is_numeric: bool, is_class: bool) -> Iterator[float]:
-    """What every second row's value tells of its target, read off the other rows."""
+    """What every second row's value predicts of its target, read off the other rows."""
     if not is_class:
-        told, truth = _read_off(values, y, is_numeric)
-        yield _correlated(told, truth)
+        predicted, truth = _read_off(values, y, is_numeric)
+        yield _correlated(predicted, truth)
         return
     areas = []
     for k in _classes(y):
-        told, truth = _read_off(values, (y == k).astype(float), is_numeric)
+        predicted, truth = _read_off(values, (y == k).astype(float), is_numeric)
         if len(np.unique(truth)) == 2:
-            areas.append(ranking_figures(truth == 1, told)[0])
+            areas.append(ranking_figures(truth == 1, predicted)[0])
     yield float(np.mean(areas)) if areas else 0.0
 
 
@@ -72,7 +72,7 @@ def _is_cut(values: np.ndarray, y: np.ndarray) -> bool:
 
 
 def _area(values: np.ndarray, y: np.ndarray, is_class: bool) -> float:
-    """What the order of the values tells, rising or falling."""
+    """What the order of the values explains, rising or falling."""
     if not is_class:
         return _correlated(values, y)
     areas = [ranking_figures(y == k, values)[0] for k in _classes(y)]
@@ -80,12 +80,12 @@ def _area(values: np.ndarray, y: np.ndarray, is_class: bool) -> float:
 
 
 def _classes(y: np.ndarray) -> np.ndarray:
-    """The classes to be told from the rest; of two, either says all."""
+    """The classes to be separated from the rest; of two, either says all."""
     found = np.unique(y)
     return found[-1:] if len(found) == 2 else found
 
 
-def _correlated(told: np.ndarray, truth: np.ndarray) -> float:
-    if min(len(np.unique(told)), len(np.unique(truth))) < 2:
+def _correlated(predicted: np.ndarray, truth: np.ndarray) -> float:
+    if min(len(np.unique(predicted)), len(np.unique(truth))) < 2:
         return 0.0
-    return float(np.corrcoef(rankdata(told), rankdata(truth))[0, 1] ** 2)
+    return float(np.corrcoef(rankdata(predicted), rankdata(truth))[0, 1] ** 2)

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.evaluation.bootstrap import figures_of_tables
 from evenhand.evaluation.metrics import confusion
-from evenhand.records.decision import Outcome
+from evenhand.records.decision import DecisionOutcome
 from evenhand.statistics.thresholds import (
     OperatingPoint,
     best_by_cost,
@@ -77,7 +77,7 @@ def cost_matrix(cost: Any, classes: Sequence[Any]) -> np.ndarray:
     if not isinstance(cost, dict):
         return np.asarray(cost, dtype=float)
     names = [str(label) for label in classes]
-    return np.array([[cost.get(true, {}).get(told, 0.0) for told in names] for true in names], dtype=float)
+    return np.array([[cost.get(true, {}).get(predicted, 0.0) for predicted in names] for true in names], dtype=float)
 
 
 def capacity_share(capacity: Capacity, n_rows: int, times: np.ndarray | None) -> float:
@@ -117,9 +117,9 @@ def purpose_mistakes(decide: Decide, classes: Sequence[Any], n_rows: int, times:
 def _misnamed(cost: dict[str, dict[str, float]], classes: Sequence[Any]) -> Iterator[Mistake]:
     names = [str(label) for label in classes]
     for true, row in cost.items():
-        for told in (true, *row):
-            if told not in names:
-                yield unknown(("decide", "cost", true), told, names, "class")
+        for predicted in (true, *row):
+            if predicted not in names:
+                yield unknown(("decide", "cost", true), predicted, names, "class")
 
 
 def _ill_fitting(cost: np.ndarray, classes: Sequence[Any]) -> Iterator[str]:
@@ -189,15 +189,15 @@ def figures_by_purpose(purpose: Purpose, tables: np.ndarray) -> np.ndarray:
         return (1 + weight) * found / ((1 + weight) * found + weight * missed + wrong)
 
 
-def outcome_of(purpose: Purpose, truth: np.ndarray, predicted: np.ndarray, n_classes: int) -> Outcome:
+def outcome_of(purpose: Purpose, truth: np.ndarray, predicted: np.ndarray, n_classes: int) -> DecisionOutcome:
     """What predictions come to, measured by the purpose."""
     table = confusion(truth, predicted, n_classes)
     figure = float(figures_by_purpose(purpose, table[None])[0])
     counts, cost = tuple(map(tuple, table.tolist())), figure if purpose.cost is not None else None
     if n_classes != 2:
-        return Outcome(len(truth), counts, figure, cost)
+        return DecisionOutcome(len(truth), counts, figure, cost)
     (left, wrong), (missed, found) = table.tolist()
-    return Outcome(
+    return DecisionOutcome(
         n_rows=len(truth),
         counts=counts,
         figure=figure,

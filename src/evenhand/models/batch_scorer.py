@@ -9,21 +9,21 @@ import pyarrow as pa
 from evenhand.models.raw_row_model import RawRowModel
 
 
-class OnceAsked(RawRowModel):
+class CachedModel(RawRowModel):
     """The same model, encoding the same frame once for scores, probabilities and decisions."""
 
-    def told(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
+    def scores_and_decisions(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
         """Scores and decision values, remembered for the frame that was asked about last."""
         if getattr(self, "_frame", None) is not frame:
-            self._said, self._frame = super().told(frame), frame
-        return self._said
+            self._scores, self._frame = super().scores_and_decisions(frame), frame
+        return self._scores
 
 
-class Scorer:
+class BatchScorer:
     """A model asked batch by batch."""
 
     def __init__(self, model: RawRowModel) -> None:
-        self.model = OnceAsked(**model.get_params(deep=False))
+        self.model = CachedModel(**model.get_params(deep=False))
         self.classes = list(model.classes or [])
 
     @property

@@ -37,7 +37,7 @@ Block = tuple[str, list[str], Any]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Encode a frame of raw columns as the study's encoding says; `outputs_` tells what each matrix column is."""
+    """Encode a frame of raw columns as the study's encoding says; `outputs_` names what each matrix column is."""
 
     def __init__(
         self, encoding: dict[str, Any] | None = None, features: tuple[tuple[str, str], ...] = (), seed: int = 0

@@ -26,10 +26,10 @@ def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classe
         ) from error
 
 
-def ask(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:
+def scores_of(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:
     """The scale of a model's scores, the scores and the predictions for some rows; no rows give no scores."""
     if X.shape[0] == 0:
-        scale, scores, predictions = ask(estimator, np.zeros((1, X.shape[1])))
+        scale, scores, predictions = scores_of(estimator, np.zeros((1, X.shape[1])))
         return scale, None if scores is None else scores[:0], predictions[:0]
     if hasattr(estimator, "predict_proba"):
         probabilities = estimator.predict_proba(X)

@@ -56,17 +56,17 @@ class RawRowModel(BaseEstimator):
 
     def scores(self, frame: pd.DataFrame) -> np.ndarray:
         """Probabilities or decision values; of the positive class where there are two, else one column a class."""
-        return self.told(frame)[0]
+        return self.scores_and_decisions(frame)[0]
 
-    def told(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
+    def scores_and_decisions(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
         """The scores, and what one model's probabilities of two classes are made of, where it gives that."""
         rows = self._rows(frame)
         if self.selection is None:
             encoder, estimator = (self.members or [])[0]
             X = encoder.transform(rows)
             return _scores(estimator, X), decisions_of(estimator, X)
-        said = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
-        joined = np.stack(said, axis=1)
+        columns = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
+        joined = np.stack(columns, axis=1)
         if not self.classes:
             return self.selection.predict(joined), None
         probabilities = self.selection.predict_proba(joined)
@@ -76,7 +76,7 @@ class RawRowModel(BaseEstimator):
         """The class label, or the number, of each row."""
         if self.cost is not None and len(self.classes or []) > 2:
             return self.classes_[decide_by_cost(self.predict_proba(frame), np.asarray(self.cost))]
-        if self._has_own_say:
+        if self._decides_itself:
             encoder, estimator = (self.members or [])[0]
             return self.classes_[estimator.predict(encoder.transform(self._rows(frame))).astype(int)]
         scores = self.scores(frame)
@@ -89,7 +89,7 @@ class RawRowModel(BaseEstimator):
         return self.classes_[(scores > (0.5 if self._is_probability else 0.0)).astype(int)]
 
     def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
-        """The probability of each class, calibrated where a calibration was told from out-of-fold scores."""
+        """The probability of each class, calibrated where a calibration was fitted to out-of-fold scores."""
         if not self._is_probability and not self.calibration:
             raise AttributeError("this model gives decision values, not probabilities: use scores")
         scores = self.scores(frame)
@@ -99,17 +99,17 @@ class RawRowModel(BaseEstimator):
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """What `evenhand score` writes of these rows and `mlflow models serve` answers; no measure of goodness."""
-        from evenhand.models.batch_scorer import Scorer
+        from evenhand.models.batch_scorer import BatchScorer
 
-        said = Scorer(self).columns(frame)
-        return pd.DataFrame({name: list(values.tolist()) for name, values in said.items()}, index=frame.index)
+        columns = BatchScorer(self).columns(frame)
+        return pd.DataFrame({name: list(values.tolist()) for name, values in columns.items()}, index=frame.index)
 
     def _rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         features = tuple(Feature(name, kind) for name, kind in self.features)  # type: ignore[arg-type]
         return as_features(frame, features, Cleaning.model_validate(self.cleaning or {}))
 
     @property
-    def _has_own_say(self) -> bool:
+    def _decides_itself(self) -> bool:
         """Whether classes are the estimator's own choice and not read off its scores: votes, or no scores at all."""
         if self.selection is not None or not self.classes or self._is_probability or self.threshold is not None:
             return False

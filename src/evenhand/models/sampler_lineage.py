@@ -1,4 +1,4 @@
-"""imbalanced-learn's samplers, each of which tells which given rows every returned row was made of.
+"""imbalanced-learn's samplers, each of which names the given rows that every returned row was made of.
 
 `parents_` has one row for each returned row: the places of its parents among the rows given, then -1. A kept or drawn
 row has itself as its only parent. A row between two others has both; where its categories are voted
@@ -18,7 +18,7 @@ CLOSE = 1e-6
 
 
 def parents_of(sampler: Any) -> np.ndarray | None:
-    """The parents of what a fitted sampler returned; None for one that cannot tell."""
+    """The parents of what a fitted sampler returned; None for one that names none."""
     if hasattr(sampler, "parents_"):
         return sampler.parents_
     indices = getattr(sampler, "sample_indices_", None)
@@ -33,7 +33,7 @@ def row_keys(X: Any) -> list[bytes]:
     return [X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in ends]
 
 
-class _Telling:
+class _NamesParents:
     """Notes the parents of each row at the moment that it is made."""
 
     def _fit_resample(self, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -65,27 +65,27 @@ class _Telling:
         return []
 
 
-class Smote(_Telling, SMOTE):
-    """SMOTE that tells parents."""
+class Smote(_NamesParents, SMOTE):
+    """SMOTE that names parents."""
 
 
-class BorderlineSmote(_Telling, BorderlineSMOTE):
-    """Borderline SMOTE that tells parents."""
+class BorderlineSmote(_NamesParents, BorderlineSMOTE):
+    """Borderline SMOTE that names parents."""
 
     def _bases(self, X: Any, members: np.ndarray, kind: Any) -> np.ndarray:
         return self.in_danger_indices[kind]
 
 
-class SvmSmote(_Telling, SVMSMOTE):
-    """SVM SMOTE that tells parents; it passes on support vectors without their places, so these are looked up."""
+class SvmSmote(_NamesParents, SVMSMOTE):
+    """SVM SMOTE that names parents; it passes on support vectors without their places, so these are looked up."""
 
     def _bases(self, X: Any, members: np.ndarray, kind: Any) -> np.ndarray:
         places = dict(zip(reversed(row_keys(self._given[0][members])), members[::-1].tolist(), strict=True))
         return np.array([places[key] for key in row_keys(X)], dtype=np.int64)
 
 
-class Smotenc(_Telling, SMOTENC):
-    """SMOTENC that tells parents: all neighbours vote for the categories."""
+class Smotenc(_NamesParents, SMOTENC):
+    """SMOTENC that names parents: all neighbours vote for the categories."""
 
     def _generate_samples(
         self, X: Any, nn_data: Any, nn_num: Any, rows: Any, cols: Any, steps: Any, y_type: Any = None, y: Any = None
@@ -97,8 +97,8 @@ class Smotenc(_Telling, SMOTENC):
         return [self._members(self._kind)[nn_num[rows]]]
 
 
-class Smoten(_Telling, SMOTEN):
-    """SMOTEN that tells parents: the neighbours vote, the row itself among them."""
+class Smoten(_NamesParents, SMOTEN):
+    """SMOTEN that names parents: the neighbours vote, the row itself among them."""
 
     def _make_samples(
         self, X_class: Any, klass: Any, y_dtype: Any, nn_indices: np.ndarray, n_samples: int
@@ -109,7 +109,7 @@ class Smoten(_Telling, SMOTEN):
 
 
 class Adasyn(ADASYN):
-    """ADASYN that tells parents: it has no step of its own for making rows, so its draws are repeated."""
+    """ADASYN that names parents: it has no step of its own for making rows, so its draws are repeated."""
 
     def _fit_resample(self, X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:
         made, labels = super()._fit_resample(X, y)
@@ -134,7 +134,7 @@ class Adasyn(ADASYN):
 
 
 class SmoteTomek(SMOTETomek):
-    """SMOTE and Tomek links that tell parents."""
+    """SMOTE and Tomek links that name parents."""
 
     @property
     def parents_(self) -> np.ndarray:
@@ -143,7 +143,7 @@ class SmoteTomek(SMOTETomek):
 
 
 class SmoteEnn(SMOTEENN):
-    """SMOTE and edited neighbours that tell parents."""
+    """SMOTE and edited neighbours that name parents."""
 
     @property
     def parents_(self) -> np.ndarray:

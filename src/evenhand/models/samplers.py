@@ -54,7 +54,7 @@ class Resampler:
         self._check(counts, classes)
         if self.kind not in {"smotenc", "smoten"}:
             sampler = self._sampler(counts)
-            return self._told(sampler, X, y)
+            return self._resampled(sampler, X, y)
         if sparse.issparse(X):
             raise DataError(
                 f"{self.kind} cannot read text columns: use undersample, oversample or smote for this encoding"
@@ -62,7 +62,7 @@ class Resampler:
         self._check_dummies(X)
         collapsed, columns = self._collapse(X)
         sampler = self._sampler(counts, is_code=np.array([is_code for is_code, _ in columns]))
-        found = self._told(sampler, collapsed, y)
+        found = self._resampled(sampler, collapsed, y)
         return found._replace(X=self._expand(found.X, columns, X))
 
     def unexplained(self, X: Any, found: Resampled) -> np.ndarray:
@@ -73,7 +73,7 @@ class Resampler:
         before = SVM_SMOTE_STEP if self.kind == "svm_smote" else 0.0
         return unexplained(X, found.X, found.parents, is_voted, before)
 
-    def _told(self, sampler: Any, X: Any, y: np.ndarray) -> Resampled:
+    def _resampled(self, sampler: Any, X: Any, y: np.ndarray) -> Resampled:
         try:
             made, labels = sampler.fit_resample(X, y)
             return Resampled(made, labels, parents_of(sampler))

@@ -1,7 +1,7 @@
 """Successive halving over shares of the rows: many points on few rows, the best third of them on three times as many.
 
 Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", AISTATS 2016; begun
-anew while a budget lasts as in Li et al., "Hyperband", JMLR 18, 2018. With a budget, pilots tell on how many rows a
+anew while a budget lasts as in Li et al., "Hyperband", JMLR 18, 2018. With a budget, pilots show on how many rows a
 trial is small beside it: the first round is held there, and time that no larger trial fits in is spent there too.
 """
 
@@ -188,10 +188,10 @@ class Search:
     def _try(self, params: dict[str, Any], share: float, number: int, bracket: int) -> Trial | None:
         """A trial, kept; None for one that was stopped, of which nothing is kept. The first is never stopped."""
         began = self.clock()
-        told = self.evaluate(params, share, self.end + self.slack if self.tried else math.inf)
-        if told is None:
+        evaluated = self.evaluate(params, share, self.end + self.slack if self.tried else math.inf)
+        if evaluated is None:
             return None
-        scores = [] if isinstance(told, str) else [value for value in told if math.isfinite(value)]
+        scores = [] if isinstance(evaluated, str) else [value for value in evaluated if math.isfinite(value)]
         trial = Trial(
             params=params,
             share=share,
@@ -200,7 +200,7 @@ class Search:
             seconds=max(self.clock() - began, 1e-9),
             round=number,
             bracket=bracket,
-            refused=told if isinstance(told, str) else "",
+            refused=evaluated if isinstance(evaluated, str) else "",
         )
         self.tried.append(trial)
         return trial

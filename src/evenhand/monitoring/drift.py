@@ -46,7 +46,7 @@ class Shift:
 
 @dataclass(frozen=True)
 class Watched:
-    """What a look for drift found: the rows, the run they were held against, every shift and what it comes to."""
+    """What a drift check found: the rows, the run they were compared with, every shift and what it comes to."""
 
     study: str
     against: str
@@ -79,16 +79,16 @@ class Watched:
             return f"no rows have come since {champion} was trained"
         if self.state == "unknown":
             return (
-                f"drift cannot be told: {champion} of '{self.study}' was recorded by a version that kept no profile of "
+                f"drift is unknown: {champion} of '{self.study}' was recorded by a version that kept no profile of "
                 "its training rows. Run the study again and make that run champion (`evenhand champion promote`); from "
                 "then on it can."
             )
         if self.state == "drift":
             return f"drift: {rows}: {'; '.join(shift.words for shift in self.furthest[:3])}{self._rest}"
         if self.state == "unsure":
-            return f"too few rows to tell: {rows} show no drift, but do not exclude it in {self._unsure}"
+            return f"too few rows to decide: {rows} show no drift, but do not exclude it in {self._unsure}"
         rare = [shift.column for shift in self.shifts if shift.state == "unsure"]
-        return f"no drift: {rows}" + f"; too few of them to tell the odds of {', '.join(rare[:5])}" * bool(rare)
+        return f"no drift: {rows}" + f"; too few of them to estimate the odds of {', '.join(rare[:5])}" * bool(rare)
 
     @property
     def _rest(self) -> str:
@@ -112,7 +112,7 @@ def shifts_of(profile: Profile, new: Tallies, settings: Watch) -> tuple[Shift, .
 def state_of(shifts: tuple[Shift, ...]) -> State:
     """Drift where any shift is one; unsure where one of a column cannot be excluded.
 
-    A rare class takes very many rows to tell its odds: that they cannot be told is said, but leaves the verdict.
+    A rare class takes very many rows to estimate its odds: that they are unknown is reported, but leaves the verdict.
     """
     if any(shift.state == "drift" for shift in shifts):
         return "drift"
@@ -161,7 +161,7 @@ def _target(shape: Shape, new: Tally, settings: Watch, strict: float) -> Iterato
         return
     n_before, n_after = sum(shape.counts), new.n_known
     cells = list(zip(shape.values, shape.counts, new.counts.tolist(), strict=True))
-    for value, before, after in cells[len(cells) == 2 :]:  # of two classes the positive one tells all
+    for value, before, after in cells[len(cells) == 2 :]:  # of two classes the positive one says all
         pairs = (before, n_before), (after, n_after)
         (times, interval), (_, wide) = (odds_shift(*pairs, level=level) for level in (LEVEL, 1 - strict))
         is_real = wide.low > 1 or wide.high < 1

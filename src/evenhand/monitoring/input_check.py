@@ -127,7 +127,7 @@ class Incoming:
         return pa.types.is_string(kept_type(self.rows.schema.field(name).type))
 
     def _form(self, name: str) -> tuple[str, str]:
-        """The separators that read most of a column, told from all of it so that batches make no difference."""
+        """The separators that read most of a column, counted over all of it so that batches make no difference."""
         n_read: Counter[tuple[str, str]] = Counter()
         for batch in self.rows.batches():
             array = self._kept(batch, name)

@@ -1,14 +1,14 @@
-"""Telling someone: one message for each event, by webhook or e-mail, and never a failure of its own.
+"""Notifications: one message for each event, by webhook or e-mail, and never a failure of its own.
 
-    tell(study, silence("2026-05-01T03:00:00+00:00", "no tick for 26 hours"))
+    notify(study, silence("2026-05-01T03:00:00+00:00", "no tick for 26 hours"))
 
 An event is what its kind and key say: the same failed run, the same promotion, the same rows that drifted, however
-often and by however many processes it is told. Under a lock a line that the message is owed goes to the disk first,
+often and by however many processes it is reported. Under a lock a line that the message is pending goes to the disk,
 then the message goes out, then a line that it was sent: whoever comes later finds the lines and sends nothing. What
-could not be sent stays owed and is tried again with the next event of the study, and by `send_owed`. A process that is
-killed between sending and writing that down leaves a message that is sent again: a doubled alarm is better than a lost
-one. Both have the same id (`id` and `Idempotency-Key` of a webhook, `Message-ID` of an e-mail), so that a receiver can
-tell.
+could not be sent stays pending and is tried again with the next event of the study, and by `send_pending`. A process
+that is killed between sending and writing that down leaves a message that is sent again: a doubled alarm is better
+than a lost one. Both have the same id (`id` and `Idempotency-Key` of a webhook, `Message-ID` of an e-mail), by which a
+receiver can recognise it.
 """
 
 import logging
@@ -29,7 +29,7 @@ from evenhand.study.loader import expanded
 from evenhand.study.study import Notify, Study
 
 Kind = Literal["failure", "promotion", "drift", "skips", "silence"]
-Outcome = Literal["sent", "known", "not asked", "owed"]
+Delivery = Literal["sent", "known", "not asked", "pending"]
 MOST_ROUNDS = 20
 HEADINGS = {
     "failure": "failed",
@@ -42,7 +42,7 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to a study: `key` tells it from every other of its kind, `words` are one line."""
+    """Something that happened to a study: `key` distinguishes it from every other of its kind, `words` are one line."""
 
     kind: Kind
     key: str
@@ -66,12 +66,12 @@ def promotion(version: int, why: str, key: str, **facts: Any) -> Event:
 
 
 def drifted(words: str, key: str, **facts: Any) -> Event:
-    """Rows that have drifted; `key` names the rows and the run they were held against."""
+    """Rows that have drifted; `key` names the rows and the run they were compared with."""
     return Event("drift", key, words, facts)
 
 
 def skip_streak(n_skipped: int, why: str, since: str, **facts: Any) -> Event:
-    """Ticks skipped in a row, told once for a streak: `since` is the moment of its first tick.
+    """Ticks skipped in a row, reported once for a streak: `since` is the moment of its first tick.
 
     Call it at every skip; nothing is sent before `notify.skips` of them.
     """
@@ -80,27 +80,27 @@ def skip_streak(n_skipped: int, why: str, since: str, **facts: Any) -> Event:
 
 
 def silence(since: str, words: str, **facts: Any) -> Event:
-    """A tick that never came: `since` is the last that did, so that one silence is told once; `words` say it all."""
+    """A tick that never came: `since` is the last that did, so that a silence is reported once; `words` say it all."""
     return Event("silence", since, words, {"since": since, **facts})
 
 
-def tell(study: Study, event: Event) -> Outcome:
+def notify(study: Study, event: Event) -> Delivery:
     """Send the message of an event unless it was sent before or nobody asked; what came of it.
 
-    Nothing that goes wrong here is raised: it is logged, and the message stays owed.
+    Nothing that goes wrong here is raised: it is logged, and the message stays pending.
     """
     if study.notify is None or event.kind not in study.notify.events or _is_early(event, study.notify):
         return "not asked"
     try:
         with waiting(_ledger(study.name).with_suffix(".lock")):
-            return _told(study, study.notify, event)
+            return _deliver(study, study.notify, event)
     except Exception as error:
         _log("the message that study '%s' %s was not sent: %s", study.name, HEADINGS[event.kind], _plain(error))
-        return "owed"
+        return "pending"
 
 
-def send_owed(study: Study) -> int:
-    """Try again what could not be sent before; how many messages are still owed."""
+def send_pending(study: Study) -> int:
+    """Try again what could not be sent before; how many messages are still pending."""
     if study.notify is None or not _ledger(study.name).exists():
         return 0
     try:
@@ -124,13 +124,13 @@ def _is_early(event: Event, notify: Notify) -> bool:
     return event.kind == "skips" and int(event.facts.get("n_skipped", 0)) < notify.skips
 
 
-def _told(study: Study, notify: Notify, event: Event) -> Outcome:
+def _deliver(study: Study, notify: Notify, event: Event) -> Delivery:
     identity = digest([study.name, event.kind, event.key])
     file = _ledger(study.name)
     known = _messages(file)
     if identity in known:
         _send(study, notify)
-        return "known" if _messages(file)[identity]["state"] != "owed" else "owed"
+        return "known" if _messages(file)[identity]["state"] != "pending" else "pending"
     content = {
         "text": f"{study.name} {HEADINGS[event.kind]}: {event.words}",
         "event": event.kind,
@@ -140,24 +140,24 @@ def _told(study: Study, notify: Notify, event: Event) -> Outcome:
         "facts": {key: str(value) for key, value in event.facts.items()},
     }
     ways = [way for way in ("webhook", "email") if getattr(notify, way) is not None]
-    with around("notice.owed"):
-        _write(file, {"id": identity, "state": "owed", "ways": ways, "round": 0, "message": content})
+    with around("notification.pending"):
+        _write(file, {"id": identity, "state": "pending", "ways": ways, "round": 0, "message": content})
     _send(study, notify)
-    return "sent" if _messages(file)[identity]["state"] == "sent" else "owed"
+    return "sent" if _messages(file)[identity]["state"] == "sent" else "pending"
 
 
 def _send(study: Study, notify: Notify) -> int:
-    """One round over all that is owed, the oldest first; how many are owed after it."""
-    file, n_owed = _ledger(study.name), 0
+    """One round over all that is pending, the oldest first; how many are pending after it."""
+    file, n_pending = _ledger(study.name), 0
     for line in list(_messages(file).values()):
-        if line["state"] != "owed":
+        if line["state"] != "pending":
             continue
         with around("notice.send"):
             left = [way for way in line["ways"] if not _went(way, notify, line["message"])]
-        state = "sent" if not left else "owed" if line["round"] + 1 < MOST_ROUNDS else "given up"
+        state = "sent" if not left else "pending" if line["round"] + 1 < MOST_ROUNDS else "given up"
         _write(file, {**line, "state": state, "ways": left, "round": line["round"] + 1})
-        n_owed += state == "owed"
-    return n_owed
+        n_pending += state == "pending"
+    return n_pending
 
 
 def _went(way: str, notify: Notify, message: dict[str, Any]) -> bool:
@@ -173,7 +173,7 @@ def _went(way: str, notify: Notify, message: dict[str, Any]) -> bool:
         elif way == "email" and notify.email is not None:
             email(notify.email, message)
     except (Undeliverable, EvenhandError) as error:
-        _log("a message to the %s of study '%s' stays owed: %s", way, message["study"], _plain(error))
+        _log("a message to the %s of study '%s' stays pending: %s", way, message["study"], _plain(error))
         return False
     return True
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from evenhand.data.casting import as_numbers, as_text
 from evenhand.data.snapshot import arrow_column, as_kept, kept_type
 from evenhand.errors import DataError, listed
-from evenhand.evaluation.metrics import Told, metrics_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.runtime.text import counted
 
 KEY, TRUTH = "key", "truth"
@@ -19,7 +19,7 @@ SEPARATOR = "\x1f"
 
 
 @dataclass(frozen=True)
-class Realised:
+class RealizedPerformance:
     """What is known of the rows that one model scored: how many have a label, and the metrics of those."""
 
     run_id: str
@@ -61,7 +61,7 @@ def truths_of(table: pa.Table, key: Sequence[str], truth: str) -> tuple[pd.Serie
 
 
 @dataclass(frozen=True)
-class Heard:
+class LabelledRows:
     """What is known of one model's scored rows: how many there are, and those with a label, the last score of each."""
 
     run_id: str
@@ -70,7 +70,7 @@ class Heard:
     labelled: pd.DataFrame
 
 
-class Scores:
+class ScoredRows:
     """Scored rows taken in piece by piece: those with a label are kept, of the others a number for each key."""
 
     def __init__(self, truths: pd.Series) -> None:
@@ -92,7 +92,7 @@ class Scores:
         self._is_scored |= self._truths.index.isin(rows[KEY])
         self._kept.append(rows[rows[KEY].isin(self._truths.index)])
 
-    def heard(self) -> tuple[list[Heard], list[str]]:
+    def labelled_rows(self) -> tuple[list[LabelledRows], list[str]]:
         """What came together of each model, and notes on rows that do not fit."""
         rows = pd.concat(self._kept, ignore_index=True)
         last = rows[~rows.duplicated(["run", KEY], keep="last")]
@@ -100,7 +100,7 @@ class Scores:
         counts = {run: (sum(map(len, each)), len(np.unique(np.concatenate(each)))) for run, each in
                   self._numbers.items()}  # fmt: skip
         found = [
-            Heard(run, self._versions.get(run, 0), n_keys, last[last["run"] == run])
+            LabelledRows(run, self._versions.get(run, 0), n_keys, last[last["run"] == run])
             for run, (_, n_keys) in counts.items()
         ]
         return found, list(self._notes(rows, sum(n_rows - n_keys for n_rows, n_keys in counts.values())))
@@ -121,21 +121,21 @@ def figures_of(rows: pd.DataFrame, classes: Sequence[str]) -> dict[str, float]:
     if not len(rows):
         return {}
     if not classes:
-        truth, said = (_as_numbers(rows[name]) for name in (TRUTH, "prediction"))
-        return metrics_of(Told(truth, said, None), 0)
+        truth, predicted = (_as_numbers(rows[name]) for name in (TRUTH, "prediction"))
+        return metrics_of(PredictionSet(truth, predicted, None), 0)
     codes = {label: code for code, label in enumerate(classes)}
-    truth, said = rows[TRUTH].map(codes), rows["decision"].map(codes)
+    truth, predicted = rows[TRUTH].map(codes), rows["decision"].map(codes)
     if truth.isna().any():
         raise DataError(
             f"feedback has labels that the model does not know: {listed(rows.loc[truth.isna(), TRUTH].unique(), 5)}. "
-            f"It knows {listed(classes)}: mend the labels, or map them in the query of feedback.source."
+            f"It knows {listed(classes)}: fix the labels, or map them in the query of feedback.source."
         )
-    parts = truth.to_numpy(int), said.to_numpy(int)
+    parts = truth.to_numpy(int), predicted.to_numpy(int)
     rarest = int(np.argmin(np.bincount(parts[0], minlength=len(classes))))
-    found = metrics_of(Told(*parts, _columns(rows, "score", classes)), len(classes), rarest)
+    found = metrics_of(PredictionSet(*parts, _columns(rows, "score", classes)), len(classes), rarest)
     chances = _columns(rows, "probability", classes)
     if chances is not None:
-        surer = metrics_of(Told(*parts, chances, True), len(classes), rarest)
+        surer = metrics_of(PredictionSet(*parts, chances, True), len(classes), rarest)
         found |= {name: value for name, value in surer.items() if name in LOSSES}
     return found
 
@@ -153,5 +153,5 @@ def _as_numbers(column: pd.Series) -> np.ndarray:
     numbers, wrong = as_numbers(arrow_column(column))
     if len(wrong):
         examples = listed(wrong.unique().to_pylist(), 3)
-        raise DataError(f"feedback has labels that are no numbers, such as {examples}. Mend feedback.source.")
+        raise DataError(f"feedback has labels that are no numbers, such as {examples}. Fix feedback.source.")
     return numbers.to_numpy(zero_copy_only=False).astype(float)

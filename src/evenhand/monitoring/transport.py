@@ -58,7 +58,7 @@ def _tried(attempt: Callable[[], None], whom: str) -> None:
             raise Refused(f"{whom} {error}") from None
         except (OSError, http.client.HTTPException, smtplib.SMTPException) as error:
             if pause is None:
-                raise Undeliverable(f"{whom} could not be reached: {_said(error)}") from None
+                raise Undeliverable(f"{whom} could not be reached: {_words_of(error)}") from None
             time.sleep(pause)
 
 
@@ -80,7 +80,7 @@ def _sent(settings: Email, letter: EmailMessage, login: tuple[str, str] | None) 
                 server.login(*login)
             server.send_message(letter)
     except (smtplib.SMTPAuthenticationError, smtplib.SMTPRecipientsRefused, smtplib.SMTPSenderRefused) as error:
-        raise Refused(f"refused the message: {_said(error)}: check notify.email") from None
+        raise Refused(f"refused the message: {_words_of(error)}: check notify.email") from None
 
 
 def _connected(settings: Email) -> smtplib.SMTP:
@@ -96,7 +96,7 @@ def _connected(settings: Email) -> smtplib.SMTP:
     return server
 
 
-def _said(error: Exception) -> str:
+def _words_of(error: Exception) -> str:
     """What an error says, without what may hold an address."""
     if isinstance(error, urllib.error.HTTPError):
         return f"{error.code} {error.reason}"

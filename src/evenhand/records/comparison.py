@@ -56,7 +56,7 @@ class Rival:
 
     label: str
     gaps: tuple[Gap, ...]
-    says_the_same: bool = False
+    predicts_the_same: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RunContrast:
 class StudyContrast:
     """The candidates that several studies share, ranked over the studies; 1 is best.
 
-    `groups` hold candidates that Nemenyi's test cannot tell apart, the largest sets there are.
+    `groups` hold candidates that Nemenyi's test does not separate, the largest sets there are.
     """
 
     metric: str

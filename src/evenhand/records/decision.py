@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DecisionOutcome:
     """What deciding comes to on some rows: counts by true and predicted class, and shares of the positive class."""
 
     n_rows: int
@@ -32,9 +32,9 @@ class Decided:
     figure: str
     threshold: float | None
     words: str
-    out_of_fold: Outcome
-    holdout: Outcome | None = None
-    own: Outcome | None = None
+    out_of_fold: DecisionOutcome
+    holdout: DecisionOutcome | None = None
+    own: DecisionOutcome | None = None
     cost: tuple[tuple[float, ...], ...] | None = None
     is_reached: bool = True
 

@@ -271,12 +271,12 @@ class Judgement:
 
     @property
     def winner(self) -> Figures:
-        """The candidate to serve: the best, or the simplest of those that cannot be told from it."""
+        """The candidate to serve: the best, or the simplest of those that do not differ significantly from it."""
         return next((each for each in self.figures if each.plan.name == self.chosen), self.best)
 
     @property
     def group(self) -> tuple[str, ...]:
-        """The best and the candidates that cannot be told from it; empty where nothing was compared."""
+        """The best and the candidates that do not differ significantly from it; empty where nothing was compared."""
         return (self.best.plan.name, *(each.name for each in self.versus if not each.is_apart)) if self.versus else ()
 
 
@@ -292,7 +292,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Check:
-    """What one look for a leak found."""
+    """What one leakage check found."""
 
     name: str
     verdict: Literal["passed", "warned", "failed", "skipped"]
@@ -372,7 +372,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Standing:
+class LeaderboardRow:
     """One line of a leaderboard."""
 
     name: str
@@ -392,7 +392,7 @@ class Leaderboard:
 
     study: str
     metric: str
-    standings: tuple[Standing, ...]
+    rows: tuple[LeaderboardRow, ...]
     run_id: str
     when_ms: int
     n_executed: int

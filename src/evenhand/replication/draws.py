@@ -55,13 +55,13 @@ def judged_regressors(
     """R2 and mean squared error of every regressor on training and test rows of one split, and its test predictions."""
     trained, judged = rows
     found: Measured = {}
-    told: dict[str, np.ndarray] = {}
+    predicted: dict[str, np.ndarray] = {}
     for name, estimator in estimators.items():
         model = estimator.fit(X[trained], y[trained])
-        told[name] = np.asarray(model.predict(X[judged])).ravel()
+        predicted[name] = np.asarray(model.predict(X[judged])).ravel()
         seen = np.asarray(model.predict(X[trained])).ravel()
-        found[name] = {**_fit(y[judged], told[name], ""), **_fit(y[trained], seen, "train_")}
-    return found, told
+        found[name] = {**_fit(y[judged], predicted[name], ""), **_fit(y[trained], seen, "train_")}
+    return found, predicted
 
 
 def neighbour_shares(X: np.ndarray, y: np.ndarray, asked: np.ndarray, k_most: int) -> np.ndarray:
@@ -89,9 +89,9 @@ def _judged_neighbours(
     own = neighbour_shares(X[trained], y[trained], X[trained], k_most)
     found = {}
     for name, model in models.items():
-        said, seen = shares[:, model.n_neighbors - 1], own[:, model.n_neighbors - 1]
+        shares_near, seen = shares[:, model.n_neighbors - 1], own[:, model.n_neighbors - 1]
         found[name] = {
-            **_errors(y[judged], (said > 0.5).astype(int), said),
+            **_errors(y[judged], (shares_near > 0.5).astype(int), shares_near),
             "train_accuracy": float(np.mean((seen > 0.5) == y[trained])),
         }
     return found
@@ -101,16 +101,16 @@ def _scores(model: Any, X: np.ndarray) -> np.ndarray:
     return model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.decision_function(X)
 
 
-def _errors(truth: np.ndarray, told: np.ndarray, scores: np.ndarray) -> dict[str, float]:
+def _errors(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     return {
-        "accuracy": float(np.mean(told == truth)),
+        "accuracy": float(np.mean(predicted == truth)),
         "roc_auc": float(roc_auc_score(truth, scores)),
-        "false_alarms": int(np.sum((told == 1) & (truth == 0))),
-        "missed": int(np.sum((told == 0) & (truth == 1))),
+        "false_alarms": int(np.sum((predicted == 1) & (truth == 0))),
+        "missed": int(np.sum((predicted == 0) & (truth == 1))),
         "n_positive": int(truth.sum()),
     }
 
 
-def _fit(truth: np.ndarray, told: np.ndarray, prefix: str) -> dict[str, float]:
-    error = float(np.mean((truth - told) ** 2))
+def _fit(truth: np.ndarray, predicted: np.ndarray, prefix: str) -> dict[str, float]:
+    error = float(np.mean((truth - predicted) ** 2))
     return {f"{prefix}r2": 1 - error / float(np.var(truth)), f"{prefix}mean_squared_error": error}

@@ -23,7 +23,7 @@ def names() -> list[str]:
 
 
 def chosen(asked: tuple[str, ...], only_exact: bool) -> list[str]:
-    """The studies asked for, or all of them; a name that is not known is told with the nearest that is."""
+    """The studies asked for, or all of them; a name that is not known is reported with the nearest that is."""
     for name in asked:
         if name not in names() and name in published():
             raise ConfError(f"'{name}' holds figures for orientation only: `evenhand replicate --beyond` shows them")

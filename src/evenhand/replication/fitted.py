@@ -64,9 +64,9 @@ class Fitted:
 
     def confusion(self) -> list[list[int]]:
         """The rows it was fitted on by true and predicted class."""
-        told = np.asarray(self.model.predict(self.X)).astype(int)
+        predicted = np.asarray(self.model.predict(self.X)).astype(int)
         table = np.zeros((len(self.classes), len(self.classes)), dtype=int)
-        np.add.at(table, (self.y.astype(int), told), 1)
+        np.add.at(table, (self.y.astype(int), predicted), 1)
         return table.tolist()
 
 

@@ -33,7 +33,7 @@ def days() -> list[tuple[str, str, str]]:
     Which days say both words is not published and does not matter to naive Bayes.
     """
     return [
-        (_said(day < n_optimistic), _said(day < n_growth), market)
+        (_yes_no(day < n_optimistic), _yes_no(day < n_growth), market)
         for market, n_days, n_optimistic, n_growth in DAYS
         for day in range(n_days)
     ]
@@ -55,5 +55,5 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-def _said(is_said: bool) -> str:
-    return "yes" if is_said else "no"
+def _yes_no(is_yes: bool) -> str:
+    return "yes" if is_yes else "no"

@@ -32,12 +32,12 @@ def ensemble_of(judgement: Judgement) -> Figures:
 
 def with_beyond(lines: Iterable[Line], name: str, best: Mapping[str, Figures], test_share: float) -> tuple[Line, ...]:
     """The lines with what the best by each measure reaches beside every figure of that measure."""
-    said = {metric: _reached(each, metric, test_share) for metric, each in best.items()}
-    return tuple(replace(line, beyond=_of_line(line, MEASURES[name], said, name)) for line in lines)
+    reached = {metric: _reached(each, metric, test_share) for metric, each in best.items()}
+    return tuple(replace(line, beyond=_of_line(line, MEASURES[name], reached, name)) for line in lines)
 
 
-def _of_line(line: Line, measures: Mapping[str, str], said: Mapping[str, str], name: str) -> str:
-    found = [said[metric] for metric, words in measures.items() if metric in said and words in line.figure]
+def _of_line(line: Line, measures: Mapping[str, str], reached: Mapping[str, str], name: str) -> str:
+    found = [reached[metric] for metric, words in measures.items() if metric in reached and words in line.figure]
     return "; ".join([*found, _record(name)]) if found else ""
 
 

@@ -9,7 +9,7 @@ from evenhand.study.study import Study
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StudyOutcome:
     """The lines of one study, with pictures and single metrics for its run."""
 
     name: str

@@ -52,7 +52,7 @@ def _study(name: str, lines: Sequence[Line], with_beyond: bool) -> Html:
         Heading("Published"),
         Heading("Measured"),
         Heading("Interval"),
-        Heading("Verdict", "told"),
+        Heading("Verdict", "words"),
         Heading("Note", "text"),
         *([Heading("Beyond", "text")] if with_beyond else []),
     ]

@@ -156,13 +156,13 @@ def _swapped_priors(study: str, query: Mapping[str, Any], fitted: Fitted) -> Lin
     given = fitted.given(query["row"])
     swapped = {label: given[label] * (1 - fitted.model.class_prior_[fitted.place(label)]) for label in given}
     winner = max(swapped, key=swapped.__getitem__)
-    told = ", ".join(f"{label} {value:.2g}" for label, value in swapped.items())
+    joints = ", ".join(f"{label} {value:.2g}" for label, value in swapped.items())
     return equal(
         study,
         "smoothed class with the priors swapped, as on one slide",
         query["predicted"],
         winner,
-        f"one slide swaps P(No) and P(Yes), which makes the joints {told}; the lines above have the priors as right",
+        f"one slide swaps P(No) and P(Yes), which makes the joints {joints}; the lines above have the priors as right",
     )
 
 

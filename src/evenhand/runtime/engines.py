@@ -1,4 +1,4 @@
-"""Running one task over many inputs at once, and telling how far it is."""
+"""Running one task over many inputs at once, and reporting how far it is."""
 
 import os
 from collections.abc import Hashable, Mapping
@@ -8,7 +8,7 @@ from prefect import Task
 from prefect.futures import as_completed
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
-from evenhand.runtime.progress import tell
+from evenhand.runtime.progress import report_progress
 from evenhand.runtime.signals import deaf_to_ctrl_c
 from evenhand.runtime.steps import stage
 
@@ -48,11 +48,11 @@ def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> 
     with deaf_to_ctrl_c():
         keys = {task.submit(*arguments): key for key, arguments in calls.items()}
     results: dict[Key, Any] = {}
-    tell(task.name, 0, len(keys))
+    report_progress(task.name, 0, len(keys))
     with stage(task.name) as done:
         for future in as_completed(list(keys)):
             result = future.result()
             results[keys[future]] = result
             done.append(result)
-            tell(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
+            report_progress(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
     return {key: results[key] for key in calls}

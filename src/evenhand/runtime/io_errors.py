@@ -1,4 +1,4 @@
-"""Reading what may be damaged and writing to places that may be full or closed to us, told as such; where files lie."""
+"""Reading what may be damaged and writing to places that may be full or closed, reported as such; where files lie."""
 
 import errno
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from evenhand.errors import DataError, PlaceError
 
 @contextmanager
 def writing(place: Path) -> Iterator[None]:
-    """Tell a place that cannot be written to by its name, with what to do."""
+    """Name a place that cannot be written to by its name, with what to do."""
     try:
         yield
     except OSError as error:
@@ -28,7 +28,7 @@ def writing(place: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Tell a file that cannot be read by its name, so that it is not taken for a trouble of the store."""
+    """Name a file that cannot be read, so that it is not taken for a trouble of the store."""
     try:
         yield
     except OSError as error:

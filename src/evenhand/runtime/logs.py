@@ -1,4 +1,4 @@
-"""One place that tells what a task did, inside a run and outside."""
+"""One place that logs what a task did, inside a run and outside."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which process works on something, told so that it can be known later whether it still runs."""
+"""Which process works on something, so that it can be known later whether it still runs."""
 
 import json
 import os
@@ -16,19 +16,19 @@ END_SECONDS = 5.0
 
 @cache
 def boot_id() -> str:
-    """What tells one start of this machine from another, and a container from its neighbours, whose pids are others."""
+    """What distinguishes starts of this machine, and a container from its neighbours, whose pids are others."""
     file, pids = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
     boot = file.read_text().strip() if file.exists() else f"{psutil.boot_time():.0f}"
     return f"{boot}-{pids.stat().st_ino}" if pids.exists() else boot
 
 
 def owner() -> dict[str, str]:
-    """This process, as tags that tell it from every other one."""
+    """This process, as tags that distinguish it from every other one."""
     return {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": started()}
 
 
 def started() -> str:
-    """When this process began, which tells it from another one that gets its number."""
+    """When this process began, which distinguishes it from another one that gets its number."""
     return f"{psutil.Process().create_time():.2f}"
 
 

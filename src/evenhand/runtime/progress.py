@@ -1,4 +1,4 @@
-"""Telling whoever listens how far a run is, without knowing who that is."""
+"""Progress: how far a run is, for whoever listens, without knowing who that is."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Step:
+class StepProgress:
     """One box of the DAG: how much of it is done; `is_reused` where the newest part was found in the store."""
 
     box: str
@@ -18,13 +18,13 @@ class Step:
     remark: str = ""
 
 
-Listener = Callable[[Step], None]
+Listener = Callable[[StepProgress], None]
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Have a listener told of every step inside the block."""
+    """Have a listener called with every step inside the block."""
     token = _listener.set(listener)
     try:
         yield
@@ -32,13 +32,13 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
-def tell(box: str, done: int, planned: int, *, is_reused: bool = False, note: str = "") -> None:
-    """Tell the listener, if there is one."""
+def report_progress(box: str, done: int, planned: int, *, is_reused: bool = False, note: str = "") -> None:
+    """Call the listener, if there is one."""
     if (listener := _listener.get()) is not None:
-        listener(Step(box, done, planned, is_reused, note))
+        listener(StepProgress(box, done, planned, is_reused, note))
 
 
 def remark(box: str, text: str) -> None:
-    """Tell the listener, if there is one, what a person should know of a box that is done with its work."""
+    """Call the listener, if there is one, what a person should know of a box that is done with its work."""
     if (listener := _listener.get()) is not None:
-        listener(Step(box, 1, 1, remark=text))
+        listener(StepProgress(box, 1, 1, remark=text))

@@ -46,7 +46,7 @@ def _masked_address(text: str) -> str:
 
 
 def _masked_user(scheme: str, user: str) -> str:
-    """The part before the @: a user is told, a password not; a single word is a token on the web, else a user."""
+    """The part before the @: a user is shown, a password not; a single word is a token on the web, else a user."""
     name, has_password, password = user.partition(":")
     if has_password:
         return f"{name}:{_unless_named(password)}"
@@ -54,7 +54,7 @@ def _masked_user(scheme: str, user: str) -> str:
 
 
 def _masked_webhook(address: str) -> str:
-    """Whoever knows all of it can write to the channel, so only the machine is told."""
+    """Whoever knows all of it can write to the channel, so only the machine is shown."""
     if "${" in address:
         return str(_masked_address(address))
     parts = urlsplit(address)

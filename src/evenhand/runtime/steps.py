@@ -12,7 +12,7 @@ from prefect.utilities.annotations import quote
 
 from evenhand.records.decision import Stage
 from evenhand.runtime.memory import PeakMemory
-from evenhand.runtime.progress import tell
+from evenhand.runtime.progress import report_progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _stages: ContextVar[list[Stage] | None] = ContextVar("stages", default=None)
@@ -27,12 +27,12 @@ class Step(Task[Any, Any]):
     n_called = 0
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Run the task here and now, and tell whoever listens when it begins and ends."""
+        """Run the task here and now, and report to whoever listens when it begins and ends."""
         Step.n_called += 1
-        tell(self.name, 0, 1)
+        report_progress(self.name, 0, 1)
         with stage(self.name) as results:
             results.append(super().__call__(*map(quote, arguments), **{key: quote(one) for key, one in named.items()}))
-        tell(self.name, 1, 1, is_reused=getattr(results[0], "reused", False))
+        report_progress(self.name, 1, 1, is_reused=getattr(results[0], "reused", False))
         return results[0]
 
     def submit(self, *arguments: Any, **named: Any) -> Any:
@@ -67,6 +67,6 @@ def stage(name: str) -> Iterator[list[Any]]:
     began = time.perf_counter()
     with PeakMemory() as memory:
         yield results
-    told = [each.reused for each in results if hasattr(each, "reused")]
-    done, found = (len(told) - sum(told), sum(told)) if told else (None, None)
+    reused = [each.reused for each in results if hasattr(each, "reused")]
+    done, found = (len(reused) - sum(reused), sum(reused)) if reused else (None, None)
     stages.append(Stage(name, time.perf_counter() - began, done, found, memory.highest_mb))

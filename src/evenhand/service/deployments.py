@@ -1,4 +1,4 @@
-"""What is asked of Prefect's server about schedules: put them there, close what was orphaned, start a run, tell."""
+"""What is asked of Prefect's server about schedules: put them there, close what was orphaned, start a run, report."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -37,7 +37,9 @@ HEARTBEATS_MISSED = timedelta(seconds=95)  # three of them, at one every 30 seco
 UNDER_WAY = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]
 UNFINISHED = [*UNDER_WAY, StateType.SCHEDULED, StateType.PAUSED]  # a task run that is retried is scheduled
 ENDED = [StateType.COMPLETED, StateType.FAILED, StateType.CANCELLED]
-LATEST_WORD = timedelta(minutes=1)  # a run that ends tells its tasks' states by events, which the server is behind with
+LATEST_WORD = timedelta(
+    minutes=1
+)  # a run that ends reports its tasks' states by events, which the server is behind with
 LOOKS, LOOK_SECONDS, STILL_SECONDS = 10, 0.2, 30.0
 PAGE = 200
 
@@ -91,20 +93,20 @@ def _closed(client: SyncPrefectClient, is_orphan: Callable[[FlowRun], bool], who
     runs = _all_runs(client, FlowRunFilter(state=_in(UNDER_WAY)))
     orphans = {run.id: run for run in runs if is_orphan(run)}
     orphans |= {run.id: run for run in runs if _parent(client, run) in orphans}
-    told = f"{who}: nobody worked on it any more"
-    closed = {run.id: run.name for run in orphans.values() if _crash(client, run, told)}
+    message = f"{who}: nobody worked on it any more"
+    closed = {run.id: run.name for run in orphans.values() if _crash(client, run, message)}
     if closed:
         _wait_for_last_words(client, list(closed))
-    _close_parts(client, told, closed)
+    _close_parts(client, message, closed)
     return list(closed.values())
 
 
-def _crash(client: SyncPrefectClient, run: FlowRun, told: str) -> bool:
+def _crash(client: SyncPrefectClient, run: FlowRun, message: str) -> bool:
     """Close a run whose process is known to be gone; False if it had ended by itself after it was read."""
     state = client.read_flow_run(run.id).state
     if state is not None and state.is_final():
         return False
-    client.set_flow_run_state(run.id, Crashed(message=f"{told} ({run.state_name})"), force=True)
+    client.set_flow_run_state(run.id, Crashed(message=f"{message} ({run.state_name})"), force=True)
     return True
 
 
@@ -117,7 +119,7 @@ def _wait_for_last_words(client: SyncPrefectClient, run_ids: list[UUID]) -> None
         seen.append({(part.id, part.state_id) for part in _all_parts(client, chosen, TaskRunFilter())})
 
 
-def _close_parts(client: SyncPrefectClient, told: str, closed: Collection[UUID]) -> None:
+def _close_parts(client: SyncPrefectClient, message: str, closed: Collection[UUID]) -> None:
     """Close the unfinished task runs of flow runs of ours that crashed, here or elsewhere, or ended a while ago."""
     latest = FlowRunFilterEndTime(before_=clock() - LATEST_WORD)
     over = [FlowRunFilter(state=_in([StateType.CRASHED])), FlowRunFilter(state=_in(ENDED), end_time=latest)]
@@ -127,7 +129,7 @@ def _close_parts(client: SyncPrefectClient, told: str, closed: Collection[UUID])
     ours = {run_id for run_id in whole if run_id in closed or _is_ours(client.read_flow_run(run_id))}
     for part in parts:
         if part.flow_run_id in ours:
-            client.set_task_run_state(part.id, Crashed(message=told), force=True)
+            client.set_task_run_state(part.id, Crashed(message=message), force=True)
 
 
 def _is_ours(run: FlowRun) -> bool:

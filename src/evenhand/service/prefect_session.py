@@ -34,7 +34,7 @@ def be_quiet(console_level: str = "WARNING") -> None:
 
 
 def result_of(flow: Any, *arguments: Any, **named: Any) -> Any:
-    """What a flow comes to, started from a program: failures are the caller's to tell, and no record is lost."""
+    """What a flow comes to, started from a program: failures are the caller's to report, and no record is lost."""
     return ended(flow, *arguments, **named).result()
 
 
@@ -58,7 +58,7 @@ def ended(flow: Any, *arguments: Any, **named: Any) -> Any:
 
 
 def _close_lost() -> bool:
-    """On a server that stays, close what killed processes of this machine left, and tell whether there were such runs.
+    """On a server that stays, close what killed processes of this machine left; whether there was any.
 
     A temporary server ends with its runs.
     """

@@ -29,11 +29,11 @@ FOLLOW_SECONDS = 1.0
 HEED_SECONDS = 5.0
 
 
-def serve(confs: Sequence[str], tick: Flow[..., Any], tell: Callable[[str], None]) -> None:
+def serve(confs: Sequence[str], tick: Flow[..., Any], echo: Callable[[str], None]) -> None:
     """Serve the schedules of study files until SIGTERM; what nobody works on any more is closed first."""
     studies = scheduled(confs)
     for name in close_all(confs, asks_prefect=True):
-        tell(f"closed run {name}, which nobody worked on any more")
+        echo(f"closed run {name}, which nobody worked on any more")
     crash_zombies()
     runner = Served(name="evenhand", pause_on_shutdown=False, query_seconds=POLL_SECONDS, limit=len(studies) + SPARE)
     for conf, study in studies.items():
@@ -41,10 +41,10 @@ def serve(confs: Sequence[str], tick: Flow[..., Any], tell: Callable[[str], None
         deployment_id = runner.add_deployment(deployed(conf, study, tick))
         assert isinstance(deployment_id, UUID)
         agree(study.name)
-        tell(_line(study))
-        _catch_up(study, deployment_id, clock(), tell)
+        echo(_line(study))
+        _catch_up(study, deployment_id, clock(), echo)
     names = [study.name for study in studies.values()]
-    for look in (_told_lines(names, tell), _heeded(names)):
+    for look in (_new_lines(names, echo), _heeded(names)):
         threading.Thread(target=look, daemon=True).start()
     asyncio.run(runner.start())
 
@@ -74,13 +74,13 @@ def deployed(conf: str, study: Study, tick: Flow[..., Any]) -> RunnerDeployment:
     return made
 
 
-def _catch_up(study: Study, deployment_id: UUID, at: datetime, tell: Callable[[str], None]) -> None:
+def _catch_up(study: Study, deployment_id: UUID, at: datetime, echo: Callable[[str], None]) -> None:
     """One run for all ticks that came while nothing was up, if the last of them is within its grace."""
     drop_missed(deployment_id, at)
-    owed = reckon(study, at)
-    if owed is not None:
-        start(study.name, {"as_of": owed.isoformat(), "because": "catch-up"})
-        tell(f"{study.name}: catching up with the tick of {owed:%Y-%m-%d %H:%M} UTC")
+    pending = reckon(study, at)
+    if pending is not None:
+        start(study.name, {"as_of": pending.isoformat(), "because": "catch-up"})
+        echo(f"{study.name}: catching up with the tick of {pending:%Y-%m-%d %H:%M} UTC")
 
 
 def _line(study: Study) -> str:
@@ -105,8 +105,8 @@ def agree(name: str) -> None:
         set_active(name, True)
 
 
-def _told_lines(names: Sequence[str], tell: Callable[[str], None]) -> Callable[[], None]:
-    """Tell each line that is added to the record of ticks, for ever."""
+def _new_lines(names: Sequence[str], echo: Callable[[str], None]) -> Callable[[], None]:
+    """Echo each line that is added to the record of ticks, for ever."""
     known = {name: len(ticks_of(name)) for name in names}
 
     def look() -> None:
@@ -115,7 +115,7 @@ def _told_lines(names: Sequence[str], tell: Callable[[str], None]) -> Callable[[
             for name in known:
                 lines = ticks_of(name)
                 for line in lines[known[name] :]:
-                    tell(f"{line.when}  {name}: {line.outcome}{': ' if line.why else ''}{line.why}")
+                    echo(f"{line.when}  {name}: {line.outcome}{': ' if line.why else ''}{line.why}")
                 known[name] = len(lines)
 
     return look

@@ -10,8 +10,8 @@ from typing import NoReturn
 from evenhand.errors import ConfError, EvenhandError
 from evenhand.runtime.text import counted
 from evenhand.service.tick_ledger import (
-    Outcome,
     Tick,
+    TickOutcome,
     died_in_the_middle,
     is_done,
     is_paused,
@@ -56,14 +56,14 @@ def reckon(study: Study, at: datetime) -> datetime | None:
     if next((line.why for line in reversed(lines) if line.outcome == "scheduled"), "") != words:
         note(replace(this, why=words))
         return None
-    owed = [] if is_paused(lines) else missed(lines, study.schedule, at)
+    pending = [] if is_paused(lines) else missed(lines, study.schedule, at)
     if died := died_in_the_middle(study.name, lines):
-        owed = [died.moment, *owed]
-    if owed and at - owed[-1] <= study.schedule.leeway:
-        return owed[-1]
+        pending = [died.moment, *pending]
+    if pending and at - pending[-1] <= study.schedule.leeway:
+        return pending[-1]
     if died is not None:
         note(replace(died, outcome="failed", why="it was killed in the middle"))
-    if gone := owed[died is not None :]:
+    if gone := pending[died is not None :]:
         why = (
             f"{counted(len(gone), 'tick')} from {shown(gone[0])} on never came, the last longer ago than schedule.grace"
         )
@@ -81,13 +81,13 @@ def close_recorded(studies: Sequence[str]) -> list[str]:
 
 def pause(study: str, is_resumed: bool, at: datetime, where: str) -> Tick:
     """The line of a schedule that a person whom we do not know paused or resumed elsewhere."""
-    outcome: Outcome = "resumed" if is_resumed else "paused"
+    outcome: TickOutcome = "resumed" if is_resumed else "paused"
     return note(Tick(study, at.isoformat(timespec="seconds"), outcome, where, who="a person"))
 
 
 @contextmanager
 def one_tick_of(study: Study) -> Iterator[None]:
-    """Hold a study for one tick, or tell who works on it; the kernel lets go of it however the tick ends."""
+    """Hold a study for one tick, or report who works on it; the kernel lets go of it however the tick ends."""
     with alone(tick_lock(study.name), f"a tick of study '{study.name}' is going on"):
         yield
 
@@ -111,7 +111,7 @@ def has_finished(tick: Tick) -> bool:
 
 
 def refuse_unbounded(study: Study, moment: datetime, why: str) -> NoReturn:
-    """Tell that rows which no date tells apart cannot be run as of a moment gone by."""
+    """Report that rows that no date orders cannot be run as of a moment gone by."""
     raise ConfError(
         f"A tick of days gone by sees the rows up to its time, but study '{study.name}' cannot be run as of "
         f"{shown(moment)}: {why}. Every tick would train on all rows, later ones too, and stand in the record as made "

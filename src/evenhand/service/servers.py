@@ -1,4 +1,4 @@
-"""MLflow's pages: served in the foreground, told when they answer, ended with every process they started."""
+"""MLflow's pages: served in the foreground, announced when they answer, ended with every process they started."""
 
 import os
 import signal
@@ -32,12 +32,12 @@ QUIET = {
 
 
 def serve_runs(uri: str, port: int, ready: Callable[[str], None], ends: threading.Event | None = None) -> None:
-    """Serve MLflow's pages of a store until Ctrl-C, SIGTERM or `ends`; `ready` is told the address once it answers."""
+    """Serve MLflow's pages of a store until Ctrl-C, SIGTERM or `ends`; `ready` is given the address once it answers."""
     check_free(port)
     command = runs_command(port)
-    with ended_by_signals(ends or threading.Event()) as ended, tempfile.TemporaryFile() as said:
+    with ended_by_signals(ends or threading.Event()) as ended, tempfile.TemporaryFile() as output:
         server = subprocess.Popen(
-            command, env={**os.environ, **QUIET, STORE: uri}, stdout=said, stderr=said, start_new_session=True
+            command, env={**os.environ, **QUIET, STORE: uri}, stdout=output, stderr=output, start_new_session=True
         )
         try:
             address = f"http://{HOST}:{port}"
@@ -45,7 +45,9 @@ def serve_runs(uri: str, port: int, ready: Callable[[str], None], ends: threadin
                 ready(address)
             while not ended.wait(0.2):
                 if server.poll() is not None:
-                    raise PlaceError(f"MLflow's server ended by itself (code {server.returncode}): {_last_words(said)}")
+                    raise PlaceError(
+                        f"MLflow's server ended by itself (code {server.returncode}): {_last_words(output)}"
+                    )
         finally:
             end(server.pid)
 
@@ -105,10 +107,10 @@ def ended_by_signals(ended: threading.Event) -> Iterator[threading.Event]:
         yield ended
         return
 
-    def heard(number: int, frame: FrameType | None) -> None:
+    def on_signal(number: int, frame: FrameType | None) -> None:
         ended.set()
 
-    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield ended
     finally:
@@ -144,7 +146,7 @@ def _sent(signal_to: Callable[[], None]) -> None:
         return
 
 
-def _last_words(said: IO[bytes]) -> str:
-    said.seek(0)
-    lines = [line.strip() for line in said.read().decode(errors="replace").splitlines() if line.strip()]
+def _last_words(output: IO[bytes]) -> str:
+    output.seek(0)
+    lines = [line.strip() for line in output.read().decode(errors="replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else "it said nothing"

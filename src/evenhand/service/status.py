@@ -1,4 +1,4 @@
-"""What is up and what became of schedules, told from our own files; the servers are only knocked at."""
+"""What is up and what became of schedules, from our own files; the servers are only knocked at."""
 
 import urllib.error
 import urllib.request
@@ -8,7 +8,7 @@ from datetime import datetime, time, timedelta
 from pathlib import Path
 
 from evenhand.errors import ConfError, PlaceError, nearest
-from evenhand.monitoring.notifications import send_owed, silence, tell
+from evenhand.monitoring.notifications import notify, send_pending, silence
 from evenhand.service.servers import HOST
 from evenhand.service.supervisor import Ports, client_surroundings, place, state
 from evenhand.service.tick_ledger import Tick, is_paused, note, overdue, shown, ticks_of
@@ -21,14 +21,14 @@ LAST_TICKS = 3
 
 
 @dataclass(frozen=True)
-class Standing:
+class SystemStatus:
     """All of it in lines, and what is late in lines of their own."""
 
     lines: tuple[str, ...]
     late: tuple[str, ...]
 
 
-def standing(confs: Sequence[str], at: datetime, asks_servers: bool = True) -> Standing:
+def system_status(confs: Sequence[str], at: datetime, asks_servers: bool = True) -> SystemStatus:
     """What is up, then each schedule with its next tick, its last ones and the last verdict."""
     lines = list(_servers()) if asks_servers else []
     late = []
@@ -44,17 +44,17 @@ def standing(confs: Sequence[str], at: datetime, asks_servers: bool = True) -> S
             *_last(known),
             *_verdict(study.name),
         ]
-    return Standing(tuple(lines or ["nothing has a schedule"]), tuple(late))
+    return SystemStatus(tuple(lines or ["nothing has a schedule"]), tuple(late))
 
 
-def tell_silences(confs: Sequence[str], at: datetime) -> None:
-    """Send a message of each tick that never came to whom its study names, and what was owed before."""
+def notify_silences(confs: Sequence[str], at: datetime) -> None:
+    """Send a message of each tick that never came to whom its study names, and what was pending before."""
     for study in map(load_study, confs):
         known = ticks_of(study.name)
         if words := overdue(study, known, at):
-            tell(study, silence(known[-1].as_of if known else "the beginning", words))
+            notify(study, silence(known[-1].as_of if known else "the beginning", words))
         else:
-            send_owed(study)
+            send_pending(study)
 
 
 def schedule_lines(confs: Sequence[str], at: datetime) -> list[str]:
@@ -110,7 +110,7 @@ def is_up() -> bool:
 
 
 def reachable_server() -> dict[str, str]:
-    """The environment that reaches the server which is up; told if none is."""
+    """The environment that reaches the server which is up; an error if none is."""
     if not is_up():
         raise PlaceError("nothing is up here: start `evenhand up` first, or run the study with `evenhand run`")
     return client_surroundings(Ports(state()["prefect"], state()["mlflow"]).prefect_api)
@@ -148,8 +148,8 @@ def _next(study: Study, lines: Sequence[Tick], at: datetime) -> str:
 
 
 def _last(lines: Sequence[Tick]) -> list[str]:
-    told = [line for line in lines if line.outcome not in {"begun", "scheduled"}][-LAST_TICKS:]
-    return [f"  {shown(line.moment)}  {line.outcome}{': ' if line.why else ''}{line.why}" for line in told]
+    shown_lines = [line for line in lines if line.outcome not in {"begun", "scheduled"}][-LAST_TICKS:]
+    return [f"  {shown(line.moment)}  {line.outcome}{': ' if line.why else ''}{line.why}" for line in shown_lines]
 
 
 def _verdict(study: str) -> list[str]:

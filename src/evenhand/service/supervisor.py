@@ -72,20 +72,20 @@ class Household:
         name: str,
         command: Sequence[str],
         surroundings: Mapping[str, str],
-        tell: Callable[[str], None] | None = None,
+        echo: Callable[[str], None] | None = None,
     ) -> Child:
         """Start a child in a session of its own, which Ctrl-C does not reach, and write down what is up.
 
-        With `tell`, its lines are told as they come; what it complains of goes into its log.
+        With `echo`, its lines are shown as they come; what it complains of goes into its log.
         """
         log = place() / f"{name}.log"
-        with writing(log), log.open("wb") as said:
+        with writing(log), log.open("wb") as output:
             process = subprocess.Popen(
                 command, env={**os.environ, **surroundings}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE if tell else said, stderr=said, start_new_session=True,
+                stdout=subprocess.PIPE if echo else output, stderr=output, start_new_session=True,
             )  # fmt: skip
-        if tell is not None:
-            threading.Thread(target=_follow, args=(process, tell), daemon=True).start()
+        if echo is not None:
+            threading.Thread(target=_follow, args=(process, echo), daemon=True).start()
         self.children.append(Child(name, process, log))
         self.write_down()
         return self.children[-1]
@@ -103,7 +103,7 @@ class Household:
             unfinished.replace(file)
 
     def check(self) -> None:
-        """Tell of a child that ended by itself."""
+        """Report a child that ended by itself."""
         for child in self.children:
             if child.process.poll() is not None:
                 raise PlaceError(
@@ -189,9 +189,9 @@ def kin() -> list[psutil.Process]:
 
 
 def keep_up(
-    kept: Household, runs_uri: str, tell: Callable[[str], None], close: Callable[[bool], object], ends: threading.Event
+    kept: Household, runs_uri: str, echo: Callable[[str], None], close: Callable[[bool], object], ends: threading.Event
 ) -> None:
-    """Start everything, tell a line of each, and stay until Ctrl-C, SIGTERM or the end of a child.
+    """Start everything, show a line of each, and stay until Ctrl-C, SIGTERM or the end of a child.
 
     `close` is called when what runs studies has ended, with whether Prefect's server can still be asked.
     """
@@ -200,15 +200,15 @@ def keep_up(
         prefect = kept.start("prefect", _prefect_command(kept.ports.prefect), around)
         try:
             mlflow = kept.start("mlflow", runs_command(kept.ports.mlflow), {**around, STORE: runs_uri})
-            _wait_for(prefect, f"{kept.ports.prefect_api}/health", ended, tell)
-            tell(f"{'key':9} in {place() / 'key'}, which Prefect's pages ask for")
-            _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, tell)
+            _wait_for(prefect, f"{kept.ports.prefect_api}/health", ended, echo)
+            echo(f"{'key':9} in {place() / 'key'}, which Prefect's pages ask for")
+            _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, echo)
             kept.check()
             if not ended.is_set():
-                kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around, tell)
+                kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around, echo)
             while not ended.wait(0.2):
                 kept.check()
-            tell("stopping ...")
+            echo("stopping ...")
         finally:
             kept.end(all_but=2)
             close(prefect.process.poll() is None)
@@ -218,16 +218,16 @@ def _prefect_command(port: int) -> list[str]:
     return [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
 
 
-def _wait_for(child: Child, address: str, ended: threading.Event, tell: Callable[[str], None]) -> None:
+def _wait_for(child: Child, address: str, ended: threading.Event, echo: Callable[[str], None]) -> None:
     if answers(address, child.process, ended, child.name):
-        tell(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}")
+        echo(f"{child.name:9} up at {address.removesuffix('/health').removesuffix('/api')}")
 
 
-def _follow(process: subprocess.Popen[bytes], tell: Callable[[str], None]) -> None:
-    """Tell what a child says, line by line."""
+def _follow(process: subprocess.Popen[bytes], echo: Callable[[str], None]) -> None:
+    """Echo what a child prints, line by line."""
     assert process.stdout is not None
     for line in process.stdout:
-        tell(line.decode(errors="replace").rstrip())
+        echo(line.decode(errors="replace").rstrip())
 
 
 def _mark(process: psutil.Process) -> str | None:

@@ -1,6 +1,6 @@
 """What became of every tick of a schedule, in a file of our own that hangs on no server.
 
-A tick writes a line when it begins and one when it is over, so that one that died in the middle can be told from one
+A tick writes a line when it begins and one when it is over, so that one that died in the middle differs from one
 that never came.
 """
 
@@ -17,7 +17,7 @@ from evenhand.storage.ledger import append_line, read_chain, repair_chain
 from evenhand.storage.locks import is_held, now, waiting, who
 from evenhand.study.study import Schedule, Study
 
-Outcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed", "refused"]
+TickOutcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed", "refused"]
 OVER = ("retrained", "skipped", "failed", "missed")
 ON_TIME = ("schedule", "catch-up")
 WITHOUT_EFFECT = {"description", "schedule", "workers", "engine", "watch", "feedback", "notify"}
@@ -29,7 +29,7 @@ class Tick:
 
     study: str
     as_of: str
-    outcome: Outcome
+    outcome: TickOutcome
     why: str = ""
     because: str = "schedule"
     data: str = ""
@@ -89,14 +89,14 @@ def is_done(lines: Sequence[Tick], moment: datetime) -> bool:
 
 def is_paused(lines: Sequence[Tick]) -> bool:
     """Whether a person paused the schedule and nobody resumed it since."""
-    said = [line.outcome for line in lines if line.outcome in {"paused", "resumed"}]
-    return said[-1:] == ["paused"]
+    words = [line.outcome for line in lines if line.outcome in {"paused", "resumed"}]
+    return words[-1:] == ["paused"]
 
 
 def last_word(lines: Sequence[Tick]) -> datetime:
     """When the schedule was last paused or resumed; long ago if never."""
-    said = [line.when for line in lines if line.outcome in {"paused", "resumed"}]
-    return datetime.fromisoformat(said[-1]) if said else datetime.min.replace(tzinfo=UTC)
+    words = [line.when for line in lines if line.outcome in {"paused", "resumed"}]
+    return datetime.fromisoformat(words[-1]) if words else datetime.min.replace(tzinfo=UTC)
 
 
 def missed(lines: Sequence[Tick], schedule: Schedule, moment: datetime) -> list[datetime]:

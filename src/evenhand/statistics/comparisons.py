@@ -58,7 +58,7 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def power_of(difference: float, interval: Interval, *, alpha: float = 0.05) -> float:
-    """Return the chance that a two-sided test at alpha finds a true difference, if it spreads as the interval tells."""
+    """Return the chance that a two-sided test at alpha finds a true difference, if it spreads as the interval shows."""
     deviation = (interval.high - interval.low) / 2 / float(norm.ppf(0.5 + interval.level / 2))
     if deviation == 0:
         return 1.0 if difference else alpha
@@ -68,7 +68,7 @@ def power_of(difference: float, interval: Interval, *, alpha: float = 0.05) -> f
 
 @dataclass(frozen=True)
 class BestGroup:
-    """The best model, those that cannot be told from it, and the adjusted p-value of each against the best."""
+    """The best model, those not significantly different from it, and the adjusted p-value of each against the best."""
 
     best: str
     members: tuple[str, ...]
@@ -78,7 +78,7 @@ class BestGroup:
 def best_group(
     names: Sequence[str], figures: Sequence[float] | np.ndarray, p_values: np.ndarray, *, alpha: float = 0.05
 ) -> BestGroup:
-    """Return which models cannot be told from the one with the greatest figure.
+    """Return which models do not differ significantly from the one with the greatest figure.
 
     Holm's correction runs over ALL pairs, not only those with the best: the best is found in the same data, so any pair
     may turn out to be the one that is looked at. `p_values` is the symmetric matrix of paired tests.

@@ -93,7 +93,7 @@ def drift(
 
     The plain figure grows through sampling alone, about with (cells - 1) (1/n + 1/m), and draws from the seen shares
     grow by as much again; the interval reflects the draws about the figure, which takes both off, and is cut at 0. How
-    much sampling gives is told by draws of both from their pooled shares, whose tail is taken for a gamma's.
+    much sampling gives is estimated by draws of both from their pooled shares, whose tail is taken for a gamma's.
     """
     if measure not in MEASURES:
         raise ValueError(f"No drift measure is called {measure!r}. Choose one of {', '.join(MEASURES)}.")
@@ -118,7 +118,7 @@ def _tail(drawn: np.ndarray, value: float) -> float:
 def odds_shift(before: tuple[int, int], after: tuple[int, int], *, level: float = 0.95) -> tuple[float, Interval]:
     """Return by how many times the odds of a share have changed, with Woolf's interval; each is (rows, of all rows).
 
-    Half a row is added to each of the four counts. Unlike a difference, it tells of rare classes too.
+    Half a row is added to each of the four counts. Unlike a difference, it reports rare classes too.
     """
     counts = [count + 0.5 for part, whole in (after, before) for count in (part, whole - part)]
     logarithm = np.log(counts[0] / counts[1]) - np.log(counts[2] / counts[3])

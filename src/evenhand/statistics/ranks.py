@@ -81,6 +81,6 @@ def friedman_nemenyi(figures: np.ndarray, *, alpha: float = 0.05) -> StudyRankin
 
 
 def critical_difference(n_models: int, n_studies: int, alpha: float = 0.05) -> float:
-    """Return by how much mean ranks must differ for Nemenyi's test to tell two of the models apart."""
+    """Return by how much mean ranks must differ for Nemenyi's test to separate two of the models."""
     quantile = float(studentized_range.ppf(1 - alpha, n_models, np.inf)) / math.sqrt(2)
     return quantile * math.sqrt(n_models * (n_models + 1) / (6 * n_studies))

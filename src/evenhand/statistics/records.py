@@ -14,7 +14,7 @@ class Interval:
     level: float
 
     def covers(self, value: float) -> bool:
-        """Tell whether the value is one the data do not speak against."""
+        """Return whether the value is one the data do not speak against."""
         return self.low <= value <= self.high
 
 
@@ -29,7 +29,7 @@ class Comparison:
     method: str
 
     def differs(self, alpha: float = 0.05) -> bool:
-        """Tell whether the two can be told apart at the level alpha."""
+        """Return whether the two differ significantly at the level alpha."""
         return self.p_value <= alpha
 
 

@@ -138,7 +138,7 @@ class Store:
             with around("store.rename"):
                 _rename(unfinished, path)
         except OSError as error:
-            raise _told(error, self.root) from error
+            raise _place_error(error, self.root) from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
         return facts
@@ -208,7 +208,7 @@ def _read_facts(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _told(error, path) from error
+        raise _place_error(error, path) from error
     return json.loads(text)
 
 
@@ -226,7 +226,7 @@ def _rename(unfinished: Path, path: Path) -> None:
             raise
 
 
-def _told(error: OSError, place: Path) -> PlaceError:
+def _place_error(error: OSError, place: Path) -> PlaceError:
     if error.errno == errno.ENOSPC:
         return PlaceError(
             f"the disk is full: the store '{place}' could not be written. Nothing half-written was kept. "

@@ -23,8 +23,8 @@ LOOKED_AT_SECONDS = (0.0, 0.05, 0.1)  # whoever asks whether a lock is held has 
 _open: set[int] = set()
 
 
-class Held(PlaceError):
-    """Another process is at it."""
+class LockHeld(PlaceError):
+    """The lock is held by another process."""
 
 
 @contextmanager
@@ -37,10 +37,10 @@ def waiting(file: Path) -> Iterator[None]:
 
 @contextmanager
 def alone(file: Path, what: str) -> Iterator[None]:
-    """Hold the lock of a file, or tell who has it and since when."""
+    """Hold the lock of a file, or report who has it and since when."""
     with _opened(file) as number:
         if not any(_taken(number, after) for after in LOOKED_AT_SECONDS):
-            raise Held(f"{what} {_told(file)}: wait until it has ended, or end it.")
+            raise LockHeld(f"{what} {_holder(file)}: wait until it has ended, or end it.")
         _write(number, {"pid": os.getpid(), "boot_id": boot_id(), "who": who(), "since": now()})
         yield
 
@@ -54,7 +54,7 @@ def is_held(file: Path) -> bool:
 
 
 def one_run_of(study: str) -> AbstractContextManager[None]:
-    """Hold a study for one run; a second run is told who runs it and since when."""
+    """Hold a study for one run; a second run gets an error that names who runs it and since when."""
     return alone(home() / "locks" / f"{study}.lock", f"study '{study}' is being run")
 
 
@@ -116,7 +116,7 @@ def _write(number: int, content: dict[str, object]) -> None:
     os.pwrite(number, json.dumps(content).encode(), 0)
 
 
-def _told(file: Path) -> str:
+def _holder(file: Path) -> str:
     """Who holds a lock, as they wrote it down; they may be about to."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def load_study(path: str | os.PathLike[str], changes: Iterable[str] = ()) -> Study:
-    """The study in a file, with `key.path=value` changes applied; every mistake is told at once."""
+    """The study in a file, with `key.path=value` changes applied; every mistake is reported at once."""
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -37,13 +37,15 @@ def load_study(path: str | os.PathLike[str], changes: Iterable[str] = ()) -> Stu
         study = Study.model_validate(content)
     except ValidationError as error:
         mistakes = [*_mistakes(error), *_mistakes_beside(error, content)]
-        raise ConfError(told(sorted(mistakes, key=lambda each: _line(each[0], lines)), lines, str(file))) from None
+        raise ConfError(
+            mistakes_text(sorted(mistakes, key=lambda each: _line(each[0], lines)), lines, str(file))
+        ) from None
     study._lines.update(lines)
     study._file = str(file)
     return study
 
 
-def told(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
+def mistakes_text(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
     """Mistakes as one message: a line each, with the file's line where it is known."""
     mistakes = list(mistakes)
     count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
@@ -54,7 +56,7 @@ def told(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> 
 def refuse(study: Study, mistakes: list[Mistake]) -> None:
     """Raise the mistakes found in a loaded study, if there are any, with their lines."""
     if mistakes:
-        raise ConfError(told(mistakes, study._lines, study._file))
+        raise ConfError(mistakes_text(mistakes, study._lines, study._file))
 
 
 def expanded(text: str) -> str:
@@ -91,7 +93,7 @@ def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     except yaml.YAMLError as error:
         raise ConfError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
     if repeated:
-        raise ConfError(told([(place, "stands twice: keep one") for place in repeated], lines, str(file)))
+        raise ConfError(mistakes_text([(place, "stands twice: keep one") for place in repeated], lines, str(file)))
     if not isinstance(content, dict):
         raise ConfError(f"{file} holds no study: it needs at least source, target and candidates")
     return content, lines

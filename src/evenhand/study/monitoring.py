@@ -1,4 +1,4 @@
-"""Settings of looking after a model that serves: what counts as drift, where labels arrive, who is told."""
+"""Settings of looking after a model that serves: what counts as drift, where labels arrive, who is notified."""
 
 from typing import Annotated, Literal, Self
 
@@ -19,7 +19,7 @@ class Watch(Settings):
 
 
 class Feedback(Settings):
-    """Where true labels arrive later, and the scored files that they are held against."""
+    """Where true labels arrive later, and the scored files that they are joined with."""
 
     source: Source = Field(description="the table of keys and true labels")
     scored: Annotated[Names, Field(min_length=1)] = Field(
@@ -54,7 +54,7 @@ OCCASIONS: tuple[Occasion, ...] = ("failure", "promotion", "drift", "skips", "si
 
 
 class Notify(Settings):
-    """Who is told of what: a webhook that takes JSON (Slack's too), an e-mail, or both."""
+    """Who is notified of what: a webhook that takes JSON (Slack's too), an e-mail, or both."""
 
     webhook: str | None = Field(None, description="an address that JSON is posted to, such as ${SLACK_WEBHOOK}")
     email: Email | None = None

@@ -101,7 +101,7 @@ LOWER_IS_BETTER = frozenset(
     {"log_loss", "brier_score_loss", "root_mean_squared_error", "mean_absolute_error", "median_absolute_error"}
 )
 RESERVED_NAMES = ("ensemble",)
-TOLD_DIFFERENCE = 0.02  # the power is told for: a true difference of so much between two candidates
+POWER_DIFFERENCE = 0.02  # the power is reported for: a true difference of so much between two candidates
 
 
 def check_metric(metric: str | None) -> None:

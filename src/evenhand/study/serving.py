@@ -54,7 +54,7 @@ class Decide(Settings):
 
 
 class Gate(Settings):
-    """When a run's model takes the champion's place: better by more than the margin, as far as the rows can tell."""
+    """When a run's model takes the champion's place: better by more than the margin, as far as the rows can show."""
 
     metric: str | None = Field(None, description="left out: the metric of the study")
     margin: Annotated[float, Field(ge=0)] = 0.0

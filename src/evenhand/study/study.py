@@ -67,7 +67,7 @@ class Study(Settings):
     source: Source
     target: str
     positive: str | int | float | bool | None = Field(None, description="the class that counts as positive")
-    task: Task | None = Field(None, description="left out: told from the candidates")
+    task: Task | None = Field(None, description="left out: inferred from the candidates")
     columns: Columns = Columns()
     cleaning: Cleaning = Cleaning()
     split: Split = Split()
@@ -89,12 +89,13 @@ class Study(Settings):
     guards: dict[str, Annotated[float, Field(ge=0)]] = Field(
         {}, description="metrics of the champion and by how much a new one may be worse in them"
     )
-    schedule: Schedule | None = Field(None, description="left out: the study runs only when it is told to")
+    schedule: Schedule | None = Field(None, description="left out: the study runs only when it is asked to")
     watch: Watch = Watch()
     feedback: Feedback | None = Field(None, description="left out: nothing is known of how the champion really does")
-    notify: Notify | None = Field(None, description="left out: nobody is told")
+    notify: Notify | None = Field(None, description="left out: nobody is notified")
     prefer: Literal["best", "simplest"] = Field(
-        "best", description="simplest: serve the cheapest of the candidates that cannot be told from the best"
+        "best",
+        description="simplest: serve the cheapest of the candidates that are not significantly different from the best",
     )
     seed: int = 0
     engine: Literal["threads", "processes"] = "threads"

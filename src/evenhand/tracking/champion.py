@@ -1,4 +1,4 @@
-"""Who serves: registering a model that was proved, promoting it, going back, and telling who is champion and why."""
+"""Who serves: registering a model that was proved, promoting it, going back, and showing who is champion and why."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import yaml
 
 from evenhand.errors import EvenhandError, PlaceError
-from evenhand.models.serialization import SAID, folder_digest, models_named
+from evenhand.models.serialization import HOLDOUT_SCORES, folder_digest, models_named
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.champion_ledger import CROWNING, Contender, Decision, Decisions, decide, decisions_of, repair
+from evenhand.tracking.champion_ledger import PROMOTING, Contender, Decision, Decisions, decide, decisions_of, repair
 from evenhand.tracking.model_registry import Registry
 from evenhand.tracking.reload_check import difference_when_reloaded
 
@@ -29,11 +29,11 @@ class Proposed:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Who is champion by the ledger, and what had to be mended to make everything say so."""
+class ChampionStatus:
+    """Who is champion by the ledger, and what had to be fixed so that everything agrees."""
 
     decisions: Decisions
-    mended: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
 
 def propose(name: str, version: int | None = None) -> Proposed:
@@ -60,10 +60,10 @@ def register(proposed: Proposed, table_digest: str, rows: Path) -> Contender:
             f"the data of study '{proposed.study.name}' is not what run '{proposed.run_id}' was made of, so its model "
             "cannot be asked about the same holdout. It was not registered: run the study again."
         )
-    said = mlflow_client.artifact(proposed.place, proposed.run_id, SAID)
+    named = mlflow_client.artifact(proposed.place, proposed.run_id, HOLDOUT_SCORES)
     recorded = proposed.tags.get("evenhand.model_digest", "")
     digest = folder_digest(proposed.folder)
-    found = difference_when_reloaded(proposed.folder, recorded, said, rows, models_named(proposed.study))
+    found = difference_when_reloaded(proposed.folder, recorded, named, rows, models_named(proposed.study))
     if not found <= CLOSE_ENOUGH:
         raise EvenhandError(
             f"the model of run '{proposed.run_id}' says something else of the holdout when a clean process loads it: "
@@ -87,7 +87,7 @@ def promote(proposed: Proposed, candidate: Contender, why: str, seen: Decisions)
 def roll_back(name: str, why: str, version: int | None = None) -> Decision:
     """The line that makes an earlier champion champion again: the one before, or the version named."""
     place, seen = mlflow_client.open_store(), decisions_of(name)
-    past = [line for line in seen.reigns if line.candidate != seen.champion]
+    past = [line for line in seen.promotions if line.candidate != seen.champion]
     chosen = [line for line in past if version is None or line.candidate.version == version]
     if not chosen:
         there = ", ".join(str(line.candidate.version) for line in past) or "none"
@@ -107,11 +107,11 @@ def withdrawn(proposed: Proposed, seen: Decisions) -> str:
     """Why a run's model must not be promoted but by a person: one rolled it back, and it is the same; empty if not."""
     for number in reversed(range(len(seen.lines))):
         line = seen.lines[number]
-        if line.verdict in CROWNING and _sameness(proposed, line.candidate):
-            return ""  # crowned again since
+        if line.verdict in PROMOTING and _sameness(proposed, line.candidate):
+            return ""  # promoted again since
         if line.verdict == "rollback" and line.champion and (same := _sameness(proposed, line.champion)):
-            said = f"it is {same} that {line.who} rolled back at {line.when}: {line.why.rstrip('.')}."
-            return f"{said} Newer data may bring it back, or `evenhand champion promote {line.study} --why ...`"
+            named = f"it is {same} that {line.who} rolled back at {line.when}: {line.why.rstrip('.')}."
+            return f"{named} Newer data may bring it back, or `evenhand champion promote {line.study} --why ...`"
     return ""
 
 
@@ -129,17 +129,17 @@ def _sameness(proposed: Proposed, other: Contender) -> str:
     return f"the same candidate '{best}' on the same data" if is_alike else ""
 
 
-def stand(name: str) -> Standing:
+def stand(name: str) -> ChampionStatus:
     """Who is champion, after a line cut off was put aside and an alias that says something else was set right."""
     cut_off = repair(name)
     found = decisions_of(name)
-    mended = [f"the last line of the ledger was cut off ({len(cut_off)} bytes) and put aside"] * bool(cut_off)
+    fixed = [f"the last line of the ledger was cut off ({len(cut_off)} bytes) and put aside"] * bool(cut_off)
     if found.lines:
         before = Registry(mlflow_client.open_store(), name).follow()
         if found.champion is not None and before != found.champion.version:
-            said = f"version {before}" if before else "nobody"
-            mended.append(f"MLflow's alias named {said} champion and was set to version {found.champion.version}")
-    return Standing(found, tuple(mended))
+            named = f"version {before}" if before else "nobody"
+            fixed.append(f"MLflow's alias named {named} champion and was set to version {found.champion.version}")
+    return ChampionStatus(found, tuple(fixed))
 
 
 def _decided(place: mlflow_client.Place, line: Decision, seen: Decisions) -> Decision:

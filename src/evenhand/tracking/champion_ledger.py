@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Verdict = Literal["promote", "keep", "incomparable", "error", "rollback"]
-CROWNING = ("promote", "rollback")
+PROMOTING = ("promote", "rollback")
 
 
 class Overtaken(EvenhandError):
@@ -78,12 +78,12 @@ class Decisions:
     @property
     def champion(self) -> Contender | None:
         """Who serves now."""
-        return self.reigns[-1].candidate if self.reigns else None
+        return self.promotions[-1].candidate if self.promotions else None
 
     @property
-    def reigns(self) -> tuple[Decision, ...]:
+    def promotions(self) -> tuple[Decision, ...]:
         """The decisions that made somebody champion."""
-        return tuple(line for line in self.lines if line.verdict in CROWNING)
+        return tuple(line for line in self.lines if line.verdict in PROMOTING)
 
 
 def ledger_path(study: str) -> Path:

@@ -95,7 +95,7 @@ def shown(uri: str) -> str:
 
 
 def prefect_surroundings() -> dict[str, str]:
-    """What tells Prefect's server to keep its tables in a schema of that database; nothing for SQLite."""
+    """What has Prefect's server keep its tables in a schema of that database; nothing for SQLite."""
     if not (url := database_url()):
         return {}
     return {
@@ -116,9 +116,9 @@ def prepare_postgres() -> None:
             for schema in ("prefect", "mlflow"):
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     except psycopg.Error as error:
-        told = one_line(error).replace(parts.password or "\0", "***")
+        cause = one_line(error).replace(parts.password or "\0", "***")
         raise PlaceError(
-            f"the database at {parts.hostname}:{parts.port or 5432} (EVENHAND_DATABASE_URL) cannot be used: {told}"
+            f"the database at {parts.hostname}:{parts.port or 5432} (EVENHAND_DATABASE_URL) cannot be used: {cause}"
         ) from None
 
 

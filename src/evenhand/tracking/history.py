@@ -5,14 +5,14 @@ from evenhand.records.comparison import Episode, History
 from evenhand.study.registry import check_metric
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Decision, decisions_of
-from evenhand.tracking.past_run import Recorded
+from evenhand.tracking.past_run import PastRun
 from evenhand.tracking.run_names import runs_of
 
 
 def read_history(study: str, metric: str | None = None) -> History:
     """The finished runs of a study, the oldest first, each with its winner, its metric and the verdicts on it."""
     check_metric(metric)
-    found = [Recorded(each) for each in runs_of(study)]
+    found = [PastRun(each) for each in runs_of(study)]
     metric = metric or found[-1].metric
     if not any(metric in {**each.figures["cv"], **each.figures["holdout"]} for each in found):
         known = dict.fromkeys(name for each in found for name in each.figures["cv"])
@@ -26,7 +26,7 @@ def read_history(study: str, metric: str | None = None) -> History:
     )
 
 
-def _episode(each: Recorded, metric: str, decided: tuple[Decision, ...]) -> Episode:
+def _episode(each: PastRun, metric: str, decided: tuple[Decision, ...]) -> Episode:
     return Episode(
         number=each.chosen.number,
         run_id=each.run_id,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import yaml
 
 from evenhand.errors import ConfError, PlaceError, listed
-from evenhand.records.pipeline import Leaderboard, Standing
+from evenhand.records.pipeline import Leaderboard, LeaderboardRow
 from evenhand.study.registry import check_metric
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -27,9 +27,9 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
     return Leaderboard(
         study=study,
         metric=metric,
-        standings=tuple(
+        rows=tuple(
             replace(
-                _standing(child, metric, is_own=metric == parent.data.tags["evenhand.metric"]),
+                _row(child, metric, is_own=metric == parent.data.tags["evenhand.metric"]),
                 holdout_interval=intervals.get(child.info.run_name),
             )
             for child in ranked
@@ -69,10 +69,10 @@ def read_latest_study(name: str) -> Study:
     return read_study(mlflow_client.latest_run(name)[1].info.run_id)
 
 
-def _standing(child: mlflow_client.Run, metric: str, *, is_own: bool) -> Standing:
-    """A line of the leaderboard; which candidates are level with the best was told by the study's own metric alone."""
+def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardRow:
+    """A line of the leaderboard; which candidates are level with the best is by the study's own metric alone."""
     found = child.data.metrics
-    return Standing(
+    return LeaderboardRow(
         name=child.info.run_name or child.info.run_id,
         mean=found.get(f"cv_{metric}"),
         std=found.get(f"cv_{metric}_std"),

@@ -73,7 +73,7 @@ def tracking_uri() -> str:
 
 
 def open_store() -> Place:
-    """The store, with its schema made once; a store that cannot be used is told at once."""
+    """The store, with its schema made once; a store that cannot be used is reported at once."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
     uri = tracking_uri()
@@ -274,7 +274,7 @@ def log_model(
 
     signature = infer_signature(example, model.score(example))
     if signature is None:
-        raise PlaceError("no signature could be told from the rows, so the model was not logged")
+        raise PlaceError("no signature could be inferred from the rows, so the model was not logged")
     mlflow.set_tracking_uri(place.uri)
     with mlflow.start_run(run_id=run_id):
         mlflow.sklearn.log_model(

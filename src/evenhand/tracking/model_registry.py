@@ -24,7 +24,7 @@ class Registry:
         """The version of a run's model, made if there is none; nothing is registered without a signature."""
         if not signature_of(folder):
             raise EvenhandError(
-                f"the model of run '{run_id}' has no signature, so nobody could tell what it takes: it was not "
+                f"the model of run '{run_id}' has no signature, so nobody could know what it takes: it was not "
                 "registered. Run the study again."
             )
         known = [one for one in self._versions() if one.run_id == run_id and one.tags.get("evenhand.digest") == digest]
@@ -52,7 +52,7 @@ class Registry:
         return int(self._model().aliases.get(ALIAS, 0)) if self._exists() else 0
 
     def link(self) -> str:
-        """The last line of the ledger that the registry was told of."""
+        """The last line of the ledger that the registry was given."""
         return str(self._model().tags.get(LINK, "")) if self._exists() else ""
 
     def follow(self) -> int:
@@ -69,7 +69,7 @@ class Registry:
         return before
 
     def _check_end(self, found: Decisions) -> None:
-        """Refuse a ledger that has lost the line that the registry was told of last."""
+        """Refuse a ledger that has lost the line that the registry was given last."""
         if self.link() and self.link() not in {line.hash for line in found.lines}:
             raise EvenhandError(
                 f"the ledger '{ledger_path(self.study)}' has lost its last lines: the registry knows of a decision "

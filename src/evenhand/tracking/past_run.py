@@ -8,17 +8,17 @@ from typing import Any
 import yaml
 
 from evenhand.errors import PlaceError, listed, nearest
-from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.records.comparison import Side, Value
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.run_names import Chosen
+from evenhand.tracking.run_names import NamedRun
 
 
 @dataclass(frozen=True)
-class Recorded:
+class PastRun:
     """A run with the study and the report that it left."""
 
-    chosen: Chosen
+    chosen: NamedRun
 
     @property
     def run_id(self) -> str:
@@ -58,14 +58,14 @@ class Recorded:
         return dict(found[name])
 
     @cached_property
-    def said(self) -> Said:
+    def predictions(self) -> CandidatePredictions:
         """What the candidate said of every judged row."""
         file = mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet")
         return Predictions(file).of(self.figures["name"], self.figures.get("scale", ""))
 
     @cached_property
     def n_classes(self) -> int:
-        """How many classes the run tells apart; 0 where it predicts numbers."""
+        """How many classes the run has; 0 where it predicts numbers."""
         file = mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet")
         return len(Predictions(file).classes)
 

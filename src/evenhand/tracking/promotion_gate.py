@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import norm
 
 from evenhand.evaluation.bootstrap import drawn_pair
-from evenhand.evaluation.metrics import Told, metrics_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.runtime.text import counted
 from evenhand.statistics import delong_test, spend_alpha
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -16,7 +16,7 @@ from evenhand.tracking.champion_ledger import Verdict
 
 
 @dataclass(frozen=True)
-class Gap:
+class GateGap:
     """How much better the challenger is in a metric, with its interval; worse is negative whatever the metric."""
 
     metric: str
@@ -34,21 +34,22 @@ class Gated:
 
     verdict: Verdict
     words: str
-    gap: Gap | None = None
+    gap: GateGap | None = None
     look: int = 0
     n_rows: int = 0
     guards: dict[str, float] = field(default_factory=dict)
 
 
 def weigh(
-    challenger: Told, champion: Told, classes: tuple[int, int], metric: str, gate: Gate, guards: Mapping[str, float],
+    challenger: PredictionSet, champion: PredictionSet, classes: tuple[int, int],
+    metric: str, gate: Gate, guards: Mapping[str, float],
     look: int,
 ) -> Gated:  # fmt: skip
     """The verdict on two models asked about the same rows; `classes` is how many there are and which is rarest."""
     if look > gate.horizon:
         words = f"all {gate.horizon} looks of gate.horizon are spent: set a new horizon to go on comparing"
         return Gated("keep", words, n_rows=len(challenger.truth))
-    if _say_the_same(challenger, champion):
+    if _predict_the_same(challenger, champion):
         return Gated("keep", "it says the same as the champion of every row", n_rows=len(challenger.truth))
     level = 1 - float(spend_alpha(gate.alpha, gate.horizon)[look - 1])
     gap = _gap(challenger, champion, classes, metric, level)
@@ -56,7 +57,7 @@ def weigh(
     if gap is None:
         return Gated("incomparable", f"one of the two gives no {metric} on these rows", n_rows=n_rows)
     falls = _falls(challenger, champion, classes, guards)
-    told = (
+    words = (
         f"{metric} is {gap.challenger:.4f} against {gap.champion:.4f}, better by {gap.difference:.4f} "
         f"({gap.low:.4f} to {gap.high:.4f} at level {level:.4f}, look {look} of {gate.horizon}) on "
         f"{counted(n_rows, 'row')} that neither was trained on"
@@ -64,10 +65,10 @@ def weigh(
     worse = [f"{name} falls by {fall:.4f}, where {guards[name]:g} is allowed" for name, fall in falls.items()
              if not fall <= guards[name]]  # fmt: skip
     if not gap.low > gate.margin:
-        return Gated("keep", f"{told}: not surely more than the margin {gate.margin:g}", gap, look, n_rows, falls)
+        return Gated("keep", f"{words}: not surely more than the margin {gate.margin:g}", gap, look, n_rows, falls)
     if worse:
-        return Gated("keep", f"{told}, but {'; '.join(worse)}", gap, look, n_rows, falls)
-    return Gated("promote", f"{told}: surely more than the margin {gate.margin:g}", gap, look, n_rows, falls)
+        return Gated("keep", f"{words}, but {'; '.join(worse)}", gap, look, n_rows, falls)
+    return Gated("promote", f"{words}: surely more than the margin {gate.margin:g}", gap, look, n_rows, falls)
 
 
 def card(found: Gated, study: str) -> str:
@@ -85,31 +86,35 @@ def card(found: Gated, study: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _say_the_same(first: Told, second: Told) -> bool:
-    """Whether nothing tells the two apart, so that no look is spent on a run that changed nothing."""
-    scores = [told.predictions if told.scores is None else told.scores for told in (first, second)]
+def _predict_the_same(first: PredictionSet, second: PredictionSet) -> bool:
+    """Whether nothing distinguishes the two, so that no look is spent on a run that changed nothing."""
+    scores = [each.predictions if each.scores is None else each.scores for each in (first, second)]
     return np.array_equal(first.predictions, second.predictions) and np.array_equal(scores[0], scores[1])
 
 
-def _gap(first: Told, second: Told, classes: tuple[int, int], metric: str, level: float) -> Gap | None:
+def _gap(
+    first: PredictionSet, second: PredictionSet, classes: tuple[int, int], metric: str, level: float
+) -> GateGap | None:
     """The paired interval: DeLong's for the area, else from paired draws of rows with a normal's width."""
-    mine, theirs = (metrics_of(told, *classes).get(metric) for told in (first, second))
+    mine, theirs = (metrics_of(each, *classes).get(metric) for each in (first, second))
     if mine is None or theirs is None:
         return None
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
     better = sign * (mine - theirs)
     if metric == "roc_auc" and first.ranks is not None and second.ranks is not None:
         found = delong_test(first.truth, first.ranks, second.ranks, level=level).interval
-        return Gap(metric, mine, theirs, better, found.low, found.high, level)
+        return GateGap(metric, mine, theirs, better, found.low, found.high, level)
     drawn = drawn_pair(first, second, metric, *classes)
     gaps = drawn[:, 0] - drawn[:, 1]
     if not np.isfinite(gaps).all():
         return None
     reach = float(norm.ppf(0.5 + level / 2) * gaps.std(ddof=1))
-    return Gap(metric, mine, theirs, better, better - reach, better + reach, level)
+    return GateGap(metric, mine, theirs, better, better - reach, better + reach, level)
 
 
-def _falls(first: Told, second: Told, classes: tuple[int, int], guards: Mapping[str, float]) -> dict[str, float]:
+def _falls(
+    first: PredictionSet, second: PredictionSet, classes: tuple[int, int], guards: Mapping[str, float]
+) -> dict[str, float]:
     """By how much the challenger is worse in each guarded metric; infinitely where it does not give it."""
     mine, theirs = metrics_of(first, *classes), metrics_of(second, *classes)
     signs = {name: -1.0 if name in LOWER_IS_BETTER else 1.0 for name in guards}

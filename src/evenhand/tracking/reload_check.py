@@ -12,9 +12,9 @@ from evenhand.models.serialization import Distrusted, load_model
 MOST_SECONDS = 3600
 
 
-def difference_when_reloaded(folder: Path, digest: str, said: Path, rows: Path, models: list[str]) -> float:
+def difference_when_reloaded(folder: Path, digest: str, scores_file: Path, rows: Path, models: list[str]) -> float:
     """The largest difference between what was said of the holdout and what a clean process says with the files."""
-    given = [str(folder), digest, str(said), str(rows), *models]
+    given = [str(folder), digest, str(scores_file), str(rows), *models]
     done = subprocess.run(
         [sys.executable, "-m", __name__, *given], capture_output=True, text=True, timeout=MOST_SECONDS, check=False
     )
@@ -24,10 +24,10 @@ def difference_when_reloaded(folder: Path, digest: str, said: Path, rows: Path, 
     return float(done.stdout.split()[-1])
 
 
-def difference(folder: Path, digest: str, said: Path, rows: Path, models: list[str]) -> float:
+def difference(folder: Path, digest: str, scores_file: Path, rows: Path, models: list[str]) -> float:
     """The same, in this process."""
     model = load_model(folder, digest, models)
-    with np.load(said) as kept:
+    with np.load(scores_file) as kept:
         places, expected = kept["rows"], kept["said"]
     frame = pq.read_table(rows, columns=[name for name, _ in model.features]).to_pandas().iloc[places]
     found = model.scores(frame)
@@ -37,5 +37,5 @@ def difference(folder: Path, digest: str, said: Path, rows: Path, models: list[s
 
 
 if __name__ == "__main__":
-    folder, digest, said, rows, *models = sys.argv[1:]
-    sys.stdout.write(f"{difference(Path(folder), digest, Path(said), Path(rows), models)!r}\n")
+    folder, digest, scores_file, rows, *models = sys.argv[1:]
+    sys.stdout.write(f"{difference(Path(folder), digest, Path(scores_file), Path(rows), models)!r}\n")

@@ -9,29 +9,29 @@ import pandas as pd
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import ConfError, DataError, EvenhandError, listed
 from evenhand.evaluation.bootstrap import spreads_of
-from evenhand.evaluation.metrics import Told, applicable, metrics_of
-from evenhand.evaluation.paired_comparison import ALPHA, corrected, gaps_of, minority_of, say_the_same
-from evenhand.evaluation.predictions import LOSSES, told_by
+from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of
+from evenhand.evaluation.paired_comparison import ALPHA, corrected, gaps_of, minority_of, predict_the_same
+from evenhand.evaluation.predictions import LOSSES, predictions_on
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import load_model, models_named
 from evenhand.records.comparison import Rival, RunContrast, Side, Value
 from evenhand.records.pipeline import Ledger, Table
 from evenhand.study.study import Study
 from evenhand.tracking.champion import proposed_by
-from evenhand.tracking.past_run import Recorded
+from evenhand.tracking.past_run import PastRun
 from evenhand.tracking.unseen_rows import Unsure, unseen
 
-Asked = dict[bool, Told]
+SetsByLoss = dict[bool, PredictionSet]
 AS_SERVED = "models are asked as they are served, with the thresholds and probabilities that their runs decided on"
 
 
-def newest(found: Sequence[Recorded]) -> tuple[Recorded, Study]:
+def newest(found: Sequence[PastRun]) -> tuple[PastRun, Study]:
     """The run that began last, and its study, whose rows all models are asked about."""
     last = max(found, key=lambda each: each.chosen.run.info.start_time)
     return last, proposed_by(last.chosen.place, last.run_id).study
 
 
-def rescore(found: Sequence[Recorded], table: Table, ledger: Ledger, metric: str | None = None) -> RunContrast:
+def rescore(found: Sequence[PastRun], table: Table, ledger: Ledger, metric: str | None = None) -> RunContrast:
     """The winners of runs on the holdout rows of one of them that no other was trained on."""
     single = [each.chosen.label for each in found if each.chosen.candidate]
     if single:
@@ -39,14 +39,14 @@ def rescore(found: Sequence[Recorded], table: Table, ledger: Ledger, metric: str
     models = [_model(each) for each in found]
     rows = _common(found, models, table, ledger)
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
-    asked = [_asked(each, model, frame, truth) for each, model in zip(found, models, strict=True)]
+    judged = [_sets_of(each, model, frame, truth) for each, model in zip(found, models, strict=True)]
     metric, n_classes = metric or found[-1].metric, len(table.classes)
     names = [metric, *(name for name in applicable(n_classes) if name != metric)]
-    sides = tuple(_side(each, told, n_classes) for each, told in zip(found, asked, strict=True))
+    sides = tuple(_side(each, sets, n_classes) for each, sets in zip(found, judged, strict=True))
     if not all(metric in side.values for side in sides):
         raise ConfError(f"not every model gives {metric} on these rows; take another --metric")
     rivals = tuple(
-        _rival(each, asked[0], told, names, n_classes) for each, told in zip(found[1:], asked[1:], strict=True)
+        _rival(each, judged[0], sets, names, n_classes) for each, sets in zip(found[1:], judged[1:], strict=True)
     )
     return RunContrast(
         metric=metric,
@@ -60,12 +60,12 @@ def rescore(found: Sequence[Recorded], table: Table, ledger: Ledger, metric: str
     )
 
 
-def _model(each: Recorded) -> RawRowModel:
+def _model(each: PastRun) -> RawRowModel:
     found = proposed_by(each.chosen.place, each.run_id)
     return load_model(found.folder, found.tags.get("evenhand.model_digest", ""), models_named(found.study))
 
 
-def _common(found: Sequence[Recorded], models: Sequence[RawRowModel], table: Table, ledger: Ledger) -> np.ndarray:
+def _common(found: Sequence[PastRun], models: Sequence[RawRowModel], table: Table, ledger: Ledger) -> np.ndarray:
     """The holdout rows that no model was trained on."""
     rows: list[np.ndarray] = []
     for each, model in zip(found, models, strict=True):
@@ -89,37 +89,37 @@ def _common(found: Sequence[Recorded], models: Sequence[RawRowModel], table: Tab
     return common
 
 
-def _asked(each: Recorded, model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray) -> Asked:
+def _sets_of(each: PastRun, model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray) -> SetsByLoss:
     try:
-        return {is_loss: told_by(model, frame, truth, is_loss) for is_loss in (False, True)}
+        return {is_loss: predictions_on(model, frame, truth, is_loss) for is_loss in (False, True)}
     except DataError as error:
         raise DataError(f"'{each.chosen.label}' cannot be asked about these rows: {error}") from None
 
 
-def _side(each: Recorded, asked: Asked, n_classes: int) -> Side:
+def _side(each: PastRun, judged: SetsByLoss, n_classes: int) -> Side:
     """A run with the figures of its model on the common rows."""
-    minority = minority_of(asked[False], n_classes)
+    minority = minority_of(judged[False], n_classes)
     values: dict[str, Value] = {}
-    for is_loss, told in asked.items():
-        spreads = spreads_of(told, n_classes, minority, n_draws=500)
-        for name, value in metrics_of(told, n_classes, minority).items():
+    for is_loss, sets in judged.items():
+        spreads = spreads_of(sets, n_classes, minority, n_draws=500)
+        for name, value in metrics_of(sets, n_classes, minority).items():
             if (name in LOSSES) == is_loss:
                 low, high = (spreads[name].low, spreads[name].high) if name in spreads else (None, None)
                 values[name] = Value(holdout=value, low=low, high=high)
     return replace(each.side(), values=values)
 
 
-def _rival(each: Recorded, first: Asked, other: Asked, names: Sequence[str], n_classes: int) -> Rival:
+def _rival(each: PastRun, first: SetsByLoss, other: SetsByLoss, names: Sequence[str], n_classes: int) -> Rival:
     gaps = []
     for is_loss in (False, True):
         chosen = [name for name in names if (name in LOSSES) == is_loss]
         gaps += gaps_of(first[is_loss], other[is_loss], chosen, n_classes)
     in_order = sorted(gaps, key=lambda gap: names.index(gap.metric))
-    same = say_the_same(first[False], other[False]) and say_the_same(first[True], other[True])
+    same = predict_the_same(first[False], other[False]) and predict_the_same(first[True], other[True])
     return Rival(each.chosen.label, tuple(in_order), same)
 
 
-def _notes(found: Sequence[Recorded], table: Table) -> tuple[str, ...]:
+def _notes(found: Sequence[PastRun], table: Table) -> tuple[str, ...]:
     last, _ = newest(found)
     if last.tags.get("evenhand.table") == table.digest:
         return ()

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.errors import ConfError, EvenhandError, listed
-from evenhand.evaluation.paired_comparison import ALPHA, corrected, gap, gaps_of, say_the_same
+from evenhand.evaluation.paired_comparison import ALPHA, corrected, gap, gaps_of, predict_the_same
 from evenhand.records.comparison import FOLDS, Gap, Rival, RunContrast, StudyContrast
 from evenhand.statistics import corrected_resampled_t, friedman_nemenyi
 from evenhand.study.registry import LOWER_IS_BETTER, check_metric
-from evenhand.tracking.past_run import Recorded
+from evenhand.tracking.past_run import PastRun
 from evenhand.tracking.run_names import run_named, runs_of
 
 FEW_STUDIES = 5
@@ -19,7 +19,7 @@ class OtherRows(EvenhandError):
     """Runs that judged other rows."""
 
 
-def contrast(found: Sequence[Recorded], metric: str | None = None) -> RunContrast | StudyContrast:
+def contrast(found: Sequence[PastRun], metric: str | None = None) -> RunContrast | StudyContrast:
     """Runs of one study side by side, or the candidates of several studies ranked over them."""
     check_metric(metric)
     studies = {each.chosen.study for each in found}
@@ -35,7 +35,7 @@ def contrast(found: Sequence[Recorded], metric: str | None = None) -> RunContras
     return contrast_studies(found, metric)
 
 
-def recorded_runs(words: Sequence[str]) -> list[Recorded]:
+def recorded_runs(words: Sequence[str]) -> list[PastRun]:
     """The runs that words stand for; one study alone stands for its latest run and the one before."""
     found = [run_named(word) for word in words]
     if len(found) == 1:
@@ -48,10 +48,10 @@ def recorded_runs(words: Sequence[str]) -> list[Recorded]:
     if len(set(keys)) < len(keys):
         twice = next(each.label for each, key in zip(found, keys, strict=True) if keys.count(key) > 1)
         raise ConfError(f"run '{twice}' is named twice: a run does not differ from itself")
-    return [Recorded(each) for each in found]
+    return [PastRun(each) for each in found]
 
 
-def contrast_runs(found: Sequence[Recorded], metric: str | None) -> RunContrast:
+def contrast_runs(found: Sequence[PastRun], metric: str | None) -> RunContrast:
     """The winners of runs that judged the same rows, each set against the first."""
     metric = metric or found[-1].metric
     first, *others = found
@@ -65,12 +65,12 @@ def contrast_runs(found: Sequence[Recorded], metric: str | None) -> RunContrast:
         rivals=corrected(rivals),
         alpha=ALPHA,
         n_folds=len(first.figures["cv"].get(metric, {}).get("folds", ())),
-        n_rows=len(first.said.holdout),
+        n_rows=len(first.predictions.holdout),
         notes=_notes(found),
     )
 
 
-def _check_rows(first: Recorded, other: Recorded) -> None:
+def _check_rows(first: PastRun, other: PastRun) -> None:
     """Refuse runs of other rows, with what is known of why they are others."""
     ids = [each.tags.get("evenhand.split_id", "") for each in (first, other)]
     if ids[0] == ids[1]:
@@ -82,7 +82,7 @@ def _check_rows(first: Recorded, other: Recorded) -> None:
     )
 
 
-def why_others(first: Recorded, other: Recorded) -> str:
+def why_others(first: PastRun, other: PastRun) -> str:
     """Why two runs have different split ids, as far as it was recorded."""
     reasons = []
     if first.tags.get("evenhand.data") != other.tags.get("evenhand.data"):
@@ -101,7 +101,7 @@ def _differing(mine: object, theirs: object) -> str:
     return f"{mine!r} in one and {theirs!r} in the other"
 
 
-def _metrics(found: Sequence[Recorded], metric: str) -> list[str]:
+def _metrics(found: Sequence[PastRun], metric: str) -> list[str]:
     """The metric asked for, then the others that every run has."""
     each = [{**one.figures["cv"], **one.figures["holdout"]} for one in found]
     if not all(metric in names for names in each):
@@ -110,15 +110,15 @@ def _metrics(found: Sequence[Recorded], metric: str) -> list[str]:
     return [metric, *(name for name in each[0] if name != metric and all(name in names for names in each))]
 
 
-def _rival(first: Recorded, other: Recorded, metrics: Sequence[str]) -> Rival:
+def _rival(first: PastRun, other: PastRun, metrics: Sequence[str]) -> Rival:
     return Rival(
         label=other.chosen.label,
         gaps=(*_over_folds(first, other, metrics), *_on_holdout(first, other, metrics)),
-        says_the_same=say_the_same(first.said.told, other.said.told),
+        predicts_the_same=predict_the_same(first.predictions.prediction_set, other.predictions.prediction_set),
     )
 
 
-def _over_folds(first: Recorded, other: Recorded, metrics: Sequence[str]) -> list[Gap]:
+def _over_folds(first: PastRun, other: PastRun, metrics: Sequence[str]) -> list[Gap]:
     """The corrected t test over the folds, which both runs share."""
     found, split = [], first.study["split"]
     for metric in metrics:
@@ -132,21 +132,21 @@ def _over_folds(first: Recorded, other: Recorded, metrics: Sequence[str]) -> lis
     return found
 
 
-def _on_holdout(first: Recorded, other: Recorded, metrics: Sequence[str]) -> list[Gap]:
+def _on_holdout(first: PastRun, other: PastRun, metrics: Sequence[str]) -> list[Gap]:
     """The paired comparison on the rows that were held out from both."""
-    held = [each.said.holdout for each in (first, other)]
-    mine, theirs = (said.only(np.argsort(said.row, kind="stable")) for said in held)
+    held = [each.predictions.holdout for each in (first, other)]
+    mine, theirs = (predictions.only(np.argsort(predictions.row, kind="stable")) for predictions in held)
     if len(mine) < 2 or not np.array_equal(mine.row, theirs.row):
         return []
-    return gaps_of(mine.told, theirs.told, metrics, first.n_classes)
+    return gaps_of(mine.prediction_set, theirs.prediction_set, metrics, first.n_classes)
 
 
-def _notes(found: Sequence[Recorded]) -> tuple[str, ...]:
+def _notes(found: Sequence[PastRun]) -> tuple[str, ...]:
     leaky = [each.chosen.label for each in found if each.tags.get("evenhand.leaks", "none found") != "none found"]
-    return (f"a look for leaks failed in {listed(leaky)}: their figures may be too good",) if leaky else ()
+    return (f"a leakage check failed in {listed(leaky)}: their figures may be too good",) if leaky else ()
 
 
-def contrast_studies(found: Sequence[Recorded], metric: str | None = None) -> StudyContrast:
+def contrast_studies(found: Sequence[PastRun], metric: str | None = None) -> StudyContrast:
     """The candidates of the same names ranked over several studies: Friedman's test and Nemenyi's comparisons."""
     metric = metric or _shared_metric(found)
     means = [_means(each, metric) for each in found]
@@ -161,7 +161,7 @@ def contrast_studies(found: Sequence[Recorded], metric: str | None = None) -> St
     figures = np.array([[each[name] for name in shared] for each in means])
     ranking = friedman_nemenyi(-figures if metric in LOWER_IS_BETTER else figures, alpha=ALPHA)
     order = np.argsort(ranking.mean_ranks, kind="stable").tolist()
-    few = f"{len(found)} studies are few: only large differences in rank can be told from chance"
+    few = f"{len(found)} studies are few: only large differences in rank can be separated from chance"
     return StudyContrast(
         metric=metric,
         studies=tuple(each.chosen.label for each in found),
@@ -181,14 +181,14 @@ def contrast_studies(found: Sequence[Recorded], metric: str | None = None) -> St
     )
 
 
-def _shared_metric(found: Sequence[Recorded]) -> str:
+def _shared_metric(found: Sequence[PastRun]) -> str:
     metrics = {each.chosen.study: each.metric for each in found}
     if len(set(metrics.values())) > 1:
-        said = ", ".join(f"{study} by {metric}" for study, metric in metrics.items())
-        raise ConfError(f"the studies rank by different metrics ({said}): name one that all have with --metric")
+        predictions = ", ".join(f"{study} by {metric}" for study, metric in metrics.items())
+        raise ConfError(f"the studies rank by different metrics ({predictions}): name one that all have with --metric")
     return found[0].metric
 
 
-def _means(each: Recorded, metric: str) -> dict[str, float]:
+def _means(each: PastRun, metric: str) -> dict[str, float]:
     """The mean over folds of every candidate that has the metric."""
     return {one["name"]: one["cv"][metric]["mean"] for one in each.report["candidates"] if metric in one["cv"]}

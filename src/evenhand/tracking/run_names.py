@@ -11,7 +11,7 @@ NAMED = re.compile(r"(?P<study>[A-Za-z0-9][A-Za-z0-9_-]*)(?:(?P<way>[~@])(?P<num
 
 
 @dataclass(frozen=True)
-class Chosen:
+class NamedRun:
     """A finished run of a study, its number in the order of time, and the candidate asked for, if it was one."""
 
     place: mlflow_client.Place
@@ -26,7 +26,7 @@ class Chosen:
         return f"{self.study}@{self.number}" + (f" {self.candidate}" if self.candidate else "")
 
 
-def run_named(word: str) -> Chosen:
+def run_named(word: str) -> NamedRun:
     """The run that a word stands for."""
     found = NAMED.fullmatch(word)
     if found is None:
@@ -39,14 +39,14 @@ def run_named(word: str) -> Chosen:
 HOW = "Give a study (its latest run), STUDY~1 (the one before), STUDY@3 (its third run) or a run id."
 
 
-def runs_of(study: str) -> list[Chosen]:
+def runs_of(study: str) -> list[NamedRun]:
     """The finished runs of a study, the oldest first."""
     _check_known(study)
     place, runs = mlflow_client.finished_runs(study)
-    return [Chosen(place, run, study, number) for number, run in enumerate(reversed(runs), 1)]
+    return [NamedRun(place, run, study, number) for number, run in enumerate(reversed(runs), 1)]
 
 
-def _of_study(study: str, way: str, number: int) -> Chosen:
+def _of_study(study: str, way: str, number: int) -> NamedRun:
     runs = runs_of(study)
     place = len(runs) - 1 - number if way == "~" else number - 1
     if not 0 <= place < len(runs):
@@ -57,12 +57,12 @@ def _of_study(study: str, way: str, number: int) -> Chosen:
     return runs[place]
 
 
-def _by_id(word: str) -> Chosen:
+def _by_id(word: str) -> NamedRun:
     run = mlflow_client.run_by_id(word)
     parent = run.data.tags.get("mlflow.parentRunId")
     if parent is not None:
         found = _by_id(parent)
-        return Chosen(found.place, found.run, found.study, found.number, run.info.run_name or "")
+        return NamedRun(found.place, found.run, found.study, found.number, run.info.run_name or "")
     study = mlflow_client.study_of(run)
     for each in runs_of(study):
         if each.run.info.run_id == run.info.run_id:

@@ -17,14 +17,14 @@ class Unsure(Exception):
 
 
 def unseen(place: mlflow_client.Place, run_id: str, model: RawRowModel, table: Table, ledger: Ledger) -> np.ndarray:
-    """The holdout rows without a copy among the training rows of a run's model, told by the content of both ledgers."""
+    """The holdout rows without a copy among the training rows of a run's model, by the content of both ledgers."""
     if list(model.features) != [(feature.name, feature.kind) for feature in table.features]:
         raise Unsure("it reads other columns")
     mine = pq.read_table(ledger.path, columns=["content"])["content"].to_numpy()
     kept = pq.read_table(mlflow_client.artifact(place, run_id, ledger.path.name), columns=["content", "side"])
     theirs, side = kept["content"].to_numpy(), kept["side"].to_numpy()
     if not np.isin(mine, theirs).any():
-        raise Unsure("none of its rows is among those of this run, so rows cannot be told apart by their content")
+        raise Unsure("none of its rows is among those of this run, so rows cannot be matched by their content")
     held = fold_rows(ledger, FINAL)[1]
     rows = held[~np.isin(mine[held], theirs[side == TRAINING])]
     counts = np.bincount(read_target(table)[rows].astype(int), minlength=2) if table.classes else [len(rows)]

@@ -85,7 +85,7 @@ def _best_cut(sums, pure, low, high, logs):
 
 @njit(cache=True)
 def _pays(sums, low, cut, high, logs):
-    """Tell whether the gain of a cut exceeds the length of its description."""
+    """Return whether the gain of a cut exceeds the length of its description."""
     n, bits, k = _bits(sums, low, high, logs)
     n_left, bits_left, k_left = _bits(sums, low, cut, logs)
     n_right, bits_right, k_right = _bits(sums, cut, high, logs)

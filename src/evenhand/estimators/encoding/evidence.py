@@ -29,7 +29,7 @@ class EvidenceEncoder(TransformerMixin, BaseEstimator):
     ----------
     coder : estimator or None, default=None
         Unfitted discretiser, grouper or pipeline whose output is integer codes. It is fitted inside the folds too:
-        cut points that saw a row's label would give it away. None takes the input for codes 0, 1, ...
+        cut points that saw a row's label would leak it. None takes the input for codes 0, 1, ...
     smoothing : float, default=10.0
         Rows of average class shares that are added to each code.
     cv : int or splitter, default=5

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 class ForestRanking(SelectorMixin, BaseEstimator):
     """Keep the union of the best columns by mean decrease in accuracy and by mean decrease in Gini impurity.
 
-    Mean decrease in accuracy is Breiman's: the share of a tree's out-of-bag rows told rightly (for numbers: minus their
-    squared error), less the same with one column permuted, averaged over the trees.
+    Mean decrease in accuracy is Breiman's: the share of a tree's out-of-bag rows predicted right (for numbers: minus
+    their squared error), less the same with one column permuted, averaged over the trees.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Groups of category values that tell the classes apart, by description length."""
+"""Groups of category values that separate the classes, by description length."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -13,7 +13,7 @@ MOST_CANDIDATES = 400  # values compared pair by pair; rarer ones are first put 
 
 
 class CategoryGrouper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    r"""Merge the values of each categorical column into groups that tell the classes apart.
+    r"""Merge the values of each categorical column into groups that separate the classes.
 
     Of V values in G groups with n_g rows, n_gj of class j out of J, the description length
 

@@ -12,7 +12,7 @@ from evenhand.estimators.encoding._mdlp_kernel import count_logs, entropy_cuts
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    r"""Code each numeric column by cut points that tell the classes apart.
+    r"""Code each numeric column by cut points that separate the classes.
 
     A range S of N rows is cut at the point T whose two sides S1 and S2 have the least entropy together, as long as
 
@@ -28,7 +28,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     cuts_ : list of n_features arrays
-        Cut points of each column, rising; none where the column does not tell the classes apart.
+        Cut points of each column, rising; none where the column does not separate the classes.
     n_codes_ : ndarray of shape (n_features,)
         Number of codes of each column, the code of missing values included.
     classes_ : ndarray

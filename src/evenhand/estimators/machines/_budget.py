@@ -1,4 +1,4 @@
-"""What fits cost, foreseen from smaller ones, and samples that keep rare classes."""
+"""What fits cost, estimated from smaller ones, and samples that keep rare classes."""
 
 import numpy as np
 from scipy.stats import rankdata

@@ -336,6 +336,6 @@ def solve(g, problem, *, tol, max_iter, rng, start=None):
 
 
 def one_against_rest(chosen, cost):
-    """The problem of telling the chosen rows from the others."""
+    """The problem of separating the chosen rows from the others."""
     zero = np.zeros(cost.size)
     return Problem(np.where(chosen, 1.0, -1.0), np.where(chosen, zero, -cost), np.where(chosen, cost, zero), 0.0)

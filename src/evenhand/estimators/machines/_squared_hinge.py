@@ -41,15 +41,15 @@ def newton(Z, sign, cost):
     """
     held = np.ones(Z.shape[1] + 1)
     held[-1] = 1e-8
-    weights, said = np.zeros(len(held)), np.zeros(len(Z))
-    is_inside = sign * said < 1
+    weights, decision = np.zeros(len(held)), np.zeros(len(Z))
+    is_inside = sign * decision < 1
     for _ in range(MAX_STEPS):
         rows = np.flatnonzero(is_inside)
         step = _target(Z[rows], sign[rows], cost[rows], held) - weights
         change = Z @ step[:-1] + step[-1]
-        length = _length(weights, step, said, change, sign, cost, held)
-        weights, said = weights + length * step, said + length * change
-        before, is_inside = is_inside, sign * said < 1
+        length = _length(weights, step, decision, change, sign, cost, held)
+        weights, decision = weights + length * step, decision + length * change
+        before, is_inside = is_inside, sign * decision < 1
         if length == 1.0 and np.array_equal(before, is_inside):
             break
     return weights
@@ -65,12 +65,12 @@ def _target(Z, sign, cost, held):
     return np.linalg.solve(matrix, np.append(weighed.T @ sign, 2 * cost @ sign))
 
 
-def _length(weights, step, said, change, sign, cost, held):
+def _length(weights, step, decision, change, sign, cost, held):
     """The longest of 1, 1/2, 1/4, ... that brings the loss down."""
 
     def loss(length):
         moved = weights + length * step
-        short = np.maximum(0.0, 1 - sign * (said + length * change))
+        short = np.maximum(0.0, 1 - sign * (decision + length * change))
         return moved @ (held * moved) / 2 + cost @ short**2
 
     now, length = loss(0.0), 1.0

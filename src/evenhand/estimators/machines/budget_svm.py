@@ -30,7 +30,7 @@ PILOT_SHARE = 0.1
 class BudgetSVC(ClassifierMixin, BaseEstimator):
     """A support-vector classifier with an RBF kernel that is fitted in the way its budget allows.
 
-    What the exact machine would cost is foreseen from fits on growing samples of the rows. If that is too much, what is
+    The cost of the exact machine is estimated from fits on growing samples of the rows. If that is too much, what is
     best on rows left out of the samples is taken among: a linear machine, a machine on Nystroem features, and the exact
     machine on as many rows as the time is enough for; of those that are as good, the simplest.
 
@@ -53,7 +53,7 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
     choice_ : str
         How the machine was fitted, in words.
     predicted_seconds_ : dict of str to float
-        What each way was foreseen to take; empty where nothing had to be chosen.
+        What each way was estimated to take; empty where nothing had to be chosen.
     pilot_scores_ : dict of str to float
         The area under the ROC curve of each way on rows left out of the samples; empty where exact was affordable.
     settled_params_ : dict
@@ -102,7 +102,7 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError("BudgetSVC tells classes apart, but y has one class only.")
+            raise ValueError("BudgetSVC separates classes, but y has one class only.")
         self._rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self.predicted_seconds_, self.pilot_scores_ = {}, {}
         way, size = (self.way, self.size) if self.way != "auto" else self._chosen(X, codes, end)
@@ -160,8 +160,8 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
             began = time.perf_counter()
             n_held = self._exact(X[some], y[some]).n_support_.sum()
             found.append((len(some), time.perf_counter() - began, n_held))
-            foreseen = 4 * found[-1][1]
-            if len(found) >= 3 and (foreseen > PILOT_SHARE * self.budget or time.perf_counter() + foreseen > end):
+            estimated = 4 * found[-1][1]
+            if len(found) >= 3 and (estimated > PILOT_SHARE * self.budget or time.perf_counter() + estimated > end):
                 break
             n_rows *= 2
         return found
@@ -170,7 +170,7 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
         return next((m for m in LANDMARKS if m <= X.shape[0] // 2 and X.shape[0] * m * 8 <= MOST_BYTES), LANDMARKS[-1])
 
     def _try_ways(self, X, y, pilots, sizes, end):
-        """Fit each way on the same sample, foresee its cost on all rows, and score it on rows left out."""
+        """Fit each way on the same sample, estimate its cost on all rows, and score it on rows left out."""
         order = self._rng.permutation(len(y))
         some = drawn(y, min(PILOT, len(y) // 2), self._rng, order)
         held = drawn(y, HELD, self._rng, order[~np.isin(order, some)])
@@ -188,9 +188,9 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
 
     def _affordable_landmarks(self, most, spent, end):
         """The most landmarks that the time is enough for; the cost grows with the square of their number at most."""
-        foreseen = {m: SAFETY * spent * (m / PILOT_LANDMARKS) ** 2 for m in LANDMARKS if m <= most}
+        estimated = {m: SAFETY * spent * (m / PILOT_LANDMARKS) ** 2 for m in LANDMARKS if m <= most}
         left = end - time.perf_counter()
-        return next(((m, cost) for m, cost in foreseen.items() if cost <= left), min(foreseen.items()))
+        return next(((m, cost) for m, cost in estimated.items() if cost <= left), min(estimated.items()))
 
     def _affordable_rows(self, n_rows, pilots, end):
         """The largest halving of the rows that an exact fit has time for."""

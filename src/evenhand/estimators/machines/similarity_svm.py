@@ -20,7 +20,7 @@ from evenhand.estimators.machines.similarity import check_column_weights, check_
 VALUES = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
 
-class Prepared(NamedTuple):
+class PreparedCodes(NamedTuple):
     """Training rows with a weight, coded and laid out: all that does not depend on C."""
 
     geometry: Geometry
@@ -58,7 +58,7 @@ class _SimilarityMachine(BaseEstimator):
             X, y, weight = X[used], y[used], weight[used]
         goal, cost = self._learn_goal(y, weight)
         codes = self._code(X, weight, unlabelled)
-        return Prepared(self._space.geometry(codes), goal, cost, used)
+        return PreparedCodes(self._space.geometry(codes), goal, cost, used)
 
     def _settle(self, prepared, starts=None):
         """Solve every problem, and store what scoring needs; rows without weight get a coefficient of zero."""

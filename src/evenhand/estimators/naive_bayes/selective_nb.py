@@ -32,8 +32,8 @@ class SelectiveNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
     ----------
     selection : {"averaging", "greedy", "all"}, default="averaging"
         "averaging" weighs each column by its share of the compression of all models met in the search, "greedy"
-        takes the subset with the shortest description (weights 0 and 1), "all" takes every column that has a code
-        to tell.
+        takes the subset with the shortest description (weights 0 and 1), "all" takes every column that has
+        more than one code.
     categorical : None, "auto", array-like of int or of bool, default="auto"
         Positions or mask of the categorical columns. "auto" takes columns of text, categories or booleans, and
         object columns with a cell that is no number; None takes none.

@@ -18,7 +18,7 @@ LINE, AXIS, A_LETTER, MOST_LETTERS = 0.3, 4.5, 0.075, 60
 
 
 def ranks(found: StudyContrast) -> Figure:
-    """Mean ranks on one axis, the best on the left; a bar joins candidates that Nemenyi's test cannot tell apart."""
+    """Mean ranks on one axis, the best on the left; a bar joins candidates that Nemenyi's test does not separate."""
     n_models, half = len(found.candidates), math.ceil(len(found.candidates) / 2)
     names = [name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…" for name in found.candidates]
     margin = 1.1 + A_LETTER * max(map(len, names))

@@ -12,7 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from evenhand.evaluation.curves import Band, Calibration, Confusion, PrecisionRecall, PredictedActual, Residuals, Roc
+from evenhand.evaluation.curves import (
+    Band,
+    CalibrationCurve,
+    Confusion,
+    PrecisionRecall,
+    PredictedActual,
+    Residuals,
+    Roc,
+)
 
 INK, MUTED, RULE, GREY, TINT = "#1d2126", "#5a616b", "#d5d9de", "#b9bfc7", "#eef1f4"
 SERIES = ("#0065a8", "#c2500a", "#00805e", "#a8478a", "#8a6a00", "#4a55b5", "#7a3b1e", "#3d4650")
@@ -22,8 +30,8 @@ DOTS_PER_INCH = 120
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What the leaderboard picture shows of one candidate; `group` where it cannot be told from the best."""
+class LeaderboardMark:
+    """What the leaderboard picture shows of one candidate; `group` where it is not significantly worse."""
 
     name: str
     folds: tuple[float, ...]
@@ -52,7 +60,7 @@ def precision_recall(curve: PrecisionRecall, name: str, band: Band | None = None
     return figure
 
 
-def calibration(curve: Calibration, name: str) -> Figure:
+def calibration(curve: CalibrationCurve, name: str) -> Figure:
     """Promised against observed shares with 95 % intervals, over the number of rows in each bin."""
     figure = _figure(4.8, 5.6, f"Calibration of {name}")
     above, below = figure.subplots(2, 1, height_ratios=[4, 1], sharex=True)
@@ -143,8 +151,8 @@ def overlay(candidates: Sequence[tuple[str, Roc, PrecisionRecall]]) -> Figure:
     return figure
 
 
-def leaderboard(rows: Sequence[Standing], metric: str, most: int = 30) -> Figure:
-    """Each candidate's folds as dots and their mean as a bar; blue where it cannot be told from the best."""
+def leaderboard(rows: Sequence[LeaderboardMark], metric: str, most: int = 30) -> Figure:
+    """Each candidate's folds as dots and their mean as a bar; blue where it does not differ significantly."""
     shown = list(rows[:most])
     figure = _figure(8.4, 1.5 + 0.34 * len(shown), f"Leaderboard by {metric.replace('_', ' ')}")
     axes = figure.subplots()
@@ -170,12 +178,12 @@ def leaderboard(rows: Sequence[Standing], metric: str, most: int = 30) -> Figure
     return figure
 
 
-def _leaderboard_key(shown: Sequence[Standing], n_rows: int) -> str:
+def _leaderboard_key(shown: Sequence[LeaderboardMark], n_rows: int) -> str:
     words = ["dot: one fold", "bar: their mean"]
     if any(row.holdout is not None for row in shown):
         words.append("diamond: held-out rows")
     if any(row.group for row in shown):
-        words.append("blue: cannot be told from the best")
+        words.append("blue: not significantly different from the best")
     if n_rows > len(shown):
         words.append(f"{n_rows - len(shown)} more not shown")
     return " · ".join(words)

@@ -12,27 +12,27 @@ from evenhand.reporting.figures.plots import GREY, INK, MUTED, RULE, SERIES, TIN
 Repeats = Mapping[str, Mapping[str, Sequence[float]]]
 
 
-def predicted_pictures(told: Mapping[str, np.ndarray]) -> list[tuple[str, Figure]]:
+def predicted_pictures(predicted: Mapping[str, np.ndarray]) -> list[tuple[str, Figure]]:
     """Predicted against actual values of each regressor on the test rows of the first split."""
-    truth = told["truth"]
+    truth = predicted["truth"]
     return [
         (
             f"predicted_against_actual_{name}",
-            predicted_against_actual(predicted_actual(truth, told[name]), f"svr {name}"),
+            predicted_against_actual(predicted_actual(truth, predicted[name]), f"svr {name}"),
         )
         for name in ("linear", "rbf")
     ]
 
 
-def sine_picture(told: Mapping[str, np.ndarray]) -> Figure:
+def sine_picture(predicted: Mapping[str, np.ndarray]) -> Figure:
     """The test rows of the first draw, the curve behind them, and what both regressors make of it."""
     figure, axes = _canvas("Support-vector and kernel ridge regression of a noisy sine", "x", "y", width=6.4)
-    x = told["X"][:, 0]
+    x = predicted["X"][:, 0]
     order, grid = np.argsort(x), np.linspace(x.min(), x.max(), 300)
     axes.plot(grid, np.sin(grid), color=GREY, lw=1.5, ls=(0, (4, 3)), label="sin x")
-    axes.scatter(x, told["truth"], s=14, color=MUTED, alpha=0.6, linewidths=0, label="test rows")
+    axes.scatter(x, predicted["truth"], s=14, color=MUTED, alpha=0.6, linewidths=0, label="test rows")
     for colour, name, label in zip(SERIES, ("svr", "kernel_ridge"), ("SVR", "kernel ridge"), strict=False):
-        axes.plot(x[order], told[name][order], color=colour, lw=2, label=label)
+        axes.plot(x[order], predicted[name][order], color=colour, lw=2, label=label)
     axes.legend(frameon=False, labelcolor=INK, fontsize=9)
     return figure
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import isfinite
 
 from evenhand.evaluation import curves
-from evenhand.evaluation.predictions import Predictions, Said
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapshot, Table, Versus
 from evenhand.reporting.html import content
@@ -51,7 +51,7 @@ def page_content(
         validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
         card=content.ModelCard(
-            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to tell {study.target}",
+            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target}",
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
@@ -98,16 +98,18 @@ def _facts(
     )
 
 
-def _comparison(each: Versus) -> content.Comparison:
-    words = "apart" if each.is_apart else "cannot be told from the best"
+def _comparison(each: Versus) -> content.ComparisonRow:
+    words = "apart" if each.is_apart else "not significantly different from the best"
     if each.holdout_difference is not None and each.holdout_p_value is not None:
         words += f"; on the holdout {each.holdout_difference:+.4f} (p = {each.holdout_p_value:.2g})"
-    return content.Comparison(each.name, each.difference, each.low, each.high, each.p_value, words, each.holdout_power)
+    return content.ComparisonRow(
+        each.name, each.difference, each.low, each.high, each.p_value, words, each.holdout_power
+    )
 
 
-def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) -> content.Candidate:
+def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) -> content.CandidateRow:
     plan, interval = each.plan, each.holdout_interval.get(metric)
-    return content.Candidate(
+    return content.CandidateRow(
         rank=rank,
         name=plan.name,
         model=plan.model,
@@ -131,7 +133,7 @@ def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) ->
     )
 
 
-def _marked(row: content.Candidate, champion: str) -> content.Candidate:
+def _marked(row: content.CandidateRow, champion: str) -> content.CandidateRow:
     return replace(row, marks=("champion", *row.marks)) if row.name == champion else row
 
 
@@ -143,8 +145,8 @@ def _curves(
     made: list[content.CandidateCurves] = []
     beyond = [each for each in judgement.figures[OVERLAID:] if each.plan.name == champion]
     for each in (*judgement.figures[:OVERLAID], *beyond):
-        said = predictions.of(each.plan.name, each.scale)
-        part = said.out_of_fold
+        candidate = predictions.of(each.plan.name, each.scale)
+        part = candidate.out_of_fold
         if part.ranks is None:
             continue
         made.append(
@@ -152,25 +154,27 @@ def _curves(
                 name=each.plan.name,
                 roc=curves.roc(part.truth, part.ranks),
                 precision_recall=curves.precision_recall(part.truth, part.ranks),
-                roc_band=curves.mean_roc(said.folds()) if not made else None,
-                precision_recall_band=curves.mean_precision_recall(said.folds()) if not made else None,
+                roc_band=curves.mean_roc(candidate.folds()) if not made else None,
+                precision_recall_band=curves.mean_precision_recall(candidate.folds()) if not made else None,
                 is_champion=each.plan.name == champion,
             )
         )
     return tuple(made)
 
 
-def _calibration(said: Said, judgement: Judgement, table: Table) -> tuple[tuple[str, curves.Calibration], ...]:
+def _calibration(
+    candidate: CandidatePredictions, judgement: Judgement, table: Table
+) -> tuple[tuple[str, curves.CalibrationCurve], ...]:
     """The scores themselves on out-of-fold rows, and what calibration made of them on rows that it has not seen."""
-    if table.task != "binary" or said.scores is None:
+    if table.task != "binary" or candidate.scores is None:
         return ()
-    part, held, found = said.out_of_fold, said.holdout, []
-    if said.is_probability:
-        found.append((said.name, curves.calibration(part.truth, part.scores)))
+    part, held, found = candidate.out_of_fold, candidate.holdout, []
+    if candidate.is_probability:
+        found.append((candidate.name, curves.calibration(part.truth, part.scores)))
     made, has_both = judgement.calibrated, 0 < held.truth.sum() < len(held)
     if made is not None and made.kind != "none" and held.scores is not None and has_both:
         maps = [ScoreMap.from_facts(each) for each in made.maps]
-        name = f"{said.name}, calibrated ({made.kind}), on the holdout"
+        name = f"{candidate.name}, calibrated ({made.kind}), on the holdout"
         found.append((name, curves.calibration(held.truth, calibrated(held.scores, maps))))
     return tuple(found)
 
@@ -192,48 +196,50 @@ def _calibration_figures(judgement: Judgement) -> content.Pairs:
     return tuple(found)
 
 
-def _thresholds(said: Said, judgement: Judgement, table: Table) -> content.Thresholds | None:
-    part, decided = said.out_of_fold, judgement.decided
+def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.Thresholds | None:
+    part, decided = candidate.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
-    usual = 0.5 if said.is_probability else 0.0
+    usual = 0.5 if candidate.is_probability else 0.0
     chosen = usual if decided is None or decided.threshold is None else decided.threshold
     sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
     if decided is None or decided.threshold is None:
         why = decided.words if decided is not None and not decided.is_reached else ""
-        return content.Thresholds(said.name, sweep, chosen, why=f"{why} The mark is the model's own threshold.".strip())
+        return content.Thresholds(
+            candidate.name, sweep, chosen, why=f"{why} The mark is the model's own threshold.".strip()
+        )
     prices = {}
     if decided.cost is not None:
         (left, alarm), (miss, found) = decided.cost
         prices = {"cost_false_positive": alarm - left, "cost_false_negative": miss - found}
-    return content.Thresholds(said.name, sweep, chosen=decided.threshold, why=decided.words, **prices)
+    return content.Thresholds(candidate.name, sweep, chosen=decided.threshold, why=decided.words, **prices)
 
 
-def _confusion(said: Said, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
-    """The decision on the holdout where there is one, else the classes told of out-of-fold rows."""
+def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
+    """The decision on the holdout where there is one, else the classes predicted for out-of-fold rows."""
     if table.task == "regression":
         return None
-    part, decided, labels = said.out_of_fold, judgement.decided, [str(label) for label in table.classes]
+    part, decided, labels = candidate.out_of_fold, judgement.decided, [str(label) for label in table.classes]
     if decided is not None:
         outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds")
         rows = tuple(tuple(float(n) for n in row) for row in outcome.counts)
         counted = curves.Confusion(tuple(labels), rows)
-        name, per_class = f"{said.name} on {where}", curves.per_class(counted)
+        name, per_class = f"{candidate.name} on {where}", curves.per_class(counted)
         return content.ConfusionTable(name, counted, decided.threshold, per_class)
     counted = curves.confusion([labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted], labels)
-    return content.ConfusionTable(said.name, counted, per_class=curves.per_class(counted))
+    return content.ConfusionTable(candidate.name, counted, per_class=curves.per_class(counted))
 
 
-def _trials(judgement: Judgement, study: Study) -> tuple[content.Trial, ...]:
+def _trials(judgement: Judgement, study: Study) -> tuple[content.ResamplingRow, ...]:
     """Each candidate of a study that resamples, with its gain over the same candidate without."""
-    told = {each.name: each for each in judgement.trials}
-    if not told:
+    trials = {each.name: each for each in judgement.trials}
+    if not trials:
         return ()
     rivals = {each.name: each.pairings[0].rival for each in judgement.trials if each.pairings}
     means = {each.plan.name: each.mean(judgement.metric) for each in judgement.figures}
     sign = -1.0 if judgement.metric in LOWER_IS_BETTER else 1.0
     return tuple(
-        content.Trial(
+        content.ResamplingRow(
             balance=each.plan.balance,
             model=each.plan.name.partition("/")[0],
             encoding=each.plan.encoding,
@@ -241,20 +247,20 @@ def _trials(judgement: Judgement, study: Study) -> tuple[content.Trial, ...]:
             cv_std=each.std(judgement.metric),
             gain=sign * (means[each.plan.name] - means[rival]) if (rival := rivals.get(each.plan.name)) else None,
             seconds=each.fit_seconds,
-            words=told[each.plan.name].words if each.plan.name in told else "",
-            pairings=told[each.plan.name].pairings if each.plan.name in told else (),
+            words=trials[each.plan.name].words if each.plan.name in trials else "",
+            pairings=trials[each.plan.name].pairings if each.plan.name in trials else (),
         )
         for each in judgement.figures
         if each.plan.balance in study.balance
     )
 
 
-def _regression(said: Said, table: Table) -> content.Regression | None:
+def _regression(candidate: CandidatePredictions, table: Table) -> content.Regression | None:
     if table.task != "regression":
         return None
-    part = said.out_of_fold
+    part = candidate.out_of_fold
     return content.Regression(
-        said.name,
+        candidate.name,
         curves.predicted_actual(part.truth, part.predicted),
         curves.residuals(part.truth, part.predicted),
         curves.deciles(part.truth, part.predicted),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.evaluation.curves import Band, Calibration, CalibrationBin
+from evenhand.evaluation.curves import Band, CalibrationBin, CalibrationCurve
 from evenhand.reporting.html.chart import Chart, Series, legend
 from evenhand.reporting.html.content import CandidateCurves, Thresholds
 from evenhand.reporting.html.elements import Heading, Html, count, number, table, tag
@@ -55,7 +55,7 @@ def precision_recall_chart(curves: Sequence[CandidateCurves]) -> Chart:
     )
 
 
-def calibration_chart(named: Sequence[tuple[str, Calibration]]) -> Chart:
+def calibration_chart(named: Sequence[tuple[str, CalibrationCurve]]) -> Chart:
     """Promised against observed shares, with the intervals of the first candidate."""
     canvas = Canvas(unit_axis("Mean score"), unit_axis("Share that is positive"))
     marks: list[Html] = [canvas.line([0, 1], [0, 1], "chance"), _intervals(canvas, named[0][1])]
@@ -78,7 +78,7 @@ def calibration_chart(named: Sequence[tuple[str, Calibration]]) -> Chart:
     )
 
 
-def bins_table(curve: Calibration) -> Html:
+def bins_table(curve: CalibrationCurve) -> Html:
     """The bins of one calibration curve as a table."""
     heads = [Heading("Mean score", "text"), Heading("Positive"), Heading("95 % interval"), Heading("Rows")]
     return table(heads, [_bin(one) for one in curve.bins], "Bins of the first candidate")
@@ -124,7 +124,7 @@ def _band(canvas: Canvas, band: Band | None) -> Html | None:
     return None if band is None else canvas.area(band.x, band.low, band.high, "s1")
 
 
-def _intervals(canvas: Canvas, curve: Calibration) -> Html:
+def _intervals(canvas: Canvas, curve: CalibrationCurve) -> Html:
     ends = [(one.mean_score, one.low, one.high) for one in curve.bins]
     x, low, high = zip(*ends, strict=True)
     return canvas.whiskers(x, low, high, colour_of(0))
@@ -134,7 +134,7 @@ def _bin(one: CalibrationBin) -> tuple[str, ...]:
     return number(one.mean_score), number(one.share), f"{number(one.low)} to {number(one.high)}", count(one.n_rows)
 
 
-def _all_bins(named: Sequence[tuple[str, Calibration]]) -> Html:
+def _all_bins(named: Sequence[tuple[str, CalibrationCurve]]) -> Html:
     heads = ["Candidate", "Mean score", "Positive", "95 % interval", "Rows"]
     rows = [(name, *_bin(one)) for name, curve in named for one in curve.bins]
     return table(heads, rows, "Bins of the calibration curves")

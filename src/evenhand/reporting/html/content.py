@@ -5,7 +5,7 @@ from typing import Literal
 
 from evenhand.evaluation.curves import (
     Band,
-    Calibration,
+    CalibrationCurve,
     ClassFigures,
     Confusion,
     Decile,
@@ -46,10 +46,10 @@ class StudyFacts:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateRow:
     """One row of the leaderboard.
 
-    `group` says whether it cannot be told from the best, None that nobody asked; `marks` are short words such as
+    `group`: it does not differ significantly from the best, None where not compared; `marks` are words such as
     champion, ensemble or baseline.
     """
 
@@ -110,10 +110,10 @@ class ConfusionTable:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonRow:
     """A candidate against the best over the same folds: the difference, its interval and the corrected p value.
 
-    `power` is the chance that the holdout would tell them apart if they truly differed by a little.
+    `power` is the chance that the holdout would separate them if they truly differed by a little.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ResamplingRow:
     """One balance tried with one model and encoding; `gain` is against no balancing, `refused` says why not.
 
     `words` says of a resampled candidate whether that helped, and `pairings` what it was set against.
@@ -191,7 +191,7 @@ class Regression:
 
 
 @dataclass(frozen=True)
-class Gate:
+class GateVerdict:
     """Whether the served model was replaced, and why."""
 
     is_moved: bool
@@ -216,18 +216,18 @@ class PageContent:
 
     title: str
     study: StudyFacts
-    leaderboard: tuple[Candidate, ...]
-    gate: Gate | None = None
+    leaderboard: tuple[CandidateRow, ...]
+    gate: GateVerdict | None = None
     curves: tuple[CandidateCurves, ...] = ()
     curves_rows: str = "out-of-fold rows"
-    calibration: tuple[tuple[str, Calibration], ...] = ()
+    calibration: tuple[tuple[str, CalibrationCurve], ...] = ()
     calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[ComparisonRow, ...] = ()
     refused: Pairs = ()
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()

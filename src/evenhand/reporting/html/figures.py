@@ -72,8 +72,8 @@ def calibration(content: PageContent) -> Drawn:
     chart = calibration_chart(content.calibration)
     lead = "On the diagonal a score means what it says. Upright lines are 95 % intervals of the first candidate."
     pair = tag("div", chart.figure(), bins_table(content.calibration[0][1]), class_="pair")
-    told = facts(content.calibration_figures) if content.calibration_figures else None
-    return section("calibration", "Calibration", pair, told, lead=lead), [chart]
+    figures_table = facts(content.calibration_figures) if content.calibration_figures else None
+    return section("calibration", "Calibration", pair, figures_table, lead=lead), [chart]
 
 
 def confusion(content: PageContent) -> Drawn:
@@ -172,8 +172,8 @@ def _slider(thresholds: Thresholds, place: int) -> Html:
     return tag("div", label, slide, words, tag("div", buttons, class_="buttons"), class_="slider", hidden=True)
 
 
-def _outcome(said: dict[str, str]) -> Html:
-    out = {key: tag("span", words, data_out=key) for key, words in said.items()}
+def _outcome(outcome: dict[str, str]) -> Html:
+    out = {key: tag("span", words, data_out=key) for key, words in outcome.items()}
     heads = [Heading("Rows that are", "text"), Heading("Called positive"), Heading("Left alone")]
     rows = [("positive", out["tp"], out["fn"]), ("negative", out["fp"], out["tn"])]
     named = {

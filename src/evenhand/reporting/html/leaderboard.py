@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.reporting.html.content import Candidate, Gate, PageContent, StudyFacts
+from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, StudyFacts
 from evenhand.reporting.html.elements import (
     Heading,
     Html,
@@ -43,13 +43,13 @@ def head(content: PageContent) -> Html:
     return tag("header", tag("h1", content.title), about, answer, _key_facts(study, len(content.leaderboard)))
 
 
-def gate_words(gate: Gate) -> Html:
+def gate_words(gate: GateVerdict) -> Html:
     """What became of the model at the gate."""
     return tag("p", tag("b", "Promoted." if gate.is_moved else "Not promoted."), " ", gate.words)
 
 
 def leaderboard(content: PageContent) -> Html:
-    """All candidates, best first, those that cannot be told from the best in a group of their own."""
+    """All candidates, best first, those that are not significantly different from the best in a group of their own."""
     study, rows = content.study, content.leaderboard
     first = rows[:MOST_ROWS]
     low, high = strip_ends([value for row in first for value in _values(row)], [row.cv_mean for row in first])
@@ -73,16 +73,16 @@ def _leads(content: PageContent) -> Html:
     return joined(name, f" leads with {metric} ", value, f" over {_n_folds([best])}", held, ".")
 
 
-def _equals(rows: Sequence[Candidate]) -> Html | None:
+def _equals(rows: Sequence[CandidateRow]) -> Html | None:
     n_others, n_equal = len(rows) - 1, sum(bool(row.group) for row in rows[1:])
     if n_others == 0:
         words = "It is the only candidate."
     elif all(row.group is None for row in rows[1:]):
         return None
     elif n_equal == 0:
-        words = "Every other candidate can be told from it."
+        words = "Every other candidate differs significantly from it."
     else:
-        words = f"{n_equal} of the {counted(n_others, 'other', 'others')} cannot be told from it."
+        words = f"{n_equal} of the {counted(n_others, 'other', 'others')} do not differ significantly from it."
     return tag("p", words)
 
 
@@ -106,7 +106,7 @@ def _rare(study: StudyFacts) -> str:
     return f"{label}, {share(n_rows, sum(n for _, n in study.classes))}"
 
 
-def _heads(rows: Sequence[Candidate], metric: str, strip: Strip) -> list[Heading]:
+def _heads(rows: Sequence[CandidateRow], metric: str, strip: Strip) -> list[Heading]:
     ends = tag("span", tag("span", f"{strip.low:.6g}"), tag("span", f"{strip.high:.6g}"), class_="ends")
     heads = [
         Heading("#"),
@@ -123,22 +123,22 @@ def _heads(rows: Sequence[Candidate], metric: str, strip: Strip) -> list[Heading
     return heads
 
 
-def _bodies(rows: Sequence[Candidate], strip: Strip, heads: Sequence[Heading]) -> list[Html]:
+def _bodies(rows: Sequence[CandidateRow], strip: Strip, heads: Sequence[Heading]) -> list[Html]:
     near = [row for row in rows if _is_near(row)]
     far = [row for row in rows if not _is_near(row)]
     if len(near) < 2 or not far:
         return [_body("", rows, rows[0].cv_mean, strip, heads)]
-    named = [("Cannot be told from the best", near), ("Behind the best", far)]
+    named = [("Not significantly different from the best", near), ("Behind the best", far)]
     return [_body(words, part, rows[0].cv_mean, strip, heads) for words, part in named]
 
 
-def _body(words: str, rows: Sequence[Candidate], best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
+def _body(words: str, rows: Sequence[CandidateRow], best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
     cell = tag("th", words, colspan=len(heads), scope="rowgroup", role="rowheader")
     divider = tag("tr", cell, role="row", class_="divider") if words else None
     return tag("tbody", divider, [_row(row, best, strip, heads) for row in rows], role="rowgroup")
 
 
-def _row(row: Candidate, best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
+def _row(row: CandidateRow, best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
     value = joined(tag("b", number(row.cv_mean)), " ", tag("span", f"± {number(row.cv_std)}", class_="soft"))
     cells: dict[Any, Any] = {
         "#": str(row.rank),
@@ -151,49 +151,49 @@ def _row(row: Candidate, best: float, strip: Strip, heads: Sequence[Heading]) ->
     return table_row(shown, heads, "near" if _is_near(row) else "far", **_sort_keys(row))
 
 
-def _is_near(row: Candidate) -> bool:
+def _is_near(row: CandidateRow) -> bool:
     return bool(row.group) or row.rank == 1
 
 
-def _drawn(row: Candidate, best: float, strip: Strip) -> Html:
+def _drawn(row: CandidateRow, best: float, strip: Strip) -> Html:
     words = f"mean {number(row.cv_mean)}, folds {', '.join(map(number, row.folds))}"
     held = strip.held(row.holdout, row.holdout_low, row.holdout_high)
     return strip.draw(words, strip.guide(best), strip.dots(row.folds), strip.mean(row.cv_mean), held)
 
 
-def _sort_keys(row: Candidate) -> dict[str, str]:
+def _sort_keys(row: CandidateRow) -> dict[str, str]:
     found = {name: getattr(row, name) for name in SORT_KEYS}
     return {
         f"data_{name}": f"{value:.6g}" for name, value in found.items() if value is not None and math.isfinite(value)
     }
 
 
-def _who(row: Candidate) -> Html:
+def _who(row: CandidateRow) -> Html:
     marks = [joined(" ", tag("span", mark, class_="mark")) for mark in row.marks]
     parts = [part for part in (row.model, row.encoding, row.balance, row.params) if part and part not in row.name]
     how = tag("span", breakable(" · ".join(parts)), class_="how") if parts else None
     return joined(tag("span", breakable(row.name), class_="name"), marks, how)
 
 
-def _held(row: Candidate) -> Html:
+def _held(row: CandidateRow) -> Html:
     ends = "" if row.holdout_low is None else f"{number(row.holdout_low)} to {number(row.holdout_high)}"
     return joined(number(row.holdout), " ", tag("span", ends, class_="soft ends-of") if ends else None)
 
 
-def _interval(row: Candidate) -> str:
+def _interval(row: CandidateRow) -> str:
     return "" if row.holdout_low is None else f" ({number(row.holdout_low)} to {number(row.holdout_high)})"
 
 
-def _values(row: Candidate) -> tuple[float, ...]:
+def _values(row: CandidateRow) -> tuple[float, ...]:
     held = (row.holdout, row.holdout_low, row.holdout_high)
     return (*row.folds, *(value for value in held if value is not None))
 
 
-def _n_folds(rows: Sequence[Candidate]) -> str:
+def _n_folds(rows: Sequence[CandidateRow]) -> str:
     return counted(max(len(row.folds) for row in rows), "fold", "folds")
 
 
-def _key(rows: Sequence[Candidate]) -> Html:
+def _key(rows: Sequence[CandidateRow]) -> Html:
     sign = Strip(0, 1, width=24, height=16)
     entries = [("one fold", sign.dots([0.5])), ("mean of the folds", sign.mean(0.5))]
     if any(row.holdout_low is not None for row in rows):
@@ -205,7 +205,7 @@ def _key(rows: Sequence[Candidate]) -> Html:
     return tag("ul", items, class_="legend")
 
 
-def _rest(rows: Sequence[Candidate], best: float, strip: Strip, heads: Sequence[Heading]) -> Html | None:
+def _rest(rows: Sequence[CandidateRow], best: float, strip: Strip, heads: Sequence[Heading]) -> Html | None:
     if not rows:
         return None
     body = _body("", rows, best, strip, heads)
@@ -225,7 +225,7 @@ def _every_fold(content: PageContent) -> Html:
     return details(f"Every fold{' and the other metrics' if names else ''}", *shown)
 
 
-def _side_by_side(rows: Sequence[Candidate], of_folds: Columns, of_names: Columns, words: str) -> list[Html]:
+def _side_by_side(rows: Sequence[CandidateRow], of_folds: Columns, of_names: Columns, words: str) -> list[Html]:
     """Tables of at most so many columns, the first of which names the candidates."""
     if len(of_folds) + len(of_names) <= MOST_COLUMNS:
         both = f"{words} and the other metrics" if of_names else words
@@ -237,7 +237,7 @@ def _side_by_side(rows: Sequence[Candidate], of_folds: Columns, of_names: Column
         parts = [(f"{each}, part {nth}", part) for nth, (each, part) in enumerate(cut, 1)]
     return [
         table(
-            ["Candidate", *(head for head, _ in part)],
+            ["CandidateRow", *(head for head, _ in part)],
             [[row.name, *(values[k] for _, values in part)] for k, row in enumerate(rows)],
             each,
         )

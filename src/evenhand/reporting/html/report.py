@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.reporting.html import figures, leaderboard, tables
 from evenhand.reporting.html.chart import Chart
-from evenhand.reporting.html.content import Gate, PageContent
+from evenhand.reporting.html.content import GateVerdict, PageContent
 from evenhand.reporting.html.elements import Html, tag, void
 from evenhand.reporting.html.resampling import trials
 
@@ -42,7 +42,7 @@ def page(content: PageContent) -> str:
     return f"<!DOCTYPE html>\n{tag('html', _head(content.title), body, lang='en')}\n"
 
 
-def with_verdict(text: str, gate: Gate) -> str:
+def with_verdict(text: str, gate: GateVerdict) -> str:
     """The page with what became of the model at the gate, which is known only after the page was written."""
     return text.replace(leaderboard.GATE_PLACE, leaderboard.gate_words(gate), 1)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from evenhand.records.decision import Gain, Pairing
-from evenhand.reporting.html.content import PageContent, Trial
+from evenhand.reporting.html.content import PageContent, ResamplingRow
 from evenhand.reporting.html.elements import (
     Heading,
     Html,
@@ -30,7 +30,7 @@ def trials(content: PageContent) -> Html | None:
     if not content.trials:
         return None
 
-    def value(one: Trial) -> str:
+    def value(one: ResamplingRow) -> str:
         return "refused" if one.refused else f"{number(one.cv_mean)} ± {number(one.cv_std)}"
 
     columns = [
@@ -54,22 +54,22 @@ def _filled(value: float | None, words: str) -> str:
     return "" if value is None else words
 
 
-def _verdicts(trials: Sequence[Trial]) -> list[Html]:
+def _verdicts(trials: Sequence[ResamplingRow]) -> list[Html]:
     judged = [one for one in trials if one.words]
     if not judged:
         return []
     n_helped = sum(one.words.startswith("Resampling helped") for one in judged)
     candidates = counted(len(judged), "resampled candidate", "resampled candidates")
-    told = tag("p", tag("strong", f"Resampling helped {n_helped} of {candidates} beyond chance."))
+    lead = tag("p", tag("strong", f"Resampling helped {n_helped} of {candidates} beyond chance."))
     each = facts([(f"{one.balance}, {one.model}, {one.encoding}", one.words) for one in judged], "long")
     pairs = [(one, pairing) for one in judged for pairing in one.pairings]
     gains = _gains(pairs)
     if len(judged) <= MOST_OPEN:
-        return [joined(told, each, gains)]
-    return [joined(told, details("Each resampled candidate", each, gains))]
+        return [joined(lead, each, gains)]
+    return [joined(lead, details("Each resampled candidate", each, gains))]
 
 
-def _gains(pairs: Sequence[tuple[Trial, Pairing]]) -> Html:
+def _gains(pairs: Sequence[tuple[ResamplingRow, Pairing]]) -> Html:
     """Paired differences by metric; above zero resampling is better."""
     metrics = list(dict.fromkeys(gain.metric for _, pairing in pairs for gain in pairing.gains))
     columns = [
@@ -85,15 +85,15 @@ def _gains(pairs: Sequence[tuple[Trial, Pairing]]) -> Html:
     return joined(tag("p", lead), listing(pairs, columns, "What resampling gained")) if metrics else joined()
 
 
-def _taken(metric: str) -> Callable[[tuple[Trial, Pairing]], str]:
-    def taken(pair: tuple[Trial, Pairing]) -> str:
+def _taken(metric: str) -> Callable[[tuple[ResamplingRow, Pairing]], str]:
+    def taken(pair: tuple[ResamplingRow, Pairing]) -> str:
         gain = next((one for one in pair[1].gains if one.metric == metric), None)
-        return "" if gain is None else _told(gain)
+        return "" if gain is None else _cells(gain)
 
     return taken
 
 
-def _told(gain: Gain) -> str:
+def _cells(gain: Gain) -> str:
     value, low, high = (0.0 if abs(each) < ROUNDING else each for each in (gain.value, gain.low, gain.high))
     return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)})"
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from evenhand.records.decision import Effect, Explained, Stage
-from evenhand.reporting.html.content import Candidate, Comparison, PageContent
+from evenhand.reporting.html.content import CandidateRow, ComparisonRow, PageContent
 from evenhand.reporting.html.elements import (
     Heading,
     Html,
@@ -24,7 +24,7 @@ from evenhand.reporting.html.elements import (
     tag,
 )
 from evenhand.reporting.html.svg import Strip
-from evenhand.study.registry import TOLD_DIFFERENCE
+from evenhand.study.registry import POWER_DIFFERENCE
 
 MOST_EFFECTS, MOST_COLUMNS, MOST_NAMED = 20, 15, 8
 
@@ -36,7 +36,7 @@ def comparisons(content: PageContent) -> Html | None:
         return None
     strip = _strip_over([end for one in found for end in (one.low, one.high)])
 
-    def drawn(one: Comparison) -> Html:
+    def drawn(one: ComparisonRow) -> Html:
         words = f"{number(one.difference)}, interval {number(one.low)} to {number(one.high)}"
         return strip.draw(words, strip.guide(0.0), strip.held(one.difference, one.low, one.high))
 
@@ -51,19 +51,19 @@ def comparisons(content: PageContent) -> Html | None:
     lead = "Where the interval holds zero, chance could have made the difference."
     if any(one.power is not None for one in found):
         columns.insert(-1, (Heading("Power", minor=True), lambda one: "" if one.power is None else f"{one.power:.0%}"))
-        lead += f" Power is the chance that the holdout tells two apart that truly are by {TOLD_DIFFERENCE}."
+        lead += f" Power is the chance that the holdout separates two that truly differ by {POWER_DIFFERENCE}."
     shown = listing(found, columns, "Differences from the best")
     return section("comparisons", "Against the best", shown, lead=lead)
 
 
 def effects(content: PageContent) -> Html | None:
     """How much worse the metric gets when a column is shuffled, or why that was not asked."""
-    told = content.explained
-    if told is None or not (told.effects or told.words):
+    given = content.explained
+    if given is None or not (given.effects or given.words):
         return None
-    if not told.effects:
-        return section("effects", "Effect of each column", tag("p", told.words))
-    strip = _strip_over([end for one in told.effects for end in (*one.values, one.low, one.high)])
+    if not given.effects:
+        return section("effects", "Effect of each column", tag("p", given.words))
+    strip = _strip_over([end for one in given.effects for end in (*one.values, one.low, one.high)])
 
     def drawn(one: Effect) -> Html:
         words = f"mean {number(one.mean)}, interval {number(one.low)} to {number(one.high)}"
@@ -75,29 +75,29 @@ def effects(content: PageContent) -> Html | None:
         (Heading("Mean"), lambda one: number(one.mean)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
     ]
-    shown, others = told.effects[:MOST_EFFECTS], told.effects[MOST_EFFECTS:]
+    shown, others = given.effects[:MOST_EFFECTS], given.effects[MOST_EFFECTS:]
     rest = listing(others, columns, "The other columns") if others else None
     folded = details(counted(len(others), "more column", "more columns"), rest) if rest else None
-    lead = _asked(told, content.study.task != "regression")
+    lead = _method(given, content.study.task != "regression")
     return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=lead)
 
 
-def _asked(told: Explained, has_classes: bool) -> str:
-    """How effects were told: with which rows and how often, and what was left out for want of time."""
-    n_times = [len(one.values) for one in told.effects]
+def _method(given: Explained, has_classes: bool) -> str:
+    """How effects were measured: with which rows and how often, and what was left out for want of time."""
+    n_times = [len(one.values) for one in given.effects]
     often = counted(max(n_times), "time", "times")
     often = often if min(n_times) == max(n_times) else f"{min(n_times)} or {often}"
-    rows = count(told.n_rows) if told.n_rows < told.n_holdout else "all"
+    rows = count(given.n_rows) if given.n_rows < given.n_holdout else "all"
     words = (
-        f"How much {spoken(told.metric)} ({number(told.figure)}) gets worse when the values of a column are shuffled, "
-        f"{often} each, on {rows} of {count(told.n_holdout)} held-out rows. A dot is one shuffling; the line is the "
+        f"How much {spoken(given.metric)} ({number(given.figure)}) gets worse when a column is shuffled, "
+        f"{often} each, on {rows} of {count(given.n_holdout)} held-out rows. A dot is one shuffling; the line is the "
         "95 % interval over shufflings and rows. Columns that say the same share their effect."
     )
-    if told.n_rows < told.n_holdout and has_classes:
+    if given.n_rows < given.n_holdout and has_classes:
         words += " Rows of the larger classes stand for the others of theirs."
-    if told.left_out:
-        named = ", ".join(told.left_out[:MOST_NAMED]) + (" and others" if len(told.left_out) > MOST_NAMED else "")
-        words += f" Not asked, for want of time: {counted(len(told.left_out), 'column', 'columns')} ({named})."
+    if given.left_out:
+        named = ", ".join(given.left_out[:MOST_NAMED]) + (" and others" if len(given.left_out) > MOST_NAMED else "")
+        words += f" Not asked, for want of time: {counted(len(given.left_out), 'column', 'columns')} ({named})."
     return words
 
 
@@ -129,12 +129,12 @@ def timing(content: PageContent) -> Html | None:
 
 def _whole(content: PageContent) -> str:
     """What the stages leave of the time of the run."""
-    told = "Memory is the highest of the whole process while a stage ran."
+    given = "Memory is the highest of the whole process while a stage ran."
     if content.study.seconds is None:
-        return told
+        return given
     rest = content.study.seconds - sum(one.seconds for one in content.stages)
     whole = f"{seconds(content.study.seconds)} until this page was made"
-    return f"{whole}, {seconds(max(rest, 0.0))} of it between stages and for the record of candidates. {told}"
+    return f"{whole}, {seconds(max(rest, 0.0))} of it between stages and for the record of candidates. {given}"
 
 
 def columns(content: PageContent) -> Html | None:
@@ -189,8 +189,8 @@ def about(content: PageContent) -> Html:
         ("Versions", ", ".join(f"{name} {version}" for name, version in study.versions)),
     ]
     protocol = tag("ol", [tag("li", words) for words in study.protocol], class_="protocol") if study.protocol else None
-    told = facts([pair for pair in pairs if pair[1]], "long")
-    return section("study", "How it was done", protocol, told, _notes(content.notes), _refused(content.refused))
+    given = facts([pair for pair in pairs if pair[1]], "long")
+    return section("study", "How it was done", protocol, given, _notes(content.notes), _refused(content.refused))
 
 
 def _strip_over(values: Sequence[float]) -> Strip:
@@ -212,7 +212,7 @@ def _stages(stages: Sequence[Stage]) -> Html:
     return listing(stages, shown, "Time and memory of each stage")
 
 
-def _costs(candidates: Sequence[Candidate]) -> Html:
+def _costs(candidates: Sequence[CandidateRow]) -> Html:
     shown = [
         (Heading("Candidate", "text"), lambda row: row.name),
         (Heading("Fit"), lambda row: seconds(row.fit_seconds)),

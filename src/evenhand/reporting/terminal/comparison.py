@@ -24,7 +24,7 @@ def show_runs(found: RunContrast) -> None:
     names = dict(zip([side.label for side in found.sides], ascii_uppercase, strict=False))
     first = found.sides[0].label
     for rival in found.rivals:
-        if rival.says_the_same:
+        if rival.predicts_the_same:
             continue
         for where in dict.fromkeys(gap.where for gap in rival.gaps):
             console.print()
@@ -38,14 +38,14 @@ def show_runs(found: RunContrast) -> None:
 
 def verdict(rival: Rival, found: RunContrast, first: str, other: str) -> str:
     """In one sentence, whether a run is better than the first by the metric they are compared in."""
-    if rival.says_the_same:
+    if rival.predicts_the_same:
         return f"{other} says the same as {first} of every row"
-    told = {gap.where: gap for gap in rival.gaps if gap.metric == found.metric}
-    if not told:
+    by_place = {gap.where: gap for gap in rival.gaps if gap.metric == found.metric}
+    if not by_place:
         return f"{other} and {first} cannot be compared by {found.metric} on these rows"
-    gap = told.get("holdout") or told["folds"]
+    gap = by_place.get("holdout") or by_place["folds"]
     if gap.p_value > found.alpha:
-        word = "cannot be told from"
+        word = "not significantly different from"
     else:
         word = "is better than" if gap.better_by > 0 else "is worse than"
     return (
@@ -112,7 +112,7 @@ def _gap(gap: Gap) -> tuple[str, ...]:
 
 
 def show_studies_ranked(found: StudyContrast) -> None:
-    """Candidates over studies: the figure in each, the mean rank, and which cannot be told apart."""
+    """Candidates over studies: the figure in each, the mean rank, and which do not differ significantly."""
     console = _console()
     table = _table(f"{found.metric} over {len(found.studies)} studies")
     table.add_column("candidate", overflow="fold")
@@ -139,7 +139,7 @@ def ranked_words(found: StudyContrast) -> list[str]:
         f"Friedman chi squared {found.chi_squared:.2f} (p {_p(found.chi_squared_p_value)}); Iman-Davenport F "
         f"{found.f_statistic:.2f} with {n_models - 1} and {(n_models - 1) * (n_studies - 1)} degrees of freedom, "
         f"p {_p(found.p_value)}: {differ} at {found.alpha:g}",
-        f"Nemenyi: mean ranks that differ by less than {found.critical_difference:.2f} cannot be told apart; "
+        f"Nemenyi: mean ranks that differ by less than {found.critical_difference:.2f} do not differ significantly; "
         "candidates with a letter in common are such a group",
     ]
     if found.left_out:

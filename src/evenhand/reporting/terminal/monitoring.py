@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.monitoring.drift import Shift, Watched
-from evenhand.monitoring.realized_performance import Realised
+from evenhand.monitoring.realized_performance import RealizedPerformance
 
 MOST_SHOWN = 12
 FORMS = {"psi": "{:.3f}", "jensen_shannon": "{:.3f}", "missing": "{:+.1%}", "unseen": "{:+.1%}", "prior": "x {:.2f}"}
@@ -26,8 +26,8 @@ def show_watched(found: Watched) -> None:
     console.print(f"mlflow  run {found.run_id} of experiment {found.study}; `evenhand ui` opens it", soft_wrap=True)
 
 
-def show_realised(found: Sequence[Realised], notes: Sequence[str]) -> None:
-    """The realised metrics of each model beside those it was judged by."""
+def show_realized(found: Sequence[RealizedPerformance], notes: Sequence[str]) -> None:
+    """The realized metrics of each model beside those it was judged by."""
     console = Console(highlight=False)
     for each in found:
         n_open = each.n_scored - each.n_labelled
@@ -43,10 +43,10 @@ def show_realised(found: Sequence[Realised], notes: Sequence[str]) -> None:
         console.print(f"mlflow  run {each.mlflow_run} (feedback {each.name}); `evenhand ui` opens it", soft_wrap=True)
 
 
-def _figures(each: Realised) -> Table:
+def _figures(each: RealizedPerformance) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("metric")
-    for name in ("realised", "holdout"):
+    for name in ("realized", "holdout"):
         table.add_column(name, justify="right")
     for name, value in each.metrics.items():
         table.add_row(name, f"{value:.4f}", f"{each.judged[name]:.4f}" if name in each.judged else "")

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from evenhand.records.decision import Decided
-from evenhand.records.pipeline import Leaderboard, Plan, Report, Standing
-from evenhand.runtime.progress import Step, listening
+from evenhand.records.pipeline import Leaderboard, LeaderboardRow, Plan, Report
+from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, time_text
 from evenhand.study.study import Study
 
@@ -48,16 +48,16 @@ def following(study: Study) -> Iterator[None]:
     console = Console(stderr=True)
     watcher = _Live(console, study.name) if console.is_terminal else _Lines()
 
-    def told(step: Step) -> None:
+    def on_step(step: StepProgress) -> None:
         if step.box in WORDS and not idle.get(step.box, False):
-            watcher.told(step)
+            watcher.on_step(step)
 
-    with watcher, listening(told):
+    with watcher, listening(on_step):
         yield
 
 
 class _Live:
-    """One bar a box, with the time left told from the fits that were not found in the store."""
+    """One bar a box, with the time left estimated from the fits that were not found in the store."""
 
     def __init__(self, console: Console, name: str) -> None:
         columns = (
@@ -78,7 +78,7 @@ class _Live:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def told(self, step: Step) -> None:
+    def on_step(self, step: StepProgress) -> None:
         if step.remark:
             self._progress.console.print(f"  {step.remark}", markup=False, highlight=False)
             return
@@ -103,7 +103,7 @@ class _Lines:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def told(self, step: Step) -> None:
+    def on_step(self, step: StepProgress) -> None:
         if step.remark:
             self._write(f"  {step.remark}")
             return
@@ -133,7 +133,7 @@ class _Pace:
         self._began: dict[str, float] = {}
         self._worked: dict[str, int] = {}
 
-    def left(self, step: Step) -> str:
+    def left(self, step: StepProgress) -> str:
         began = self._began.setdefault(step.box, time.monotonic())
         if step.done and not step.is_reused:
             self._worked[step.box] = self._worked.get(step.box, 0) + 1
@@ -148,8 +148,8 @@ def show_report(report: Report) -> None:
     """The leaderboard of a run that just ended, what was reused, and where to look."""
     judgement = report.judgement
     metric = judgement.metric
-    standings = tuple(
-        Standing(
+    rows = tuple(
+        LeaderboardRow(
             name=each.plan.name,
             mean=each.mean(metric),
             std=each.std(metric),
@@ -163,10 +163,10 @@ def show_report(report: Report) -> None:
         for each in judgement.figures
     )
     console = _console()
-    console.print(_leaderboard(report.study, metric, standings, console.width))
+    console.print(_leaderboard(report.study, metric, rows, console.width))
     if len(judgement.group) > 1:
         level = counted(len(judgement.group) - 1, "candidate")
-        console.print(f"= {level} cannot be told from the best by their folds", highlight=False)
+        console.print(f"= {level} not significantly different from the best by their folds", highlight=False)
     if judgement.winner is not judgement.best:
         console.print(f"chosen: {judgement.winner.plan.name}, the simplest of them", highlight=False)
     if judgement.decided is not None:
@@ -205,7 +205,7 @@ def decided_lines(decided: Decided) -> list[str]:
 def show_leaderboard(board: Leaderboard) -> None:
     """The leaderboard of an earlier run."""
     console = _console()
-    console.print(_leaderboard(board.study, board.metric, board.standings, console.width))
+    console.print(_leaderboard(board.study, board.metric, board.rows, console.width))
     when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     console.print(
         f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
@@ -253,18 +253,18 @@ def _tuned(plan: Plan) -> list[str]:
     return [f"{' and '.join(plan.tuning.over)} tuned by {limit}"]
 
 
-def _leaderboard(study: str, metric: str, standings: Sequence[Standing], width: int) -> Table:
+def _leaderboard(study: str, metric: str, rows: Sequence[LeaderboardRow], width: int) -> Table:
     table = Table(title=f"{study}: {metric}", title_justify="left", box=None, header_style="bold", pad_edge=False)
     table.add_column("", justify="right", style="dim")
     table.add_column("", no_wrap=True)
     table.add_column("candidate", overflow="fold")
-    shown = _shown(max((len(standing.name) for standing in standings), default=0), width)
+    shown = _shown(max((len(standing.name) for standing in rows), default=0), width)
     for heading in shown:
         table.add_column(heading, justify="right", no_wrap=True)
-    has_notes = any(standing.note for standing in standings)
+    has_notes = any(standing.note for standing in rows)
     if has_notes:
         table.add_column("note", style="yellow", overflow="fold")
-    for rank, standing in enumerate(standings, 1):
+    for rank, standing in enumerate(rows, 1):
         cells = _cells(standing)
         more = [standing.note] if has_notes else []
         mark, style = "=" if standing.is_level else "", "bold" if rank == 1 else ""
@@ -272,7 +272,7 @@ def _leaderboard(study: str, metric: str, standings: Sequence[Standing], width: 
     return table
 
 
-def _cells(standing: Standing) -> dict[str, str]:
+def _cells(standing: LeaderboardRow) -> dict[str, str]:
     """What a line of the leaderboard says, by the heading."""
     low_high = "{:.3f}-{:.3f}".format(*standing.holdout_interval) if standing.holdout_interval else ""
     return {
@@ -286,7 +286,7 @@ def _cells(standing: Standing) -> dict[str, str]:
 
 
 def _shown(longest_name: int, width: int) -> list[str]:
-    """The headings that leave whole names room; in a narrow terminal the least telling go first."""
+    """The headings that leave whole names room; in a narrow terminal the least important go first."""
     shown = dict(WIDTHS)
     for heading in ("train", "95 %", "±"):
         if RANK_WIDTH + longest_name + sum(shown.values()) <= width:
