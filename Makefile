@@ -22,7 +22,7 @@ week: install
 	$(BIN)/python examples/week.py
 
 test: install
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lint: install
 	$(BIN)/ruff check .

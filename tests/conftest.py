@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,18 @@ UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [HealthC
 settings.register_profile("repeatable", derandomize=True, **UNTIMED)
 settings.register_profile("torture", derandomize=False, max_examples=2000, print_blob=True, **UNTIMED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers():
+    """`-n auto` is a worker more than cores: some tests mostly wait, for servers and for what is due."""
+    return (yield) + 1
+
+
+def pytest_collection_modifyitems(items):
+    """Files with slow tests come first, so that no worker is left with one of them when the others have ended."""
+    n_slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -n_slow[item.path])
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +63,12 @@ def mlruns(empty_database, tmp_path):
 
 @pytest.fixture(scope="session")
 def prefect_server():
-    """Prefect's temporary server, started once."""
+    """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 
-    with prefect_test_harness(server_startup_timeout=120):
+    with (
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        prefect_test_harness(server_startup_timeout=120),
+    ):
         yield

@@ -17,7 +17,7 @@ from makers import make_study, two_clouds, work, write_rows, write_two_clouds
 
 from evenhand.cli.main import main
 from evenhand.storage.artifact_store import Store
-from evenhand.tracking import databases
+from evenhand.tracking.mlflow_client import databases
 
 CONF = {
     "source": {"path": "rows.csv"},
@@ -26,7 +26,7 @@ CONF = {
     "candidates": {"gaussian_nb": None},
     "workers": 2,
 }
-with_server = [pytest.mark.xdist_group("prefect"), pytest.mark.usefixtures("prefect_server", "mlruns")]
+with_server = pytest.mark.usefixtures("prefect_server", "mlruns")
 
 
 def typed(*words):
@@ -299,7 +299,6 @@ class TestRuns:
         nothing_half_written()
 
 
-@pytest.mark.xdist_group("prefect")
 @pytest.mark.usefixtures("prefect_server")
 class TestPlaces:
     """Runs that have nowhere to be recorded."""

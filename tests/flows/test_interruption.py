@@ -23,8 +23,6 @@ from evenhand.cli.main import main
 from evenhand.runtime.process_identity import OWNED_BY
 from evenhand.storage.artifact_store import Store
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 # Its first fit goes on until there is a file `go`; the others are over at once.
 SLOW = """
 import os, time

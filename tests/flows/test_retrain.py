@@ -10,8 +10,6 @@ from makers import make_study, two_clouds, write_two_clouds
 
 from evenhand.storage import artifact_store
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 CANDIDATES = {"gaussian_nb": {}, "knn": {}}
 FITS = 3 + 1  # folds and holdout
 

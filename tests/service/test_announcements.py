@@ -8,15 +8,12 @@ import yaml
 from click.testing import CliRunner
 from hooks import Hook, served
 from makers import make_study
-from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
 from evenhand.cli.main import main
 from evenhand.monitoring import transport
 from evenhand.service import status
 from evenhand.service.announcements import notify_skips
 from evenhand.service.tick_ledger import Tick, note
-
-pytestmark = pytest.mark.xdist_group("prefect")
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -101,8 +98,7 @@ def test_a_tick_that_breaks_is_reported_once_with_where_and_what_to_do(hook, mlr
     write_conf()
     monkeypatch.setattr("evenhand.flows.tick.clock", lambda: NOON)
 
-    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        states = [tick("tiny.yaml", NOON, because="trigger", return_state=True) for _ in range(2)]
+    states = [tick("tiny.yaml", NOON, because="trigger", return_state=True) for _ in range(2)]
 
     assert [state.is_failed() for state in states] == [True, True]
     (text,) = texts(hook)

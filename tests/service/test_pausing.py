@@ -15,8 +15,6 @@ from evenhand.service.schedules import lateness
 from evenhand.service.tick_ledger import Tick, is_paused, note, ticks_of
 from evenhand.study.loader import load_study
 
-pytestmark = pytest.mark.xdist_group("prefect")
-
 AT = datetime(2026, 3, 10, 12, tzinfo=UTC)
 CONF = {
     "name": "paused",

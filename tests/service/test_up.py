@@ -26,7 +26,7 @@ from evenhand.service.supervisor import kin
 from evenhand.service.tick_ledger import is_paused, shown, tick_lock, ticks_of
 from evenhand.storage.locks import is_held, now
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("up")]
+pytestmark = pytest.mark.slow
 
 DEADLINE = 300
 CONF = {

@@ -16,10 +16,11 @@ from evenhand.study.study import Gate
 from evenhand.tasks.gating import challenge, gate
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
-from evenhand.tracking import mlflow_client
+from evenhand.tracking import champion, mlflow_client
 from evenhand.tracking.champion import proposed_by, withdrawn
 from evenhand.tracking.champion_ledger import Contender, Decision, decide, decisions_of
 from evenhand.tracking.promotion_gate import card, weigh
+from evenhand.tracking.reload_check import difference
 
 TRUTH = np.arange(400) % 2
 TWO = (2, 1)
@@ -354,6 +355,7 @@ def test_the_page_reports_the_verdict_here_and_where_the_run_keeps_it(runs, name
     from evenhand.tasks import gating
 
     monkeypatch.setattr(gating, "challenge", challenge.fn)
+    monkeypatch.setattr(champion, "difference_when_reloaded", difference)  # a clean process proves it in other tests
     found, run, report = runs[name]
     honest = report.page.read_text(encoding="utf-8")
     if name != "champion":

@@ -43,13 +43,20 @@ def room(tmp_path_factory, empty_database):
 
 @pytest.fixture
 def runs(room, monkeypatch):
-    """The two runs, with a ledger and a registry of the test's own."""
+    """The two runs, with a ledger and a registry of the test's own; models are proved here, not by a clean process."""
     folder, first, second = room
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(champion, "difference_when_reloaded", difference)
     yield first, second
     registry = client()
     for model in registry.search_registered_models():
         registry.delete_registered_model(model.name)
+
+
+@pytest.fixture
+def clean_process(runs, monkeypatch):
+    """Models are proved as for a person, by a process that takes seconds to import what it needs."""
+    monkeypatch.setattr(champion, "difference_when_reloaded", difference_when_reloaded)
 
 
 def client():
@@ -76,7 +83,7 @@ def alias():
     return int(client().get_model_version_by_alias("tiny", "champion").version)
 
 
-def test_a_promotion_is_in_the_ledger_and_in_the_alias(runs):
+def test_a_promotion_is_in_the_ledger_and_in_the_alias(runs, clean_process):
     found = promote_run("tiny", "it is the first")
 
     line = found.decisions.lines[-1]
@@ -172,7 +179,7 @@ def test_who_promotes_on_an_old_view_is_refused(runs):
     assert alias() == 1
 
 
-def test_changed_files_are_not_registered(runs):
+def test_changed_files_are_not_registered(runs, clean_process):
     folder = mlflow_client.model_folder(mlflow_client.open_store(), runs[1])
 
     with changed(folder / "model.skops"), pytest.raises(Distrusted, match=r"a clean process cannot use .+ was changed"):
