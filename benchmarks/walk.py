@@ -1,4 +1,4 @@
-"""How many of our modules a run passes through: modules in which a function ran between the command and the leaderboard.
+"""How many of our modules a run passes through: those in which a function ran between command and leaderboard.
 
 usage: python benchmarks/walk.py [CONF] [--list]
 """

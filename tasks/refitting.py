@@ -99,7 +99,7 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     held = read_matrix_rows(prepared.held.path)
     rows = held if len(held) else np.arange(min(table.n_rows, SCORED_WITHOUT_HOLDOUT))
     scores_now = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
-    np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores_now=scores_now)
+    np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores=scores_now)
     return _checked_difference(scores_now, judgement, table) if len(held) else 0.0
 
 

@@ -83,7 +83,7 @@ def prune():
     return {"entries": len(Store().entries()), "left": len(list((Store().root / "unfinished").glob("*")))}
 
 
-def mend():
+def repair_ledger():
     """A ledger whose last line was cut off."""
     file = ledger_path("tiny")
     if not file.exists():
@@ -106,7 +106,7 @@ def bring():
     return {"content": next(iter(fetch(Path("elsewhere.csv").absolute().as_uri()))).read_text()}
 
 
-SCENES = {each.__name__: each for each in (study, score, prune, mend, message, bring)}
+SCENES = {each.__name__: each for each in (study, score, prune, repair_ledger, message, bring)}
 
 if "EVENHAND_WARM" in os.environ:  # in the process that others are forked from
     play("study", os.environ["EVENHAND_WARM"], "", f"{os.environ['EVENHAND_WARM']}/result.json")

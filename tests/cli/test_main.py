@@ -17,7 +17,7 @@ from makers import make_study, two_clouds, work, write_rows, write_two_clouds
 
 from evenhand.cli.main import main
 from evenhand.storage.artifact_store import Store
-from evenhand.tracking.mlflow_client import databases
+from evenhand.tracking import databases
 
 CONF = {
     "source": {"path": "rows.csv"},

@@ -93,7 +93,7 @@ def test_dates_with_a_zone_are_read_in_universal_time():
 
 
 def test_dates_that_can_be_read_in_two_ways_are_refused():
-    with pytest.raises(DataError, match="'02/03/2024', in which day and month do not differ significantly"):
+    with pytest.raises(DataError, match="'02/03/2024', in which day and month cannot be distinguished"):
         as_kind("day", texts(["02/03/2024"]), "date", refuses=True)
 
 

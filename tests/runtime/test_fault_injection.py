@@ -34,10 +34,10 @@ def deeds():
 MOMENTS = [f"{deed}.{side}" for deed in deeds() for side in ("before", "after")]
 SCENE_OF = {
     "store.prune": "prune",
-    "chain.truncate": "mend",
+    "ledger.truncate": "repair_ledger",
     "scored": "score",
     "manifest": "score",
-    "notice": "message",
+    "notification": "message",
     "fetch": "bring",
 }
 NOT_IN_A_DAY = {"mlflow.point": "feedback logs one batch: it is there or not"}
@@ -147,7 +147,9 @@ def check(scene, deed, result, expected, hook):
     elif scene == "message":
         assert result == {"state": "sent"}
         assert len({content["id"] for content, _ in hook.got}) == 1
-        assert len(hook.got) == (2 if deed == "notice.send" else 1)  # it went out, and nobody could write that down
+        assert len(hook.got) == (
+            2 if deed == "notification.send" else 1
+        )  # it went out, and nobody could write that down
     else:
         assert result in ({"entries": 0, "left": 0}, {"lines": 0, "left": ""}, {"content": "a,y\n1,2\n"})
 

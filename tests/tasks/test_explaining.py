@@ -24,7 +24,7 @@ class Leaning:
     classes = ("calm", "storm")
     classes_ = np.array(classes)
 
-    def told(self, frame):
+    def scores_and_decisions(self, frame):
         return frame["telling"].to_numpy(dtype=float), None
 
     def predict(self, frame):

@@ -15,7 +15,7 @@ from evenhand.tasks.operation.feedback import join_truths, record_feedback
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows
-from evenhand.tracking.mlflow_client import mlflow_client
+from evenhand.tracking import mlflow_client
 
 whole = pd.concat
 SETTINGS = {

@@ -17,8 +17,8 @@ from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.operation.watching import choose_reference, look_at_file, look_at_new_rows, record_watch
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
+from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
-from evenhand.tracking.mlflow_client import mlflow_client
 
 ROWS = {"n_common": 1200, "n_rare": 400}
 

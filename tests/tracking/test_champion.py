@@ -215,8 +215,8 @@ def test_the_difference_is_measured_by_another_process(runs, tmp_path):
     proposed = champion.propose("tiny")
     folder, digest = proposed.folder, proposed.tags["evenhand.model_digest"]
     with np.load(mlflow_client.artifact(place, runs[1], HOLDOUT_SCORES)) as kept:
-        np.savez(tmp_path / "shifted.npz", rows=kept["rows"], said=kept["said"] + 1e-6)
-        np.savez(tmp_path / "fewer.npz", rows=kept["rows"], said=kept["said"][1:])
+        np.savez(tmp_path / "shifted.npz", rows=kept["rows"], scores=kept["scores"] + 1e-6)
+        np.savez(tmp_path / "fewer.npz", rows=kept["rows"], scores=kept["scores"][1:])
     rows = next(Path("home/store").glob("*/*/*/rows.parquet"))
 
     shifted = difference_when_reloaded(folder, digest, tmp_path / "shifted.npz", rows, [])

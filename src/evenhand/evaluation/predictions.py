@@ -115,7 +115,7 @@ def predictions_on(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, a
         probabilities = model.predict_proba(frame) if asks_probability else None
     except AttributeError:
         probabilities = None
-    scores, decisions = model.prediction_set(frame)
+    scores, decisions = model.scores_and_decisions(frame)
     if probabilities is None:
         return PredictionSet(truth, predictions, scores, False, decisions)
     chances = probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities

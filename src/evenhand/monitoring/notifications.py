@@ -152,7 +152,7 @@ def _send(study: Study, notify: Notify) -> int:
     for line in list(_messages(file).values()):
         if line["state"] != "pending":
             continue
-        with around("notice.send"):
+        with around("notification.send"):
             left = [way for way in line["ways"] if not _went(way, notify, line["message"])]
         state = "sent" if not left else "pending" if line["round"] + 1 < MOST_ROUNDS else "given up"
         _write(file, {**line, "state": state, "ways": left, "round": line["round"] + 1})

@@ -62,7 +62,7 @@ def repair_chain(file: Path, chain: Chain) -> bytes:
     if chain.cut_off:
         with writing(file):
             _append(file.with_suffix(".cut"), chain.cut_off)
-            with around("chain.truncate"):
+            with around("ledger.truncate"):
                 os.truncate(file, file.stat().st_size - len(chain.cut_off))
         logging.getLogger("evenhand").warning(
             "the last line of '%s' was cut off in the middle (%d bytes): it never counted and was put into '%s'",
@@ -103,10 +103,10 @@ def _append(file: Path, content: bytes) -> None:
         number = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         size = os.fstat(number).st_size
         try:
-            with around("chain.write"):
+            with around("ledger.write"):
                 if os.write(number, content) < len(content):
                     raise OSError(28, "No space left on device")
-            with around("chain.fsync"):
+            with around("ledger.fsync"):
                 os.fsync(number)
         except OSError:
             os.ftruncate(number, size)

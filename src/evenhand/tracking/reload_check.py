@@ -28,7 +28,7 @@ def difference(folder: Path, digest: str, scores_file: Path, rows: Path, models:
     """The same, in this process."""
     model = load_model(folder, digest, models)
     with np.load(scores_file) as kept:
-        places, expected = kept["rows"], kept["said"]
+        places, expected = kept["rows"], kept["scores"]
     frame = pq.read_table(rows, columns=[name for name, _ in model.features]).to_pandas().iloc[places]
     found = model.scores(frame)
     if found.shape != expected.shape:
