@@ -147,6 +147,7 @@ def _write_predictions(
         elif scores_by_fold[0].size:
             joined = np.concatenate(scores_by_fold)
             columns |= {f"score:{plan}:{name}": joined[:, k] for k, name in enumerate(table.classes)}
-    made = pa.table(columns).replace_schema_metadata({"classes": json.dumps([str(label) for label in table.classes])})
+    labels = {"classes": json.dumps([str(label) for label in table.classes]), "labels": json.dumps(table.classes)}
+    made = pa.table(columns).replace_schema_metadata(labels)
     pq.write_table(made, folder / "predictions.parquet", compression="zstd")
     return {"n_rows": made.num_rows, "plans": plans}

@@ -216,7 +216,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(scored, results.table)) is not None:
+    if (picture := overlay(scored, results.table.task)) is not None:
         mlflow_client.log_picture(place, run_id, picture, "overlay.png")
 
 

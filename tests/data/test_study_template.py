@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from evenhand.api.drafting import draft
+from evenhand.api.drafts import draft
 from evenhand.cli.main import main
 from evenhand.data.study_proposal import source_of
 from evenhand.data.study_template import DataProfile, balances_of, flow, folds_of, is_imbalanced, scalar, study_text

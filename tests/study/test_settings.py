@@ -2,6 +2,7 @@ import pytest
 from makers import make_regression, make_study
 from pydantic import ValidationError
 
+from evenhand.errors import ConfError
 from evenhand.study.study import (
     Balance,
     Candidate,
@@ -34,7 +35,7 @@ def test_unknown_keys_are_refused():
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_numbers_must_be_finite(value):
-    with pytest.raises(ValidationError, match="finite"):
+    with pytest.raises(ConfError, match="finite"):
         NumericEncoding(weights={"a": value})
 
 
@@ -43,7 +44,7 @@ def test_numbers_must_be_finite(value):
     [({}, "found none"), ({"path": "a.csv", "openml": 1}, "found path and openml")],
 )
 def test_a_source_is_of_exactly_one_kind(given, found):
-    with pytest.raises(ValidationError, match=f"exactly one of path, url, sql, openml and sklearn; {found}"):
+    with pytest.raises(ConfError, match=f"exactly one of path, url, sql, openml, sklearn and frame; {found}"):
         Source(**given)
 
 
@@ -76,7 +77,7 @@ def test_a_bundled_source_may_be_just_a_name():
     ],
 )
 def test_what_cannot_be_is_refused(settings, given, words):
-    with pytest.raises(ValidationError, match=words):
+    with pytest.raises(ConfError, match=words):
         settings(**given)
 
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from makers import make_study, room_of_its_own, work, write_two_clouds
 
-from evenhand.api.champion import champion_status, go_back, promote_run
+from evenhand.api.champions import go_back, promote_run, standing
 from evenhand.cli.main import main
 from evenhand.cli.serving import _show_champion
 from evenhand.errors import EvenhandError
@@ -91,7 +91,7 @@ def test_a_promotion_is_in_the_ledger_and_in_the_alias(runs, clean_process):
     assert line.data == client().get_run(runs[1]).data.tags["evenhand.data"]
     assert line.figures["holdout_roc_auc"] == client().get_run(runs[1]).data.metrics["holdout_roc_auc"]
     assert alias() == 1
-    assert champion_status("tiny").fixed == ()
+    assert standing("tiny").fixed == ()
 
 
 def test_the_champion_is_what_scores(runs):
@@ -130,7 +130,7 @@ def test_an_alias_moved_by_hand_is_reported_and_set_right(runs):
     promote_run("tiny", "it is better")
     client().set_registered_model_alias("tiny", "champion", str(other))
 
-    found = champion_status("tiny")
+    found = standing("tiny")
 
     assert found.fixed == (f"MLflow's alias named version {other} champion and was set to version 2",)
     assert alias() == 2
@@ -143,7 +143,7 @@ def test_a_ledger_that_lost_its_last_line_is_reported_by_the_registry(runs):
     file.write_text(file.read_text().splitlines(keepends=True)[0])
 
     with pytest.raises(EvenhandError, match="has lost its last lines"):
-        champion_status("tiny")
+        standing("tiny")
 
     assert alias() == 2
 
@@ -153,7 +153,7 @@ def test_a_line_cut_off_is_reported(runs):
     with ledger_path("tiny").open("a") as file:
         file.write('{"study": "ti')
 
-    found = champion_status("tiny")
+    found = standing("tiny")
 
     assert found.fixed == ("the last line of the ledger was cut off (13 bytes) and put aside",)
 
@@ -168,7 +168,7 @@ def test_who_is_champion_is_not_promoted_again(runs):
 
 
 def test_who_promotes_on_an_old_view_is_refused(runs):
-    seen = champion_status("tiny").decisions
+    seen = standing("tiny").decisions
     promote_run("tiny", "it is the first")
     proposed = champion.propose("tiny", registered(runs[0]))
     late = replace(decisions_of("tiny").champion, run_id=runs[0], version=2)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from makers import make_study, room_of_its_own, two_clouds, work, write_rows, write_two_clouds
 from rich.console import Console
 
-from evenhand.api.comparing import contrasted
+from evenhand.api.comparisons import contrasted
 from evenhand.cli.main import main
 from evenhand.errors import ConfError, EvenhandError, PlaceError
 from evenhand.evaluation.paired_comparison import corrected

@@ -2,9 +2,11 @@
 
 import threading
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from evenhand.runtime.event_loop import away_from_loop
 from evenhand.service.prefect_session import ended, result_of, start_server
 from evenhand.study.study import Study
 
@@ -23,16 +25,22 @@ def run_study(
     study: Study, only: str | None = None, *, accepts_contract: bool = False, allows_leaks: bool = False
 ) -> "Report":
     """The report of a retraining run; a Prefect server starts beside the imports where none is configured."""
+    return away_from_loop(partial(_run_study, study, only, accepts_contract, allows_leaks))
+
+
+def _run_study(study: Study, *settings: Any) -> "Report":
     server = threading.Thread(target=start_server, daemon=True)
     server.start()
+    from evenhand.data.in_memory import with_kept_rows
     from evenhand.flows.retrain import retrain
     from evenhand.runtime.engines import runner
 
+    study = with_kept_rows(study)
     server.join()
     flow = retrain.with_options(task_runner=runner(study.engine, study.workers))
-    state = ended(flow, study, only, accepts_contract, allows_leaks)
+    state = ended(flow, study, *settings)
     try:
-        return state.result()
+        return cast("Report", state.result())
     except Exception as error:
         _notify_failure(study, error, str(state.state_details.flow_run_id))
         raise
@@ -46,10 +54,10 @@ def _notify_failure(study: Study, error: Exception, key: str) -> None:
 
 def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick":
     """What became of a tick that is run here and now; a Prefect server starts where none is configured."""
-    start_server()
+    away_from_loop(start_server)
     from evenhand.flows.tick import tick
 
-    return result_of(tick, conf, as_of, because=because, promotes=promotes)
+    return cast("Tick", result_of(tick, conf, as_of, because=because, promotes=promotes))
 
 
 def run_scoring(study: str, source: str, output: Path, run_id: str | None = None) -> "Scored":

@@ -22,23 +22,21 @@ def compare(
     A RUN is a study (its latest run), STUDY~1 (the run before), STUDY@3 (its third run) or a run id. One study alone:
     its latest run against the one before. Several studies: Friedman's test and Nemenyi's over candidates that all have.
     """
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
-    from evenhand.api.comparing import contrasted
+    compared = eh.compare(*runs, metric=metric, rescore=rescore)
     from evenhand.records.comparison import StudyContrast
     from evenhand.reporting.figures.comparison import save_comparison
     from evenhand.reporting.terminal.comparison import show_runs, show_studies_ranked
 
-    found = contrasted(runs, metric, rescores=rescore)
-    if isinstance(found, StudyContrast):
-        show_studies_ranked(found)
+    if isinstance(compared.found, StudyContrast):
+        show_studies_ranked(compared.found)
     else:
-        show_runs(found)
+        show_runs(compared.found)
     if json_file:
-        write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
+        write(Path(json_file), json.dumps(compared.as_json(), indent=2) + "\n")
     if output:
-        save_comparison(found, Path(output))
+        save_comparison(compared.found, Path(output))
         click.echo(f"drew {output}")
 
 

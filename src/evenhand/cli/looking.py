@@ -36,7 +36,7 @@ def show(study: str | None, metric: str | None, history: bool, json_file: str | 
 def _show_history(study: str, metric: str | None, json_file: str | None) -> None:
     import json
 
-    from evenhand.api.comparing import history_of
+    from evenhand.api.comparisons import history_of
     from evenhand.reporting.terminal.comparison import show_history
 
     found = history_of(study, metric)
@@ -49,29 +49,9 @@ def _show_history(study: str, metric: str | None, json_file: str | None) -> None
 @click.option("--port", type=click.IntRange(1, 65535), default=5000, show_default=True)
 def ui(port: int) -> None:
     """Serve MLflow's pages of all runs on this machine until Ctrl-C."""
-    from evenhand.service.prefect_session import be_quiet
-    from evenhand.service.servers import check_free, serve_runs
+    import evenhand as eh
 
-    check_free(port)
-    be_quiet()
-    from evenhand.tracking.locations import find_view
-
-    view = find_view()
-    if view.uri.startswith("http"):
-        server = view.uri.rstrip("/")
-        click.echo(f"runs are kept by the server at {view.uri}, which serves its own pages: {server}{view.runs}")
-        return
-    latest = f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml"
-    click.echo(latest)
-    click.echo("starting MLflow's pages ...")
-
-    def ready(address: str) -> None:
-        click.echo(f"open {address}{view.runs}  (Ctrl-C ends)")
-        if view.overlay:
-            click.echo(f"ROC curves of the best candidates: {address}{view.overlay}")
-
-    serve_runs(view.uri, port, ready)
-    click.echo("ended")
+    eh.ui(port, report=click.echo)
 
 
 @click.command()
@@ -97,18 +77,15 @@ def report(study: str | None, print_path: bool) -> None:
 @click.pass_context
 def doctor(ctx: click.Context) -> None:
     """Check versions, folders, databases, servers and speed; exit code 2 where something would stop a run."""
-    from evenhand.cli.doctor import examine
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
-    has_failed = False
-    for finding in examine():
-        has_failed = has_failed or finding.state == "fail"
+    found = eh.doctor()
+    for finding in found:
         colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.state]
         click.echo(f"{click.style(f'{finding.state:5}', fg=colour)} {finding.what}: {finding.found}")
         if finding.remedy:
             click.echo(f"      -> {finding.remedy}")
-    if has_failed:
+    if not found.is_fit:
         ctx.exit(2)
 
 

@@ -21,17 +21,12 @@ def replicate(
     names: tuple[str, ...], exact: bool, beyond: bool, every_line: bool, json_file: str | None, page_file: str | None
 ) -> None:
     """Run the studies behind the published figures and compare; NAME is one of them, left out: all."""
-    from evenhand.replication.studies import modern_studies, studies
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    chosen = studies(names, only_exact=exact)
-    modern = modern_studies(chosen) if beyond else {}
-    be_quiet()
-    from evenhand.api.launch import run_replication
+    found = eh.replicate(*names, exact=exact, beyond=beyond)
     from evenhand.replication.terminal import show
     from evenhand.replication.wording import markdown
 
-    found = run_replication(chosen, modern)
     show(found, every_line)
     if json_file:
         write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")

@@ -13,12 +13,10 @@ import click
 @click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
 def score(study: str, source: str, output: Path, run_id: str | None) -> None:
     """Score the ROWS of a file with the model of STUDY into OUTPUT (.parquet or .csv), with a manifest beside it."""
-    from evenhand.api.launch import run_scoring
+    import evenhand as eh
     from evenhand.runtime.text import counted
-    from evenhand.service.prefect_session import be_quiet
 
-    be_quiet()
-    found = run_scoring(study, source, output, run_id)
+    found: Any = eh.score(study, source, output, run_id=run_id)
     model = f"version {found.version}" if found.version else "not registered"
     click.echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
     for column, wrong in found.strange.items():
@@ -42,22 +40,18 @@ version_option = click.option("--version", type=click.IntRange(1), help="A versi
 @click.argument("study")
 def show_champion(study: str) -> None:
     """Show the champion of STUDY; an alias in MLflow that names another one is reported and fixed."""
-    from evenhand.api.champion import champion_status
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
-    _show_champion(study, champion_status(study))
+    _show_champion(study, eh.champion(study).standing)
 
 
 @champion.command()
 @click.argument("study")
 def history(study: str) -> None:
     """List every decision on STUDY, the latest last."""
-    from evenhand.api.champion import champion_status
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
-    for line in champion_status(study).decisions.lines:
+    for line in eh.champion(study).standing.decisions.lines:
         candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
         against = f", champion was version {line.champion.version}" if line.champion else ""
         click.echo(f"{line.number:>3}  {line.when}  {line.verdict}: {candidate}{against}")
@@ -70,11 +64,9 @@ def history(study: str) -> None:
 @why_option
 def promote(study: str, version: int | None, why: str) -> None:
     """Make the model of the latest run of STUDY champion, or a version, once a clean process has proved it."""
-    from evenhand.api.champion import promote_run
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
-    _show_champion(study, promote_run(study, why, version))
+    _show_champion(study, eh.champion(study).promote(why, version).standing)
 
 
 @champion.command()
@@ -83,11 +75,9 @@ def promote(study: str, version: int | None, why: str) -> None:
 @why_option
 def rollback(study: str, version: int | None, why: str) -> None:
     """Make the champion before, or an earlier one by its version, champion of STUDY again."""
-    from evenhand.api.champion import go_back
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
-    _show_champion(study, go_back(study, why, version))
+    _show_champion(study, eh.champion(study).rollback(why, version).standing)
 
 
 def _show_champion(study: str, found: Any) -> None:

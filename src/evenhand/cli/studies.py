@@ -15,22 +15,28 @@ from evenhand.cli.shared import check_writable, only_option, set_option, study_o
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON to this file.")
 @click.option("--accept-contract", is_flag=True, help="Take data of another form than earlier runs had.")
 @click.option("--allow-leaks", is_flag=True, help="Go on where a leakage check failed; the run is tagged.")
-def run(conf: str, changes: tuple[str, ...], only: str | None, json_file: str | None, **flags: bool) -> None:
+def run(
+    conf: str,
+    changes: tuple[str, ...],
+    only: str | None,
+    json_file: str | None,
+    accept_contract: bool,
+    allow_leaks: bool,
+) -> None:
     """Run the study in CONF from raw data to a ranked comparison."""
-    from evenhand.api.launch import run_study
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
     study = study_of(conf, changes)
     if json_file:
         check_writable(Path(json_file))
-    be_quiet()
-    from evenhand.reporting.terminal.run import following, show_report
 
-    with following(study):
-        report = run_study(study, only, accepts_contract=flags["accept_contract"], allows_leaks=flags["allow_leaks"])
-    show_report(report)
+    done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
+    from evenhand.reporting.terminal.run import show_report
+
+    assert done.result is not None
+    show_report(done.result)
     if json_file:
-        write(Path(json_file), json.dumps(report.as_json(), indent=2, default=str) + "\n")
+        write(Path(json_file), json.dumps(done.as_json(), indent=2, default=str) + "\n")
 
 
 @click.command()
@@ -50,9 +56,9 @@ def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
 @click.option("--output", type=click.Path(dir_okay=False), default="conf/study.schema.json", show_default=True)
 def schema(output: str) -> None:
     """Write the JSON Schema of study files, which lets editors complete them."""
-    from evenhand.study.loader import schema as schema_text
+    import evenhand as eh
 
-    write(Path(output), schema_text())
+    write(Path(output), eh.schema())
     click.echo(f"wrote {output}")
 
 
@@ -60,13 +66,9 @@ def schema(output: str) -> None:
 @click.option("--most", default="10GB", show_default=True, help="The size to keep, such as 500MB or 20GB.")
 def prune(most: str) -> None:
     """Remove the results that were not used for longest until the store fits."""
-    from evenhand.runtime.text import parsed_size, size_text
-    from evenhand.storage.artifact_store import Store
+    import evenhand as eh
 
-    store = Store()
-    store.sweep()
-    removed, left = store.prune(parsed_size(most))
-    click.echo(f"removed {removed} results; {size_text(left)} left in {store.root}")
+    click.echo(repr(eh.prune(most)))
 
 
 @click.command()
@@ -80,16 +82,12 @@ def init(data: str, target: str, output: str | None, force: bool) -> None:
     """Look at DATA (a file, folder or address) and write a study for it that runs as it is."""
     import shlex
 
-    from evenhand.errors import PlaceError
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
     file = Path(output or f"conf/{_as_name(data)}.yaml")
     if file.exists() and not force:
-        raise PlaceError(f"'{file}' is there already: use --force to replace it, or --output for another file")
-    be_quiet()
-    from evenhand.api.drafting import draft
-
-    drafted = draft(data, target, _heading(file))
+        raise eh.PlaceError(f"'{file}' is there already: use --force to replace it, or --output for another file")
+    drafted = eh.draft(data, target, _heading(file))
     write(file, drafted.text)
     for line in drafted.lines:
         click.echo(line)

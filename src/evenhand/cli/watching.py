@@ -1,14 +1,10 @@
 """Commands that look after a model that serves: whether new rows have drifted, and how it really did."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from evenhand.cli.shared import set_option, study_of
-
-if TYPE_CHECKING:
-    from evenhand.study.study import Study
+from evenhand.cli.shared import set_option
 
 
 @click.command()
@@ -23,22 +19,15 @@ def watch(
     ctx: click.Context, study: str, rows: str, changes: tuple[str, ...], as_of: str, retrain: bool, check: bool
 ) -> None:
     """Report whether NEWROWS (a file) have drifted from what the champion of STUDY was trained on."""
-    given = _conf(study, changes)
-    from evenhand.api.launch import run_study, run_watch
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
+    _check_changes(study, changes)
+    found = eh.watch(study, rows, changes=changes, as_of=as_of)
     from evenhand.reporting.terminal.monitoring import show_watched
-    from evenhand.reporting.terminal.run import show_report
-    from evenhand.storage.locks import now
 
-    found = run_watch(given.name if given else study, rows, given, as_of or now())
     show_watched(found)
     if retrain and found.state == "drift":
-        from evenhand.tracking.leaderboards import read_study
-
-        click.echo("retraining, as asked ...")
-        show_report(run_study(given or read_study(found.against)))
+        _retrain(study, changes, found.against)
     if check and found.state in {"drift", "unknown"}:
         ctx.exit(1 if found.state == "drift" else 2)
 
@@ -49,26 +38,31 @@ def watch(
 @click.option("--as-of", default="", metavar="TIME", help="The time that the figures stand for; left out: now.")
 def feedback(study: str, changes: tuple[str, ...], as_of: str) -> None:
     """Evaluate past predictions of STUDY on the labels that arrived since, and keep the realized metrics over time."""
-    given = _conf(study, changes)
-    from evenhand.api.launch import run_feedback
-    from evenhand.service.prefect_session import be_quiet
+    import evenhand as eh
 
-    be_quiet()
+    _check_changes(study, changes)
+    found, notes = eh.feedback(study, changes=changes, as_of=as_of)
     from evenhand.reporting.terminal.monitoring import show_realized
-    from evenhand.storage.locks import now
-    from evenhand.tracking.leaderboards import read_latest_study
 
-    found, notes = run_feedback(given or read_latest_study(study), as_of or now())
     show_realized(found, notes)
 
 
-def _conf(study: str, changes: tuple[str, ...]) -> "Study | None":
-    """The study in a file; none where only its name was given."""
-    if study.endswith((".yaml", ".yml")) or Path(study).is_file():
-        return study_of(study, changes)
-    if changes:
+def _check_changes(study: str, changes: tuple[str, ...]) -> None:
+    """Refuse changes where only the name of a study was given."""
+    if changes and not (study.endswith((".yaml", ".yml")) or Path(study).is_file()):
         raise click.UsageError("--set needs the study's file, such as conf/quickstart.yaml")
-    return None
+
+
+def _retrain(study: str, changes: tuple[str, ...], against: str) -> None:
+    """Run the study again, as the file or the run that rows were compared with has it."""
+    import evenhand as eh
+    from evenhand.api.monitoring import given_study
+    from evenhand.reporting.terminal.run import show_report
+
+    click.echo("retraining, as asked ...")
+    done = eh.run(given_study(study, changes) or eh.load_run(against).study, progress=False)
+    assert done.result is not None
+    show_report(done.result)
 
 
 COMMANDS = (watch, feedback)

@@ -8,15 +8,15 @@ A row is kept where the rule is true. Where it cannot be decided, because a valu
 
 import datetime
 import operator
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenhand.data.row_filter_lexer import Token, mistake, words_of
 from evenhand.data.schema_contract import kind_of
-from evenhand.errors import nearest
+from evenhand.errors import DataError, nearest
 
 COMPARISONS = {
     "<": operator.lt,
@@ -27,7 +27,25 @@ COMPARISONS = {
     "!=": operator.ne,
 }
 ARITHMETIC = {"+": pc.add, "-": pc.subtract, "*": pc.multiply, "/": pc.divide}
+TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'[^']*'|\"[^\"]*\")|`(?P<quoted>[^`]+)`"
+    r"|(?P<word>[^\W\d]\w*(?:\.\w+)*)|(?P<sign><=|>=|==|!=|[-<>+*/(),\[\]]))"
+)
+SHOWN = 160
+WORDS = {"and", "or", "not", "in", "is", "missing", "true", "false"}
+HINTS = {"=": "write == to compare", "&": "write and", "|": "write or", "!": "write not, or != to compare"} | {
+    quote: f"the {quote} is never closed" for quote in "'\"`"
+}
 Form = Literal["number", "text", "date", "truth"]
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word of a rule and where it stands."""
+
+    kind: str
+    text: str
+    place: int
 
 
 @dataclass(frozen=True)
@@ -240,3 +258,33 @@ class _Reader:
         forms: dict[str, Form] = {"numeric": "number", "date": "date", "categorical": "text", "text": "text"}
         form: Form = "truth" if pa.types.is_boolean(kind) else forms[kind_of(kind)]
         return Part(pc.field(token.text), form, token.place, type=kind)
+
+
+def words_of(rule: str) -> list[Token]:
+    """The words of a rule from left to right, and its end."""
+    found, place = [], 0
+    while place < len(rule.rstrip()):
+        if (match := TOKEN.match(rule, place)) is None:
+            raise _odd(rule, place + len(rule[place:]) - len(rule[place:].lstrip()))
+        group = match.lastgroup or "sign"
+        word = match[group]
+        kind = word if group == "sign" or (group == "word" and word in WORDS) else group
+        found.append(Token(kind, word, match.start(group)))
+        place = match.end()
+    return [*found, Token("end", "the end", len(rule))]
+
+
+def mistake(rule: str, place: int, message: str) -> DataError:
+    """A mistake in a rule, with a mark under its place."""
+    start = max(0, place - SHOWN // 2)
+    shown = rule[start : start + SHOWN]
+    return DataError(
+        f"cleaning.rows: the rule '{rule[:SHOWN]}' is wrong at character {place + 1}: {message}.\n"
+        f"  {shown}\n  {' ' * (place - start)}^"
+    )
+
+
+def _odd(rule: str, place: int) -> DataError:
+    sign = rule[place]
+    hint = f": {HINTS[sign]}" if sign in HINTS else ""
+    return mistake(rule, place, f"'{sign}' is not known here{hint}")

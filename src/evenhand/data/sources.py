@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.data.csv_reader import open_binary, open_delimited
+from evenhand.data.in_memory import found_file, with_kept_rows
 from evenhand.data.readers import open_arrow, open_json_lines, open_parquet
 from evenhand.data.remote import Secret, fetch, query
 from evenhand.data.snapshot import Rows
@@ -105,7 +106,10 @@ def format_of(path: Path) -> str:
 
 
 def _opened(study: Study, scratch: Path) -> Opened:
-    source = study.source
+    source = with_kept_rows(study).source
+    if source.frame is not None:
+        rows = partial(open_parquet, (found_file(source.frame),))
+        return Opened(f"data frame {source.frame[:12]}", {"frame": source.frame}, rows)
     if source.path is not None:
         return _opened_files(find_files(source.path, study._file), source, ", ".join(source.path), scratch)
     if source.url is not None:

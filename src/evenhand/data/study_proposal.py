@@ -1,5 +1,6 @@
 """Looking at a data set that no study knows yet, so that a first study can be written for it."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from evenhand.data.casting import as_dates, as_numbers
 from evenhand.data.column_roles import inferred_role
 from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
 from evenhand.data.frames import as_array
+from evenhand.data.in_memory import keep
 from evenhand.data.sources import find_files, format_of
 from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of, study_text
 from evenhand.data.type_inference import has_codes
@@ -33,8 +35,14 @@ NAMES_OF_KEYS = re.compile(r"(.*[_\s-])?(id|uuid|guid|key|nr|no|number)|[a-z]+I[
 ROWS_TO_FIND_KEYS = 20
 
 
-def source_of(data: str) -> dict[str, Any]:
-    """The `source` of a study that reads this path or address, with delimiter and encoding as found in a text file."""
+def source_of(data: Any) -> dict[str, Any]:
+    """The `source` of a study that reads this path or address, with delimiter and encoding as found in a text file.
+
+    A data frame is kept by its content, and the source names its fingerprint.
+    """
+    if not isinstance(data, str | os.PathLike):
+        return {"frame": keep(data).stem}
+    data = os.fspath(data)
     if "://" in data:
         return {"url": data}
     file = find_files([data])[0]
@@ -47,7 +55,7 @@ def source_of(data: str) -> dict[str, Any]:
     return {"path": data, "delimiter": guessed_delimiter(text[: text.rfind("\n") + 1] or text), "encoding": encoding}
 
 
-def unread(data: str, target: str) -> Study:
+def unread(data: Any, target: str) -> Study:
     """A study that does no more than read the source."""
     return Study(name="drafted", source=Source(**source_of(data)), target=target, candidates={"dummy": {}})
 
@@ -56,7 +64,8 @@ def look(snapshot: Snapshot, study: Study) -> DataProfile:
     """What a study file for these rows depends on."""
     raw = pq.read_table(snapshot.path)
     source = study.source.model_dump(mode="json", exclude_none=True)
-    source["path" if "path" in source else "url"] = (source.get("path") or [source.get("url")])[0]
+    if "path" in source:
+        source["path"] = source["path"][0]
     if study.target not in raw.column_names:
         raise DataError(
             f"--target {study.target} is no column of the data.{nearest(study.target, raw.column_names)} "

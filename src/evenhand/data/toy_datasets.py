@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
+from evenhand.data.in_memory import frame_rows
 from evenhand.data.remote import Unreachable
-from evenhand.data.snapshot import Rows, arrow_column
+from evenhand.data.snapshot import Rows
 from evenhand.errors import DataError, nearest
 from evenhand.storage.artifact_store import home
 from evenhand.study.study import BundledSource
@@ -53,12 +53,6 @@ def openml_rows(number: int) -> Rows:
             "network, or download the file and name it in source.path."
         ) from None
     return frame_rows(bunch.frame)
-
-
-def frame_rows(frame: pd.DataFrame) -> Rows:
-    """The rows of a frame without its index; columns of mixed values become text."""
-    table = pa.table({str(name): arrow_column(frame[name]) for name in frame.columns})
-    return Rows(table.schema, table.to_batches)
 
 
 def _bundled(source: BundledSource) -> pd.DataFrame:

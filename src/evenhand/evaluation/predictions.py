@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,6 +81,11 @@ class Predictions:
         self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
         self._names = set(pq.read_schema(file).names)
 
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The class labels as the data has them: text, numbers or truth values."""
+        return _values_in(self.file)
+
     def of(self, name: str, scale: str) -> CandidatePredictions:
         """What the candidate of that name said."""
         single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.classes]
@@ -102,6 +108,11 @@ class Predictions:
 def labels_in(file: Path) -> tuple[str, ...]:
     """The class labels that a file of predictions names; none where numbers are predicted."""
     return tuple(json.loads((pq.read_schema(file).metadata or {}).get(b"classes", b"[]")))
+
+
+def _values_in(file: Path) -> tuple[Any, ...]:
+    """The class labels as the data has them; as text in files that were written before these were kept."""
+    return tuple(json.loads((pq.read_schema(file).metadata or {}).get(b"labels", "null")) or labels_in(file))
 
 
 def predictions_on(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_probability: bool) -> PredictionSet:

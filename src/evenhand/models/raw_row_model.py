@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
 from evenhand.models.fitting import decisions_of
@@ -53,6 +54,12 @@ class RawRowModel(BaseEstimator):
     def classes_(self) -> np.ndarray:
         """The class labels, the positive one last of two."""
         return np.asarray(self.classes)
+
+    @property
+    def pipeline(self) -> Any:
+        """The fitted steps, as scikit-learn's Pipeline; of an ensemble a list, one for each member."""
+        each = [Pipeline([("encoder", encoder), ("model", estimator)]) for encoder, estimator in self.members or []]
+        return each[0] if self.selection is None else each
 
     def scores(self, frame: pd.DataFrame) -> np.ndarray:
         """Probabilities or decision values; of the positive class where there are two, else one column a class."""

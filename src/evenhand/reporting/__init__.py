@@ -1,7 +1,8 @@
-"""Numbers to what people read: the page of a run, figures, and lines on a terminal; no number is made here."""
+"""Numbers to what people read: the page of a run, figures, notebook and terminal; no number is made here."""
 
 __all__ = [
     "figures",
     "html",
+    "notebook",
     "terminal",
 ]

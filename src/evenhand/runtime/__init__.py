@@ -5,6 +5,7 @@ Not here: anything that knows what a study or a model is.
 
 __all__ = [
     "engines",
+    "event_loop",
     "fault_injection",
     "gc_tuning",
     "io_errors",

@@ -1,11 +1,12 @@
 """Running one task over many inputs at once, and reporting how far it is."""
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from prefect import Task
-from prefect.futures import as_completed
+from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
 from evenhand.runtime.progress import report_progress
@@ -13,6 +14,7 @@ from evenhand.runtime.signals import deaf_to_ctrl_c
 from evenhand.runtime.steps import stage
 
 Key = TypeVar("Key", bound=Hashable)
+WAKE_SECONDS = 0.2
 
 
 def runner(engine: str, workers: int | None) -> TaskRunner[Any]:
@@ -50,9 +52,26 @@ def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> 
     results: dict[Key, Any] = {}
     report_progress(task.name, 0, len(keys))
     with stage(task.name) as done:
-        for future in as_completed(list(keys)):
+        for future in _as_completed(keys):
             result = future.result()
             results[keys[future]] = result
             done.append(result)
             report_progress(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
     return {key: results[key] for key in calls}
+
+
+def _as_completed(futures: Mapping[PrefectFuture[Any], Any]) -> Iterator[PrefectFuture[Any]]:
+    """Futures as they end; unlike Prefect's own waiting, this can be interrupted in a thread that is not the main."""
+    ended: SimpleQueue[PrefectFuture[Any]] = SimpleQueue()
+    for future in futures:
+        future.add_done_callback(ended.put)
+    for _ in futures:
+        yield _next_of(ended)
+
+
+def _next_of(ended: SimpleQueue[PrefectFuture[Any]]) -> PrefectFuture[Any]:
+    while True:
+        try:
+            return ended.get(timeout=WAKE_SECONDS)
+        except Empty:
+            continue

@@ -5,8 +5,10 @@ import os
 import time
 import warnings
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.process_identity import end_left_servers, own_children
 from evenhand.runtime.signals import deaf_to_ctrl_c
 
@@ -35,10 +37,15 @@ def be_quiet(console_level: str = "WARNING") -> None:
 
 def result_of(flow: Any, *arguments: Any, **named: Any) -> Any:
     """What a flow comes to, started from a program: failures are the caller's to report, and no record is lost."""
-    return ended(flow, *arguments, **named).result()
+    return away_from_loop(lambda: _ended(flow, *arguments, **named).result())
 
 
 def ended(flow: Any, *arguments: Any, **named: Any) -> Any:
+    """The final state of a flow started from a program, also inside a running event loop."""
+    return away_from_loop(partial(_ended, flow, *arguments, **named))
+
+
+def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
     from httpx import HTTPError
 
     from evenhand.runtime.steps import Step

@@ -8,6 +8,7 @@ __all__ = [
     "cron",
     "data",
     "loader",
+    "mistakes",
     "models",
     "monitoring",
     "registry",

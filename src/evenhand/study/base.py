@@ -1,8 +1,10 @@
 """What all settings share: frozen, strict about keys, forgiving about how a list is written."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from evenhand.errors import ConfError
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 
@@ -36,7 +38,28 @@ def named_as(body: Any) -> BeforeValidator:
 Names = Annotated[tuple[str, ...], listed_as(str)]
 
 
-class Settings(BaseModel):
-    """Frozen, strict about keys, and usable as an API of its own."""
+class _InPython(type(BaseModel)):  # type: ignore[misc]
+    """Has settings that are written in Python refuse mistakes in the words in which a study file does."""
+
+    def __call__(cls, *given: Any, **named: Any) -> Any:
+        try:
+            return super().__call__(*given, **named)
+        except ValidationError as error:
+            from evenhand.study.mistakes import mistakes_of, told
+
+            name = "the study" if cls.__name__ == "Study" else cls.__name__
+            raise ConfError(told(mistakes_of(error, cls), {}, name)) from None
+
+
+if TYPE_CHECKING:
+    _Base = BaseModel  # a metaclass with a call of its own would hide the fields from type checkers
+else:
+
+    class _Base(BaseModel, metaclass=_InPython):
+        """What settings are made of."""
+
+
+class Settings(_Base):
+    """Frozen, strict about keys, and usable as an API of its own: `Split(folds=3)` is `split: {folds: 3}` in a file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False)

@@ -1,10 +1,51 @@
 """Settings of the data: where rows come from, what their columns are, and which of them are held out."""
 
+import os
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from evenhand.study.base import Names, Settings, Share
+
+ADDRESSES = ("http://", "https://", "s3://", "gs://")
+TABULAR = ("__arrow_c_stream__", "to_pandas", "__dataframe__")
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """A data frame that a program gave as source; it is kept by its content when the study is run."""
+
+    frame: Any
+
+    def __repr__(self) -> str:
+        shape = " x ".join(str(n) for n in getattr(self.frame, "shape", ()))
+        return f"<{type(self.frame).__name__} {shape}>".replace(" >", ">")
+
+
+def is_tabular(value: Any) -> bool:
+    """Whether a value is a data frame of pandas, polars or Arrow, or another that can become one of these."""
+    return not isinstance(value, type) and any(hasattr(value, name) for name in TABULAR)
+
+
+def as_source(value: Any) -> Any:
+    """Accept a path, an address or a data frame beside `{path: ...}`."""
+    if isinstance(value, str | os.PathLike):
+        text = os.fspath(value)
+        return {"url": text} if text.startswith(ADDRESSES) else {"path": text}
+    return {"frame": value} if is_tabular(value) else value
+
+
+def _in_memory(value: Any) -> Any:
+    return InMemory(value) if is_tabular(value) else value
+
+
+Kept = Annotated[
+    Any,
+    BeforeValidator(_in_memory),
+    PlainSerializer(lambda value: value if value is None else str(value)),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+]
 
 
 class SqlSource(Settings):
@@ -26,7 +67,7 @@ class BundledSource(Settings):
 
 
 class Source(Settings):
-    """Where rows come from: exactly one of path, url, sql, openml and sklearn."""
+    """Where rows come from: exactly one of path, url, sql, openml, sklearn and frame."""
 
     path: Names | None = Field(None, description="a file, a folder, a glob, or a list of them")
     url: str | None = Field(None, description="http(s), s3 or gs address of a file; in a bucket also a folder or glob")
@@ -38,6 +79,7 @@ class Source(Settings):
             lambda v: {"name": v} if isinstance(v, str) else v, json_schema_input_type=BundledSource | str | None
         ),
     ] = None
+    frame: Kept = Field(None, description="rows that a program gave, by their fingerprint under which they are kept")
     format: Literal["csv", "parquet", "arrow", "jsonl"] | None = Field(None, description="guessed from the name")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
         None, description="guessed from the text"
@@ -46,10 +88,13 @@ class Source(Settings):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        given = [name for name in ("path", "url", "sql", "openml", "sklearn") if getattr(self, name) is not None]
+        kinds = ("path", "url", "sql", "openml", "sklearn", "frame")
+        given = [name for name in kinds if getattr(self, name) is not None]
         if len(given) != 1:
             found = f"found {' and '.join(given)}" if given else "found none"
-            raise ValueError(f"give exactly one of path, url, sql, openml and sklearn; {found}")
+            raise ValueError(f"give exactly one of path, url, sql, openml, sklearn and frame; {found}")
+        if not isinstance(self.frame, str | InMemory | None):
+            raise ValueError(f"frame takes a data frame or its fingerprint; found {type(self.frame).__name__}")
         return self
 
 

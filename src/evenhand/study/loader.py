@@ -12,7 +12,8 @@ import yaml
 from pydantic import ValidationError
 
 from evenhand.errors import ConfError, nearest
-from evenhand.study.study import Settings, Study, as_named
+from evenhand.study.mistakes import line_of, mistakes_of, mistakes_text
+from evenhand.study.study import Study, as_named
 from evenhand.study.validation import Inconsistent, Mistake, Place
 
 ROUNDS = 3
@@ -20,7 +21,14 @@ DELIMITERS = {",", "\t", "|"}  # which YAML takes for signs of its own
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def load_study(path: str | os.PathLike[str], changes: Iterable[str] = ()) -> Study:
+def as_changes(changes: Mapping[str, Any] | Iterable[str]) -> list[str]:
+    """Changes by dotted names, given as a mapping or as `key.path=value`, in the latter form."""
+    if isinstance(changes, Mapping):
+        return [f"{key}={json.dumps(value)}" for key, value in changes.items()]
+    return list(changes)
+
+
+def load_study(path: str | os.PathLike[str], changes: Mapping[str, Any] | Iterable[str] = ()) -> Study:
     """The study in a file, with `key.path=value` changes applied; every mistake is reported at once."""
     file = Path(path)
     try:
@@ -31,26 +39,18 @@ def load_study(path: str | os.PathLike[str], changes: Iterable[str] = ()) -> Stu
         raise ConfError(f"the study file '{file}' cannot be read as UTF-8 text: {error}") from None
     content, lines = _parsed(text, file)
     content.setdefault("name", file.stem)
-    for change in changes:
+    for change in as_changes(changes):
         _set(content, change)
     try:
         study = Study.model_validate(content)
     except ValidationError as error:
-        mistakes = [*_mistakes(error), *_mistakes_beside(error, content)]
+        mistakes = [*mistakes_of(error, Study), *_mistakes_beside(error, content)]
         raise ConfError(
-            mistakes_text(sorted(mistakes, key=lambda each: _line(each[0], lines)), lines, str(file))
+            mistakes_text(sorted(mistakes, key=lambda each: line_of(each[0], lines)), lines, str(file))
         ) from None
     study._lines.update(lines)
     study._file = str(file)
     return study
-
-
-def mistakes_text(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
-    """Mistakes as one message: a line each, with the file's line where it is known."""
-    mistakes = list(mistakes)
-    count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
-    rows = [f"  {_where(place, lines)}{'.'.join(place) or 'the file'}: {message}" for place, message in mistakes]
-    return "\n".join([f"{file or 'the study'} has {count}:", *rows])
 
 
 def refuse(study: Study, mistakes: list[Mistake]) -> None:
@@ -135,23 +135,11 @@ def _set(content: dict[str, Any], change: str) -> None:
         raise ConfError(f"--set {change}: '{value}' is not a YAML value: quote it") from None
 
 
-def _mistakes(error: ValidationError) -> list[Mistake]:
-    found: list[Mistake] = []
-    for item in error.errors():
-        place = tuple(str(part) for part in item["loc"] if not str(part).startswith(("function-", "tagged-union")))
-        cause = item.get("ctx", {}).get("error")
-        if isinstance(cause, Inconsistent):
-            found += cause.mistakes
-        else:
-            found.append((place, _in_words(item, place)))
-    return found
-
-
 def _mistakes_beside(error: ValidationError, content: dict[str, Any]) -> list[Mistake]:
     """Contradictions among the parts that can be read, found once those that cannot are left out."""
     left, gone = deepcopy(content), list[Place]()
     for _ in range(ROUNDS):
-        found, items = _mistakes(error), error.errors()
+        found, items = mistakes_of(error, Study), error.errors()
         if any(isinstance(item.get("ctx", {}).get("error"), Inconsistent) for item in items):
             return [each for each in found if gone and not any(each[0][: len(place)] == place for place in gone)]
         gone += [place for place, _ in found]
@@ -177,47 +165,3 @@ def _leave_out(content: dict[str, Any], place: list[str]) -> None:
             _leave_out(inner, place[1:])
     elif place:
         content.pop(place[0], None)
-
-
-def _in_words(item: Mapping[str, Any], place: Place) -> str:
-    if item["type"] == "extra_forbidden":
-        known = _fields_at(place[:-1])
-        return f"unknown key.{nearest(place[-1], known)} Known here: {', '.join(sorted(known))}"
-    if item["type"] == "missing":
-        return "is needed but was not given"
-    if item["type"] in {"dict_type", "model_type"}:
-        return f"needs keys of its own below it; found {item['input']!r}. Known here: {', '.join(_fields_at(place))}"
-    message = item["msg"].removeprefix("Value error, ")
-    given = item.get("input")
-    return message if isinstance(given, dict | Settings) else f"{message}; found {given!r}"
-
-
-def _fields_at(place: Place) -> list[str]:
-    """The keys known at a place of the study, followed through the JSON Schema."""
-    content = Study.model_json_schema(by_alias=True)
-    node = content
-    for name in place:
-        node = _resolved(node.get("properties", {}).get(name) or node.get("additionalProperties") or {}, content)
-    return list(node.get("properties", {}))
-
-
-def _resolved(node: Any, content: Mapping[str, Any]) -> dict[str, Any]:
-    while isinstance(node, dict) and any(key in node for key in ("$ref", "anyOf", "oneOf")):
-        if "$ref" in node:
-            node = content["$defs"][node["$ref"].rsplit("/", 1)[1]]
-        else:
-            options = node.get("anyOf") or node["oneOf"]
-            node = next((option for option in options if option.get("type") not in {"null", "array"}), {})
-    if isinstance(node, dict) and "additionalProperties" in node and "properties" not in node:
-        return {"additionalProperties": node["additionalProperties"]}
-    return node if isinstance(node, dict) else {}
-
-
-def _where(place: Place, lines: Mapping[Place, int]) -> str:
-    line = _line(place, lines)
-    return f"line {line}: " if line else ""
-
-
-def _line(place: Place, lines: Mapping[Place, int]) -> int:
-    """The line of a place, or of the innermost part of it that has one; 0 where none has."""
-    return next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), 0)

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from evenhand.study.base import Names, Settings, as_named, named_as
-from evenhand.study.data import BundledSource, Cleaning, Columns, Source, Split, SqlSource
+from evenhand.study.data import BundledSource, Cleaning, Columns, Source, Split, SqlSource, as_source
 from evenhand.study.models import (
     Balance,
     Candidate,
@@ -60,11 +60,11 @@ def _kind_of(name: str, body: Any) -> str:
 
 
 class Study(Settings):
-    """One complete study; `retrain(Study(...))` in Python does what a file does."""
+    """One complete study; `eh.run(eh.Study(...))` in Python does what a file does."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
     description: str = ""
-    source: Source
+    source: Annotated[Source, BeforeValidator(as_source, json_schema_input_type=Source | str)]
     target: str
     positive: str | int | float | bool | None = Field(None, description="the class that counts as positive")
     task: Task | None = Field(None, description="left out: inferred from the candidates")

@@ -50,7 +50,10 @@ class PastRun:
     @cached_property
     def figures(self) -> dict[str, Any]:
         """The figures of the candidate asked for, else of the one that is served."""
-        name = self.chosen.candidate or self.report["chosen"]
+        return self.figures_of(self.chosen.candidate or self.report["chosen"])
+
+    def figures_of(self, name: str) -> dict[str, Any]:
+        """The figures of one candidate."""
         found = {each["name"]: each for each in self.report["candidates"]}
         if name not in found:
             hint = nearest(name, found) or f" There are {listed(found)}."
@@ -58,16 +61,24 @@ class PastRun:
         return dict(found[name])
 
     @cached_property
-    def predictions(self) -> CandidatePredictions:
-        """What the candidate said of every judged row."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet")
-        return Predictions(file).of(self.figures["name"], self.figures.get("scale", ""))
+    def predictions(self) -> Predictions:
+        """The predictions of every candidate for every judged row."""
+        return Predictions(mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet"))
 
     @cached_property
+    def predictions(self) -> CandidatePredictions:
+        """What the candidate said of every judged row."""
+        return self.predictions.of(self.figures["name"], self.figures.get("scale", ""))
+
+    def said_of(self, name: str) -> CandidatePredictions:
+        """The predictions of one candidate of the run."""
+        figures = self.figures_of(name)
+        return self.predictions.of(name, figures.get("scale", ""))
+
+    @property
     def n_classes(self) -> int:
         """How many classes the run has; 0 where it predicts numbers."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet")
-        return len(Predictions(file).classes)
+        return len(self.predictions.classes)
 
     def side(self) -> Side:
         """The run as one side of a comparison."""

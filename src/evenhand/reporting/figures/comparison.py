@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from evenhand.errors import ConfError
 from evenhand.records.comparison import RunContrast, StudyContrast
-from evenhand.reporting.figures.plots import DOTS_PER_INCH, GREY, INK, MUTED, SERIES
+from evenhand.reporting.figures.plots import DOTS_PER_INCH, GREY, INK, MUTED, SERIES, Picture
 from evenhand.runtime.io_errors import writing
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -23,7 +23,7 @@ def ranks(found: StudyContrast) -> Figure:
     names = [name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…" for name in found.candidates]
     margin = 1.1 + A_LETTER * max(map(len, names))
     depth = 0.16 * len(found.groups)
-    figure = Figure(figsize=(AXIS + 2 * margin, 1.3 + depth + LINE * half), dpi=DOTS_PER_INCH)
+    figure = Picture(figsize=(AXIS + 2 * margin, 1.3 + depth + LINE * half), dpi=DOTS_PER_INCH)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()
     width = max(n_models - 1, 1)
@@ -68,7 +68,7 @@ def differences(found: RunContrast) -> Figure:
     places = list(dict.fromkeys(gap.where for rival in found.rivals for gap in rival.gaps))
     metrics = list(dict.fromkeys(gap.metric for rival in found.rivals for gap in rival.gaps))
     height = 1.2 + 0.22 * max(len(metrics), 1) * max(len(found.rivals), 1)
-    figure = Figure(figsize=(5.2 * max(len(places), 1), height), dpi=DOTS_PER_INCH, layout="constrained")
+    figure = Picture(figsize=(5.2 * max(len(places), 1), height), dpi=DOTS_PER_INCH, layout="constrained")
     for number, where in enumerate(places, 1):
         axes = figure.add_subplot(1, len(places), number)
         axes.axvline(0, color=GREY, lw=1)

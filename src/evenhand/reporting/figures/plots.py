@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,15 @@ SERIES = ("#0065a8", "#c2500a", "#00805e", "#a8478a", "#8a6a00", "#4a55b5", "#7a
 BLUES = LinearSegmentedColormap.from_list("evenhand", ["#f7f9fb", "#7fb0d6", "#00508a"])
 MOST_IN_COLOUR = len(SERIES)
 DOTS_PER_INCH = 120
+
+
+class Picture(Figure):
+    """A figure that a notebook shows as it is, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        with BytesIO() as drawn:
+            self.savefig(drawn, format="png")
+            return drawn.getvalue()
 
 
 @dataclass(frozen=True)
@@ -190,7 +200,7 @@ def _leaderboard_key(shown: Sequence[LeaderboardMark], n_rows: int) -> str:
 
 
 def _figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
-    figure = Figure(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor="white")
+    figure = Picture(figsize=(width, height), dpi=DOTS_PER_INCH, facecolor="white")
     figure.set_layout_engine(ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.02))
     words = f"{title}, {subtitle}" if subtitle else title
     figure.suptitle(_short(words, int(width * 9)), x=0.02, ha="left", fontsize=12, fontweight="bold", color=INK)

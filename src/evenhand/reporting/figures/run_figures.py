@@ -1,6 +1,7 @@
 """The pictures of a candidate and of a run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -12,34 +13,57 @@ from evenhand.reporting.figures import plots
 
 def pictures_of(candidate: CandidatePredictions, table: Table) -> Iterator[tuple[str, Figure]]:
     """The pictures of one candidate by file name; those its scores or rows do not allow are left out."""
-    part = candidate.out_of_fold
-    if table.task == "regression":
-        yield (
-            "predicted_against_actual.png",
-            plots.predicted_against_actual(curves.predicted_actual(part.truth, part.predicted), candidate.name),
-        )
-        yield "residuals.png", plots.residuals(curves.residuals(part.truth, part.predicted), candidate.name)
-        return
-    labels = [str(label) for label in table.classes]
-    table_of_errors = curves.confusion(
-        [labels[k] for k in part.truth], [labels[k] for k in part.predicted.astype(int)], labels
-    )
-    yield "confusion.png", plots.confusion(table_of_errors, candidate.name)
-    if table.task == "binary" and part.scores is not None and part.ranks is not None:
-        yield (
-            "roc.png",
-            plots.roc(curves.roc(part.truth, part.ranks), candidate.name, curves.mean_roc(candidate.folds())),
-        )
-        yield (
-            "precision_recall.png",
-            plots.precision_recall(
-                curves.precision_recall(part.truth, part.ranks),
-                candidate.name,
-                curves.mean_precision_recall(candidate.folds()),
-            ),
-        )
+    for kind, drawn in pictures_by_kind(candidate, table.task, [str(label) for label in table.classes]).items():
+        yield f"{kind}.png", drawn()
+
+
+def pictures_by_kind(
+    candidate: CandidatePredictions, task: str, classes: Sequence[Any]
+) -> dict[str, Callable[[], Figure]]:
+    """What draws each picture that the scores of a candidate allow, by kind."""
+    if task == "regression":
+        return {"predicted_against_actual": lambda: _predicted(candidate), "residuals": lambda: _residuals(candidate)}
+    labels, part = [str(label) for label in classes], candidate.out_of_fold
+    found: dict[str, Callable[[], Figure]] = {"confusion": lambda: _confusion(candidate, labels)}
+    if task == "binary" and part.scores is not None and part.ranks is not None:
+        found |= {"roc": lambda: _roc(candidate), "precision_recall": lambda: _precision_recall(candidate)}
         if candidate.is_probability:
-            yield "calibration.png", plots.calibration(curves.calibration(part.truth, part.scores), candidate.name)
+            found["calibration"] = lambda: _calibration(candidate)
+    return found
+
+
+def _predicted(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    return plots.predicted_against_actual(curves.predicted_actual(part.truth, part.predicted), candidate.name)
+
+
+def _residuals(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    return plots.residuals(curves.residuals(part.truth, part.predicted), candidate.name)
+
+
+def _confusion(candidate: CandidatePredictions, labels: list[str]) -> Figure:
+    part = candidate.out_of_fold
+    found = curves.confusion([labels[k] for k in part.truth], [labels[k] for k in part.predicted.astype(int)], labels)
+    return plots.confusion(found, candidate.name)
+
+
+def _roc(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    assert part.ranks is not None
+    return plots.roc(curves.roc(part.truth, part.ranks), candidate.name, curves.mean_roc(candidate.folds()))
+
+
+def _precision_recall(candidate: CandidatePredictions) -> Figure:
+    part, band = candidate.out_of_fold, curves.mean_precision_recall(candidate.folds())
+    assert part.ranks is not None
+    return plots.precision_recall(curves.precision_recall(part.truth, part.ranks), candidate.name, band)
+
+
+def _calibration(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    assert part.scores is not None
+    return plots.calibration(curves.calibration(part.truth, part.scores), candidate.name)
 
 
 def roc_by_percent(candidate: CandidatePredictions, table: Table) -> tuple[float, ...]:
@@ -50,10 +74,10 @@ def roc_by_percent(candidate: CandidatePredictions, table: Table) -> tuple[float
     return tuple(curves.tpr_by_fpr_percent(part.truth, part.ranks))
 
 
-def overlay(everyone: list[CandidatePredictions], table: Table) -> Figure | None:
+def overlay(everyone: list[CandidatePredictions], task: str) -> Figure | None:
     """The ROC and precision-recall curves of all candidates in one picture, where there are such curves."""
     scored = [candidate.out_of_fold for candidate in everyone if candidate.scores is not None]
-    if table.task != "binary" or not scored:
+    if task != "binary" or not scored:
         return None
     return plots.overlay(
         [

@@ -43,17 +43,22 @@ WORDS = {
 @contextmanager
 def following(study: Study) -> Iterator[None]:
     """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
-    is_tuned = any(candidate.tune for candidate in study.candidates.values())
-    idle = {"select": study.ensemble is None, "gate": study.gate is None, "tune": not is_tuned}
-    console = Console(stderr=True)
+    idle, console = idle_boxes(study), Console(stderr=True)
     watcher = _Live(console, study.name) if console.is_terminal else _Lines()
 
     def on_step(step: StepProgress) -> None:
-        if step.box in WORDS and not idle.get(step.box, False):
+        if step.box in WORDS and step.box not in idle:
             watcher.on_step(step)
 
     with watcher, listening(on_step):
         yield
+
+
+def idle_boxes(study: Study) -> frozenset[str]:
+    """The boxes that have nothing to do in a study."""
+    is_tuned = any(candidate.tune for candidate in study.candidates.values())
+    idle = {"select": study.ensemble is None, "gate": study.gate is None, "tune": not is_tuned}
+    return frozenset(box for box, is_idle in idle.items() if is_idle)
 
 
 class _Live:

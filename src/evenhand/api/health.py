@@ -9,13 +9,13 @@ import subprocess
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Literal, overload
 
 import psutil
 from packaging.requirements import Requirement
@@ -23,6 +23,7 @@ from packaging.requirements import Requirement
 from evenhand.errors import listed
 from evenhand.models.acceleration import available
 from evenhand.runtime.text import size_text
+from evenhand.service.prefect_session import be_quiet
 from evenhand.storage.artifact_store import home
 
 KNOCK_SECONDS = 2.0
@@ -44,6 +45,42 @@ class Finding:
     what: str
     found: str
     remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Findings(Sequence[Finding]):
+    """All findings; `is_fit` where nothing would stop a run."""
+
+    found: tuple[Finding, ...]
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether no finding is a failure."""
+        return not any(each.state == "fail" for each in self.found)
+
+    @overload
+    def __getitem__(self, place: int) -> Finding: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Finding]: ...
+    def __getitem__(self, place: int | slice) -> Finding | Sequence[Finding]:
+        return self.found[place]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __repr__(self) -> str:
+        lines = [f"{each.state:5} {each.what}: {each.found}{f' -> {each.remedy}' * bool(each.remedy)}" for each in self]
+        return "\n".join(lines)
+
+
+def doctor() -> Findings:
+    """What is well and what is not with versions, folders, databases, servers and speed; nothing is changed.
+
+    >>> doctor()[0].what
+    'Python'
+    """
+    be_quiet()
+    return Findings(tuple(examine()))
 
 
 def examine() -> Iterator[Finding]:
@@ -72,7 +109,7 @@ def _python() -> Iterator[Finding]:
 def _packages() -> Iterator[Finding]:
     needed = [Requirement(text) for text in distribution("evenhand").requires or ()]
     needed = [each for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
-    wrong = [mismatch for each in needed if (mismatch := _mismatch(each))]
+    wrong = [told for each in needed if (told := _mismatch(each))]
     if wrong:
         yield Finding("fail", "packages", "; ".join(wrong), "run make install, or pip install evenhand anew")
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from evenhand.cli import doctor
+from evenhand.api import health as doctor
 from evenhand.cli.main import main
 from evenhand.service.servers import free_port
 

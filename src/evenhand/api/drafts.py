@@ -1,0 +1,76 @@
+"""From data that no study knows yet to a study that runs as it is."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evenhand.service.prefect_session import be_quiet
+from evenhand.study.study import Study
+
+__all__ = ["Draft", "draft"]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A study for some data: the text of its file, what was found in a few lines, and how much it would run."""
+
+    text: str
+    lines: tuple[str, ...]
+    name: str = "drafted"
+
+    @property
+    def study(self) -> Study:
+        """The study itself, to be run or changed."""
+        return Study(**{"name": self.name, **yaml.safe_load(self.text)})
+
+    def write(self, file: str | os.PathLike[str], *, replaces: bool = False) -> Path:
+        """Write the study file, whole or not at all; where it is."""
+        from evenhand.errors import PlaceError
+        from evenhand.runtime.io_errors import writing
+
+        place = Path(file)
+        if place.exists() and not replaces:
+            raise PlaceError(f"'{place}' is there already: say replaces=True to replace it, or name another file")
+        unfinished = place.with_name(f".{place.name}.unfinished")
+        with writing(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.write_text(self.text, encoding="utf-8")
+            unfinished.replace(place)
+        return place
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def draft(data: Any, target: str, heading: tuple[str, ...] = (), name: str = "drafted") -> Draft:
+    """A study for a data file, an address or a data frame, with a reason for each choice; known to run as it is.
+
+    >>> draft(frame, target="y").study.target
+    'y'
+    """
+    be_quiet()
+    from evenhand.data.study_proposal import look, read_back, unread, written
+    from evenhand.tasks.cleaning import clean
+    from evenhand.tasks.ingestion import ingest
+    from evenhand.tasks.planning import plan
+    from evenhand.tasks.splitting import split
+
+    unknown = unread(data, target)
+    seen = look(ingest.fn(unknown, True), unknown)
+    text = written(seen, heading)
+    study = read_back(text)
+    plans = plan.fn(study)
+    table = clean.fn(ingest.fn(study, True), study)
+    ledger = split.fn(table, study)
+    kind = {"regression": "numbers", "binary": "two classes"}.get(table.task, f"{len(table.classes)} classes")
+    roles = [f"{role}: {', '.join(seen.of(role))}" for role in ("time", "key", "text", "ignore") if seen.of(role)]
+    lines = (
+        f"{table.n_rows:,} rows, {len(table.features)} columns to learn from, target {target} with {kind}",
+        *roles,
+        f"{ledger.n_training:,} training rows in {len(ledger.folds)} folds, {ledger.n_holdout:,} held out by "
+        f"{study.split.holdout}; {len(plans)} candidates",
+    )
+    return Draft(text, lines, name)

@@ -1,0 +1,107 @@
+"""The report of a run as data frames: leaderboard, metrics, folds and leakage checks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from evenhand.errors import ConfError, listed, nearest
+from evenhand.study.registry import LOWER_IS_BETTER
+
+__all__ = ["checks_of", "folds_of", "leaderboard_of", "metrics_of"]
+
+NAN = float("nan")
+MARKS = {"same": "=", "unseparated": "="}
+Report = Mapping[str, Any]
+
+
+def leaderboard_of(report: Report, metric: str | None = None) -> pd.DataFrame:
+    """A line for each candidate, best first by the metric of the study or another one that was measured.
+
+    `verdict` compares a candidate with the best by the metric of the study: best, worse, same (practically) or
+    unseparated; by another metric nothing was compared, and it is empty. `mark` is `=` where it is not worse.
+    """
+    own = str(report["metric"])
+    rows = [_row(each, metric or own) for each in report["candidates"]]
+    found = pd.DataFrame(rows).set_index("candidate")
+    if metric is not None and metric != own:
+        _check_measured(report, metric)
+        found = found.sort_values("cv", ascending=metric in LOWER_IS_BETTER, kind="stable", na_position="last")
+    verdicts = _verdicts(report) if metric in {None, own} else {}
+    found.insert(0, "verdict", [verdicts.get(name, "") for name in found.index])
+    found.insert(0, "mark", [MARKS.get(verdicts.get(name, ""), "") for name in found.index])
+    found.attrs["metric"] = metric or own
+    return found
+
+
+def metrics_of(report: Report) -> pd.DataFrame:
+    """Every metric of every candidate: `cv_` over folds, `holdout_` on the rows held out, `train_` on training rows."""
+    return pd.DataFrame({each["name"]: _metrics(each) for each in report["candidates"]}).T.rename_axis("candidate")
+
+
+def folds_of(report: Report) -> pd.DataFrame:
+    """Every metric of every candidate on every fold, a line each."""
+    rows = [
+        (each["name"], metric, number, value)
+        for each in report["candidates"]
+        for metric, found in each["cv"].items()
+        for number, value in enumerate(found["folds"])
+    ]
+    return pd.DataFrame(rows, columns=["candidate", "metric", "fold", "value"])
+
+
+def checks_of(report: Report) -> pd.DataFrame:
+    """The leakage checks of a run, with what each found in words."""
+    columns = ["name", "verdict", "words"]
+    return pd.DataFrame(report["checks"], columns=columns if not report["checks"] else None).set_index("name")
+
+
+def _row(each: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    folds = each["cv"].get(metric, {})
+    cv_low, cv_high = _ends(each["cv_interval"].get(metric))
+    low, high = _ends(each["holdout_interval"].get(metric))
+    return {
+        "candidate": each["name"],
+        "cv": _number(folds.get("mean")),
+        "cv_std": _number(folds.get("std")),
+        "cv_low": cv_low,
+        "cv_high": cv_high,
+        "holdout": _number(each["holdout"].get(metric)),
+        "holdout_low": low,
+        "holdout_high": high,
+        "train": _number(each["train"].get(metric)),
+        "fit_seconds": each["fit_seconds"],
+        "model": each["model"],
+        "encoding": each["encoding"],
+        "balance": each["balance"],
+    }
+
+
+def _verdicts(report: Report) -> dict[str, str]:
+    """How each candidate compares with the best; those that the run itself noted go first."""
+    compared = {each["name"]: "worse" if each["is_apart"] else "unseparated" for each in report["versus"]}
+    noted = {each["name"]: each["verdict"] for each in report["candidates"] if each.get("verdict")}
+    return {report["best"]: "best", **compared, **noted}
+
+
+def _metrics(each: Mapping[str, Any]) -> dict[str, float]:
+    found = {f"cv_{name}": _number(folds["mean"]) for name, folds in each["cv"].items()}
+    for where in ("holdout", "train"):
+        found |= {f"{where}_{name}": _number(value) for name, value in each[where].items()}
+    return found
+
+
+def _check_measured(report: Report, metric: str) -> None:
+    known = list(dict.fromkeys(name for each in report["candidates"] for name in each["cv"]))
+    if metric not in known:
+        raise ConfError(
+            f"no candidate of '{report['study']}' has {metric}.{nearest(metric, known)} There are {listed(known, 40)}."
+        )
+
+
+def _ends(interval: Sequence[float] | None) -> tuple[float, float]:
+    return (_number(interval[0]), _number(interval[1])) if interval else (NAN, NAN)
+
+
+def _number(value: float | None) -> float:
+    return NAN if value is None else float(value)

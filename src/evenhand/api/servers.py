@@ -1,0 +1,57 @@
+"""Servers in the foreground: MLflow's pages, or Prefect, MLflow and every schedule, until Ctrl-C."""
+
+import os
+import threading
+from collections.abc import Callable
+
+from evenhand.service.prefect_session import be_quiet
+
+__all__ = ["silent", "ui", "up"]
+
+Report = Callable[[str], None]
+
+
+def silent(line: str) -> None:
+    """Take no notice of a line."""
+
+
+def ui(port: int = 5000, report: Report = silent) -> None:
+    """Serve MLflow's pages of all runs on this machine until Ctrl-C; `report` gets the lines that say where."""
+    from evenhand.service.servers import check_free, serve_runs
+
+    check_free(port)
+    be_quiet()
+    from evenhand.tracking.locations import find_view
+
+    view = find_view()
+    if view.uri.startswith("http"):
+        server = view.uri.rstrip("/")
+        report(f"runs are kept by the server at {view.uri}, which serves its own pages: {server}{view.runs}")
+        return
+    report(f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml")
+    report("starting MLflow's pages ...")
+
+    def ready(address: str) -> None:
+        report(f"open {address}{view.runs}  (Ctrl-C ends)")
+        if view.overlay:
+            report(f"ROC curves of the best candidates: {address}{view.overlay}")
+
+    serve_runs(view.uri, port, ready)
+    report("ended")
+
+
+def up(*confs: str, port: int = 5000, prefect_port: int = 4200, report: Report = silent) -> None:
+    """Keep Prefect, MLflow and the schedules of study files or folders up until Ctrl-C; without any those in conf/."""
+    from evenhand.service.status import with_schedule
+    from evenhand.service.supervisor import Ports, household, keep_up, place, surroundings
+
+    files, ports = with_schedule(confs or ("conf",), must_exist=True), Ports(prefect_port, port)
+    with household(ports, files) as kept:
+        os.environ.update(surroundings(ports))
+        be_quiet()
+        from evenhand.service.deployments import close_all
+        from evenhand.tracking.locations import find_view
+
+        report("starting Prefect and MLflow ...")
+        keep_up(kept, find_view().uri, report, lambda asks: close_all(kept.confs, asks), threading.Event())
+        report(f"ended; logs in {place()}")

@@ -1,0 +1,76 @@
+"""Mistakes in settings in words: each with its place, what was found there, and its line where there is a file."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from evenhand.errors import nearest
+from evenhand.study.validation import Inconsistent, Mistake, Place
+
+
+def told(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
+    """Mistakes as one message: a line each, with the file's line where it is known."""
+    mistakes = list(mistakes)
+    count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
+    whole = "the file" if lines else "as a whole"
+    rows = [f"  {_where(place, lines)}{'.'.join(place) or whole}: {message}" for place, message in mistakes]
+    return "\n".join([f"{file or 'the study'} has {count}:", *rows])
+
+
+def mistakes_of(error: ValidationError, settings: type[BaseModel]) -> list[Mistake]:
+    """Every mistake that pydantic found, with its place."""
+    found: list[Mistake] = []
+    for item in error.errors():
+        place = tuple(str(part) for part in item["loc"] if not str(part).startswith(("function-", "tagged-union")))
+        cause = item.get("ctx", {}).get("error")
+        if isinstance(cause, Inconsistent):
+            found += cause.mistakes
+        else:
+            found.append((place, _in_words(item, place, settings)))
+    return found
+
+
+def _in_words(item: Mapping[str, Any], place: Place, settings: type[BaseModel]) -> str:
+    if item["type"] == "extra_forbidden":
+        known = _fields_at(place[:-1], settings)
+        return f"unknown key.{nearest(place[-1], known)} Known here: {', '.join(sorted(known))}"
+    if item["type"] == "missing":
+        return "is needed but was not given"
+    if item["type"] in {"dict_type", "model_type"}:
+        known = _fields_at(place, settings)
+        return f"needs keys of its own below it; found {item['input']!r}. Known here: {', '.join(known)}"
+    message = item["msg"].removeprefix("Value error, ")
+    given = item.get("input")
+    return message if isinstance(given, dict | BaseModel) else f"{message}; found {given!r}"
+
+
+def _fields_at(place: Place, settings: type[BaseModel]) -> list[str]:
+    """The keys known at a place of the settings, followed through the JSON Schema."""
+    content = settings.model_json_schema(by_alias=True)
+    node = content
+    for name in place:
+        node = _resolved(node.get("properties", {}).get(name) or node.get("additionalProperties") or {}, content)
+    return list(node.get("properties", {}))
+
+
+def _resolved(node: Any, content: Mapping[str, Any]) -> dict[str, Any]:
+    while isinstance(node, dict) and any(key in node for key in ("$ref", "anyOf", "oneOf")):
+        if "$ref" in node:
+            node = content["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        else:
+            options = node.get("anyOf") or node["oneOf"]
+            node = next((option for option in options if option.get("type") not in {"null", "array"}), {})
+    if isinstance(node, dict) and "additionalProperties" in node and "properties" not in node:
+        return {"additionalProperties": node["additionalProperties"]}
+    return node if isinstance(node, dict) else {}
+
+
+def _where(place: Place, lines: Mapping[Place, int]) -> str:
+    line = line_of(place, lines)
+    return f"line {line}: " if line else ""
+
+
+def line_of(place: Place, lines: Mapping[Place, int]) -> int:
+    """The line of a place, or of the innermost part of it that has one; 0 where none has."""
+    return next((lines[place[:n]] for n in range(len(place), 0, -1) if place[:n] in lines), 0)
