@@ -109,7 +109,7 @@ def _python() -> Iterator[Finding]:
 def _packages() -> Iterator[Finding]:
     needed = [Requirement(text) for text in distribution("evenhand").requires or ()]
     needed = [each for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
-    wrong = [told for each in needed if (told := _mismatch(each))]
+    wrong = [mismatch for each in needed if (mismatch := _mismatch(each))]
     if wrong:
         yield Finding("fail", "packages", "; ".join(wrong), "run make install, or pip install evenhand anew")
     else:

@@ -142,7 +142,7 @@ def _judgement(recorded: "PastRun", name: str, study: Study) -> "Judgement":
         metric=recorded.metric,
         metrics=(),
         figures=tuple(_figures(each, plans) for each in report["candidates"]),
-        predictions=recorded.predictions.file,
+        predictions=recorded.all_predictions.file,
         ensemble=_ensemble(recorded) if study.ensemble is not None else None,
         chosen=name,
     )

@@ -80,7 +80,7 @@ class Run:
     @cached_property
     def classes(self) -> tuple[Any, ...]:
         """The class labels, the positive one last of two; none where numbers are predicted."""
-        return self._recorded.predictions.labels
+        return self._recorded.all_predictions.labels
 
     @property
     def leaderboard(self) -> "pd.DataFrame":
@@ -167,7 +167,7 @@ class Run:
         return self._recorded.report if self.result is None else self.result.as_json()
 
     def _prediction_set(self, candidate: str | None) -> "CandidatePredictions":
-        return self._recorded.said_of(candidate or self.chosen)
+        return self._recorded.predictions_of(candidate or self.chosen)
 
     def __repr__(self) -> str:
         rows = self._recorded.report["rows"]

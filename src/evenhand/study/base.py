@@ -45,10 +45,10 @@ class _InPython(type(BaseModel)):  # type: ignore[misc]
         try:
             return super().__call__(*given, **named)
         except ValidationError as error:
-            from evenhand.study.mistakes import mistakes_of, told
+            from evenhand.study.mistakes import mistakes_of, mistakes_text
 
             name = "the study" if cls.__name__ == "Study" else cls.__name__
-            raise ConfError(told(mistakes_of(error, cls), {}, name)) from None
+            raise ConfError(mistakes_text(mistakes_of(error, cls), {}, name)) from None
 
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from evenhand.errors import nearest
 from evenhand.study.validation import Inconsistent, Mistake, Place
 
 
-def told(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
+def mistakes_text(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
     """Mistakes as one message: a line each, with the file's line where it is known."""
     mistakes = list(mistakes)
     count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"

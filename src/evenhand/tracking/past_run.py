@@ -61,24 +61,24 @@ class PastRun:
         return dict(found[name])
 
     @cached_property
-    def predictions(self) -> Predictions:
+    def all_predictions(self) -> Predictions:
         """The predictions of every candidate for every judged row."""
         return Predictions(mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet"))
 
     @cached_property
     def predictions(self) -> CandidatePredictions:
         """What the candidate said of every judged row."""
-        return self.predictions.of(self.figures["name"], self.figures.get("scale", ""))
+        return self.all_predictions.of(self.figures["name"], self.figures.get("scale", ""))
 
-    def said_of(self, name: str) -> CandidatePredictions:
+    def predictions_of(self, name: str) -> CandidatePredictions:
         """The predictions of one candidate of the run."""
         figures = self.figures_of(name)
-        return self.predictions.of(name, figures.get("scale", ""))
+        return self.all_predictions.of(name, figures.get("scale", ""))
 
     @property
     def n_classes(self) -> int:
         """How many classes the run has; 0 where it predicts numbers."""
-        return len(self.predictions.classes)
+        return len(self.all_predictions.classes)
 
     def side(self) -> Side:
         """The run as one side of a comparison."""

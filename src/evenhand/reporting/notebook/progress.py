@@ -19,12 +19,12 @@ def following(study: Study) -> Iterator[None]:
     """One display for the whole run; of the boxes that this study has."""
     idle, shown = idle_boxes(study), _Display(study.name)
 
-    def told(step: StepProgress) -> None:
+    def on_step(step: StepProgress) -> None:
         if step.box in WORDS and step.box not in idle:
             shown.follow(step)
 
     try:
-        with listening(told):
+        with listening(on_step):
             yield
     except BaseException:
         shown.end("ended early")
