@@ -7,10 +7,10 @@ import numpy as np
 
 from evenhand.errors import DataError, listed
 from evenhand.models.sampler_lineage import NOBODY
-from evenhand.models.samplers import Resampled, Resampler
+from evenhand.models.samplers import Resampled, Resampler, sampler_module
 from evenhand.records.pipeline import Balanced, Table, Training
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, code_digest
 from evenhand.storage.matrices import read_matrix, read_matrix_rows, write_matrix, write_parents
 from evenhand.study.study import Study
 
@@ -23,7 +23,14 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
     kind = study.balance_kind(name)
     if kind in {"none", "class_weight"}:
         return Balanced(balance=name, training=training, is_weighted=kind == "class_weight")
-    inputs = {"training": training.digest, "kind": kind, "balance": study.balance[name], "seed": study.seed}
+    code = code_digest(str(sampler_module(kind)))
+    inputs = {
+        "training": training.digest,
+        "kind": kind,
+        "code": code,
+        "balance": study.balance[name],
+        "seed": study.seed,
+    }
     resampler = Resampler(name, study.balance[name], training.outputs, study.seed)
     entry = Store().keep("balanced", inputs, __name__, lambda folder: _build(folder, training, table, resampler))
     made = Training(entry.digest, entry.path / "training", entry.facts["n_rows"], training.outputs)

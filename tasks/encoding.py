@@ -8,9 +8,10 @@ from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.models.encoder import new_encoder
+from evenhand.models.encoder_steps import step_modules
 from evenhand.records.pipeline import Held, Ledger, Output, Prepared, Table, Training
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Entry, Store
+from evenhand.storage.artifact_store import Entry, Store, code_digest
 from evenhand.storage.matrices import write_matrix
 from evenhand.study.study import Encoding, Study
 
@@ -21,6 +22,7 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
     inputs = {
         "ledger": ledger.digest,
         "encoding": study.encodings[encoding],
+        "steps": [code_digest(module) for module in step_modules(study.encodings[encoding])],
         "fold": fold,
         "features": table.features,
         "seed": study.seed,

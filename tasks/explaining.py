@@ -4,13 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import skops.io
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.evaluation.permutation_importance import explain_columns
-from evenhand.models.catalogue import trusted_types
-from evenhand.models.serialization import models_named
+from evenhand.models.serialization import models_named, read_model
 from evenhand.records.decision import Effect, Explained, as_plain
 from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Scores, Table
 from evenhand.runtime.logs import logger
@@ -60,7 +58,7 @@ def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
 
 
 def _explained(model: Model, metric: str, rows: np.ndarray, table: Table, study: Study, seconds: float) -> Explained:
-    served: Any = skops.io.load(model.path, trusted=trusted_types(model.path, models_named(study)))
+    served, _ = read_model(model.path, models_named(study))
     frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows]
     return explain_columns(served, frame, read_target(table)[rows], metric, seconds=seconds, seed=study.seed)
 

@@ -19,6 +19,7 @@ from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Entry, Store, code_digest
 from evenhand.storage.matrices import read_matrix
+from evenhand.study.registry import METRICS
 
 COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
@@ -118,7 +119,8 @@ def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
 def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[str, Any]]:
     """Metrics and their spread, kept apart from the scores so that a new metric costs no refit."""
     n_draws = DRAWS_OF_HOLDOUT if prepared.fold == FINAL else DRAWS_OF_A_FOLD
-    inputs = {"scores": entry.digest, "n_classes": len(table.classes), "n_draws": n_draws}
+    formulas = [code_digest(module) for module in METRICS.modules]
+    inputs = {"scores": entry.digest, "formulas": formulas, "n_classes": len(table.classes), "n_draws": n_draws}
     kept = Store().keep(
         "metrics",
         inputs,

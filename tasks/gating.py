@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import usual_metric
-from evenhand.evaluation.predictions import LOSSES, predictions_on
+from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, folder_digest, load_model, models_named
 from evenhand.monitoring.notifications import notify, promotion
@@ -19,6 +19,7 @@ from evenhand.reporting.html.content import GateVerdict
 from evenhand.reporting.html.report import with_verdict
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.study.registry import PROBABILITY_METRICS
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion import Proposed, promote, proposed_by, register, stand, withdrawn
@@ -117,7 +118,7 @@ def _weighed(
         return Gated("incomparable", "the champion knows other classes")
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
     metric = study.gate.metric or study.metric or usual_metric(len(table.classes))
-    verdict = [predictions_on(model, frame, truth, metric in LOSSES) for model in (mine, champion)]
+    verdict = [predictions_on(model, frame, truth, metric in PROBABILITY_METRICS) for model in (mine, champion)]
     look = 1 + sum(bool(line.figures.get("look")) for line in seen.lines if line.verdict != "rollback")
     minority = int(np.argmin(np.bincount(truth))) if table.classes else 0
     return weigh(verdict[0], verdict[1], (len(table.classes), minority), metric, study.gate, study.guards, look)

@@ -8,14 +8,21 @@ from typing import Any
 
 from evenhand.errors import ConfError, listed
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
+from evenhand.models.encoder_steps import step_mistakes
 from evenhand.models.search_space import usual_ranges, usual_values
+from evenhand.models.storability import encoding_mistakes, model_mistake
 from evenhand.records.pipeline import Plan
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
 from evenhand.study.loader import refuse
 from evenhand.study.registry import UNSAMPLED
-from evenhand.study.study import Candidate, Range, Study
+from evenhand.study.study import Candidate, Encoding, Range, Study
 from evenhand.study.validation import Mistake
+
+STEP_PLACES = {
+    "scale": ("numeric", "scale"), "bins": ("numeric", "bins"), "group": ("categorical", "group"),
+    "words": ("text", "words"), "as": ("as",), "params": ("params",),
+}  # fmt: skip
 
 
 @step("plan")
@@ -23,7 +30,10 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
     """Every candidate of the study in full; what a model cannot use is left out, mistakes are reported together."""
     refuse(
         study,
-        [mistake for name, candidate in study.candidates.items() for mistake in _mistakes(study, name, candidate)],
+        [
+            *(mistake for name, candidate in study.candidates.items() for mistake in _mistakes(study, name, candidate)),
+            *(mistake for name, encoding in study.encodings.items() for mistake in _encoding_mistakes(name, encoding)),
+        ],
     )
     plans = [made for name, candidate in study.candidates.items() for made in _expanded(study, name, candidate)]
     refuse(study, list(_repeated(plans)))
@@ -47,10 +57,16 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
             ("candidates", name, "model"),
             f"{model} does not fit {study.kind_of_task}: set task, or take another model",
         )
-    for place in ("params", "grid"):
-        for key in getattr(candidate, place):
-            if message := parameter_mistake(model, key):
-                yield ("candidates", name, place, key), message
+    wrong = [
+        (("candidates", name, place, key), message)
+        for place in ("params", "grid")
+        for key in getattr(candidate, place)
+        if (message := parameter_mistake(model, key))
+    ]
+    yield from wrong
+    first = {key: values[0] for key, values in candidate.grid.items()}
+    if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
+        yield ("candidates", name, "model"), message
     yield from _tuning_mistakes(name, model, candidate)
     for balance in candidate.balance or ():
         if study.balance_kind(balance) == "class_weight" and not reads_weights(model, candidate.multiclass):
@@ -58,6 +74,15 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
                 ("candidates", name, "balance"),
                 f"{_described(model, candidate)} cannot weigh classes: take '{balance}' out",
             )
+
+
+def _encoding_mistakes(name: str, encoding: Encoding) -> Iterator[Mistake]:
+    """Steps that are no transformers, do not take their parameters, or could not be stored."""
+    found = list(step_mistakes(encoding))
+    yield from ((("encodings", name, *STEP_PLACES[key]), message) for key, message in found)
+    if not found:
+        stored = encoding_mistakes(encoding)
+        yield from ((("encodings", name, *STEP_PLACES[key]), message) for key, message in stored.items())
 
 
 def _tuning_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:

@@ -11,15 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import skops.io
 import yaml
 
 from evenhand.data.frames import read_rows
 from evenhand.errors import EvenhandError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.catalogue import trusted_types
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE
+from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.decision import Explained, Stage, metrics_of_decided
 from evenhand.records.pipeline import (
@@ -264,10 +262,8 @@ def _fold_table(judgement: Judgement) -> dict[str, object]:
 
 
 def _record_model(run: OpenRun, results: Results) -> None:
-    models = [each.plan.model for each in results.judgement.figures if each.plan.name != ENSEMBLE]
     file = results.model.path
-    types = trusted_types(file, models)
-    model = skops.io.load(file, trusted=types)
+    model, types = read_model(file, models_named(results.study))
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]

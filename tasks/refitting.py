@@ -11,13 +11,13 @@ import skops.io
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import EvenhandError
 from evenhand.models.acceleration import plain
-from evenhand.models.catalogue import home_module, trusted_types
+from evenhand.models.catalogue import home_module
 from evenhand.models.encoder import new_encoder
 from evenhand.models.ensembling import members_of, score_matrix, weighted_selection
 from evenhand.models.fitting import fitted_model
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import HOLDOUT_SCORES
+from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -54,14 +54,14 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         model = RawRowModel(parts, features, list(table.classes), selection, cleaning=_cleaning(table, study))
         model.set_params(**_deciding(judgement))
         difference = _difference(model, judgement, table, prepared[members[0].encoding, FINAL], folder)
-        skops.io.dump(model, folder / "model.skops")
-        trusted_types(folder / "model.skops", [plan.model for plan in members])
-        return {"largest_difference": difference, "digest": file_digest(folder / "model.skops")}
+        skops.io.dump(model, folder / MODEL_FILE)
+        read_model(folder / MODEL_FILE, models_named(study))
+        return {"largest_difference": difference, "digest": file_digest(folder / MODEL_FILE)}
 
     entry = Store().keep("model", inputs, __name__, build)
     difference = entry.facts["largest_difference"]
     logger().info("%s refitted; its scores differ from the judged ones by at most %.1e", best.name, difference)
-    return Model(best, entry.path / "model.skops", entry.facts["digest"], difference)
+    return Model(best, entry.path / MODEL_FILE, entry.facts["digest"], difference)
 
 
 def _deciding(judgement: Judgement) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
 from evenhand.models.acceleration import available
 from evenhand.models.catalogue import home_module
 from evenhand.models.encoder import new_encoder
+from evenhand.models.encoder_steps import step_modules
 from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.inner_folds import inner_folds, share_of
-from evenhand.models.samplers import Resampler
+from evenhand.models.samplers import Resampler, sampler_module
 from evenhand.models.search_space import points
 from evenhand.models.successive_halving import Search, shares_of
 from evenhand.records.pipeline import FINAL, Balanced, Ledger, Output, Plan, Table, Training
@@ -25,7 +26,7 @@ from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store, code_digest
-from evenhand.study.registry import LOWER_IS_BETTER, UNSAMPLED
+from evenhand.study.registry import LOWER_IS_BETTER, METRICS, UNSAMPLED
 from evenhand.study.study import Study
 
 FEWEST_IN_PILOTS, MOST_PILOTS = 60, 8
@@ -41,6 +42,7 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
     inputs = {
         "model": [plan.model, plan.params, plan.multiclass, plan.code_length, plan.target_transform],
         "code": code_digest(home_module(plan.model)),
+        "parts": [code_digest(module) for module in _modules(plan, study)],
         "tuning": plan.tuning,
         "budget": budget,
         "rows": [ledger.digest, fold, table.features, study.columns.time, study.columns.group],
@@ -63,6 +65,12 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
     )  # fmt: skip
     logger().info("%s for %s on %s; chosen %s", _words(found), plan.name, fold, found.params)
     return found
+
+
+def _modules(plan: Plan, study: Study) -> list[str]:
+    """Where the code of the encoding, of the balance and of the metrics lies."""
+    sampler = sampler_module(study.balance_kind(plan.balance))
+    return [*step_modules(study.encodings[plan.encoding]), *([sampler] if sampler else []), *METRICS.modules]
 
 
 def _words(found: Tuned) -> str:

@@ -179,7 +179,7 @@ def test_by_class_is_worked_out_from_rows_and_columns():
     [(0, REGRESSION_METRICS, "r2"), (2, BINARY_METRICS, "average_precision"), (5, MULTICLASS_METRICS, "f1_macro")],
 )
 def test_every_task_has_its_metrics_and_a_usual_one(n_classes, names, usual):
-    assert applicable(n_classes) == names
+    assert applicable(n_classes) == tuple(names)
     assert usual_metric(n_classes) == usual
     assert usual in names
 

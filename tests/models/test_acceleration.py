@@ -12,8 +12,8 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from evenhand.estimators.distances import inverse_square
 from evenhand.models import acceleration
 from evenhand.models.acceleration import accelerated, available, plain, solver_of
-from evenhand.models.catalogue import trusted_types
 from evenhand.models.fitting import fitted_model
+from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import Balanced, Training
 
 with_package = pytest.mark.skipif(not available(), reason="scikit-learn-intelex is not installed")
@@ -128,10 +128,10 @@ def test_the_plain_copy_is_kept_and_loaded_without_the_package(model, tmp_path):
     file = tmp_path / "model.skops"
     skops.io.dump(plain(fast), file)
 
-    types = trusted_types(file, [model])
+    copied, types = read_model(file, [model])
 
     assert not [name for name in types if not name.startswith("sklearn.")]
-    assert skops.io.load(file, trusted=types).predict(X) == pytest.approx(fast.predict(X), abs=1e-9)
+    assert copied.predict(X) == pytest.approx(fast.predict(X), abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from sklearn.svm import SVC
 from evenhand.errors import ConfError, DataError, EvenhandError
 from evenhand.estimators.distances import inverse_square
 from evenhand.models.catalogue import (
-    MODELS,
     build_model,
     class_of,
     fit_arguments,
@@ -24,11 +23,11 @@ from evenhand.models.catalogue import (
     parameter_mistake,
     predicts_numbers,
     reads_weights,
-    trusted_types,
 )
 from evenhand.models.fitting import fitted_model, scores_of
+from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import Balanced, Output, Training
-from evenhand.study.registry import CLASSIFIERS, REGRESSORS
+from evenhand.study.registry import CLASSIFIERS, MODELS, REGRESSORS
 
 TWO_ONLY = {"one_class_svm"}
 
@@ -307,7 +306,7 @@ def test_every_model_can_be_kept_and_loaded_with_types_on_our_list(model, tmp_pa
     file = tmp_path / "model.skops"
     skops.io.dump(found, file)
 
-    loaded = skops.io.load(file, trusted=trusted_types(file, [model]))
+    loaded, _ = read_model(file, [model])
 
     assert loaded.predict(X).tolist() == found.predict(X).tolist()
 
@@ -318,7 +317,7 @@ def test_a_file_with_types_of_others_is_not_loaded(strange, tmp_path):
     skops.io.dump(FunctionTransformer(strange), file)
 
     with pytest.raises(EvenhandError, match=r"types that are not on our list: .*It was not loaded"):
-        trusted_types(file, ["svm"])
+        read_model(file, ["svm"])
 
 
 def test_no_rows_give_no_scores():

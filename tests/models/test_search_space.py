@@ -3,8 +3,9 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from evenhand.models.catalogue import MODELS, class_of, parameter_mistake
-from evenhand.models.search_space import USUAL, points, usual_ranges, usual_values
+from evenhand.models.catalogue import class_of, parameter_mistake
+from evenhand.models.search_space import points, usual_ranges, usual_values
+from evenhand.study.registry import MODELS
 
 LOG = {"C": {"low": 1e-3, "high": 1e3, "log": True}}
 
@@ -18,14 +19,14 @@ def test_the_ranges_of_a_kernel_are_powers_of_two_evenly_apart():
     assert set(np.diff(np.log2(usual["C"]))) == set(np.diff(np.log2(usual["gamma"]))) == {2.0}
 
 
-@pytest.mark.parametrize("model", [model for model in USUAL if model in MODELS])
+@pytest.mark.parametrize("model", MODELS)
 def test_every_usual_range_is_of_a_parameter_that_the_model_has(model):
-    assert [name for name in USUAL[model] if parameter_mistake(model, name)] == []
+    assert [name for name in MODELS[model].ranges if parameter_mistake(model, name)] == []
     assert class_of(model)
 
 
 def test_every_model_but_those_with_nothing_to_tune_has_usual_ranges():
-    assert set(MODELS) - set(USUAL) == {"dummy", "dummy_regressor", "linear_regression"}
+    assert {name for name in MODELS if not MODELS[name].ranges} == {"dummy", "dummy_regressor", "linear_regression"}
 
 
 def test_what_is_given_or_ignored_is_not_tuned():

@@ -65,7 +65,7 @@ def test_a_bundled_source_may_be_just_a_name():
         (NumericEncoding, {"bins": "mdlp", "scale": "standard"}, "bins: mdlp gives categories; leave out scale"),
         (NumericEncoding, {"bins": "quantile", "indicator": True}, "gives categories; leave out"),
         (CategoricalEncoding, {"top": 0}, "greater than or equal to 1"),
-        (Encoding, {"as": "two_hot"}, "'one_hot', 'ordinal' or 'evidence'"),
+        (Encoding, {"as": "two_hot"}, "there is no as 'two_hot'. Did you mean 'one_hot'"),
         (Encoding, {"dummy_weight": 0}, "greater than 0"),
         (Selection, {"by": []}, "at least 1 item"),
         (Balance, {"ratio": 0.5, "rows_per_class": 3}, "give ratio or rows_per_class, not both"),

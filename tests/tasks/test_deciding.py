@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import skops.io
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from mlflow import MlflowClient
 from pydantic import ValidationError
@@ -39,8 +38,8 @@ from evenhand.evaluation.threshold_objectives import (
     purpose_of,
     threshold_for,
 )
-from evenhand.models.catalogue import trusted_types
 from evenhand.models.probability_map import ScoreMap, calibrated
+from evenhand.models.serialization import read_model
 from evenhand.records.decision import as_plain, metrics_of_decided
 from evenhand.records.pipeline import ENSEMBLE, FINAL
 from evenhand.study.study import Capacity, Decide
@@ -260,7 +259,7 @@ def loaded(worked, judgement):
     """The served model, read back from its file."""
     model = refit.fn(judgement, worked.prepared, worked.balanced, worked.table, worked.study)
     models = [each.plan.model for each in judgement.figures if each.plan.name != ENSEMBLE]
-    return skops.io.load(model.path, trusted=trusted_types(model.path, models))
+    return read_model(model.path, models)[0]
 
 
 def rewritten(judgement, change):

@@ -1,13 +1,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
 from evenhand.models import acceleration
-from evenhand.models.catalogue import trusted_types
+from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import file_digest
 from evenhand.tasks import refitting
@@ -18,8 +17,7 @@ def refitted(study):
     """The study worked, its model's record and the model, loaded with the types on our list only."""
     found = work(study)
     model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
-    types = trusted_types(model.path, [plan.model for plan in found.plans])
-    return found, model, skops.io.load(model.path, trusted=types)
+    return found, model, read_model(model.path, [plan.model for plan in found.plans])[0]
 
 
 def judged(found, column):
@@ -110,7 +108,7 @@ def test_an_ensemble_that_leads_is_served_as_it_was_judged(candidates, monkeypat
 
     model = refit.fn(judgement, found.prepared, found.balanced, found.table, study)
 
-    loaded = skops.io.load(model.path, trusted=trusted_types(model.path, list(candidates)))
+    loaded = read_model(model.path, list(candidates))[0]
     rows = raw_holdout(found)
     assert len(loaded.members) == len(judgement.ensemble.weights)
     assert loaded.scores(rows) == pytest.approx(judged(found, "score:ensemble").loc[rows.index].to_numpy(), abs=1e-9)

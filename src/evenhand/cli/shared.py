@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,22 @@ def study_of(conf: str, changes: tuple[str, ...]) -> "Study":
     from evenhand.study.loader import load_study
 
     return load_study(conf, changes)
+
+
+class Known(click.Option):
+    """An option whose help lists the names of a registry, read only when help is asked for."""
+
+    def __init__(self, *given: Any, registry: str, **more: Any) -> None:
+        self.registry = registry
+        super().__init__(*given, **more)
+
+    def get_help_record(self, context: click.Context) -> tuple[str, str] | None:
+        """The help with all names."""
+        from evenhand.study import registry
+
+        record = super().get_help_record(context)
+        names = ", ".join(getattr(registry, self.registry))
+        return None if record is None else (record[0], f"{record[1]} Known: {names}.")
 
 
 set_option = click.option(

@@ -3,7 +3,11 @@
 Not here: anything that is learned from rows (models), and the files that stages exchange (storage).
 """
 
+from importlib import import_module
+from typing import Any
+
 __all__ = [
+    "SourceEntry",
     "as_of",
     "casting",
     "column_roles",
@@ -24,3 +28,9 @@ __all__ = [
     "toy_datasets",
     "type_inference",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "SourceEntry":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("evenhand.study.source_entries").SourceEntry

@@ -23,9 +23,10 @@ from evenhand.data.snapshot import Rows
 from evenhand.data.toy_datasets import bundled_rows, openml_rows
 from evenhand.errors import DataError, EvenhandError, nearest
 from evenhand.runtime.io_errors import is_hidden, reading, writing
-from evenhand.storage.artifact_store import Store, file_digest
+from evenhand.storage.artifact_store import Store, code_digest, file_digest
 from evenhand.study.loader import VARIABLE, expanded
-from evenhand.study.study import Source, Study
+from evenhand.study.registry import SOURCES, named_object
+from evenhand.study.study import BundledSource, Source, SqlSource, Study
 
 FORMATS = {
     "csv": "csv",
@@ -106,25 +107,46 @@ def format_of(path: Path) -> str:
 
 
 def _opened(study: Study, scratch: Path) -> Opened:
-    source = with_kept_rows(study).source
-    if source.frame is not None:
-        rows = partial(open_parquet, (found_file(source.frame),))
-        return Opened(f"data frame {source.frame[:12]}", {"frame": source.frame}, rows)
-    if source.path is not None:
-        return _opened_files(find_files(source.path, study._file), source, ", ".join(source.path), scratch)
-    if source.url is not None:
-        called = fetch(source.url)
-        found = _opened_files(tuple(called), source, Secret(source.url).shown, scratch)
-        return replace(found, called=called)
-    if source.sql is not None:
-        path = query(source.sql, scratch)
-        return _opened_files((path,), source, f"query on {Secret(source.sql.url).shown}", scratch, "parquet")
-    if source.openml is not None:
-        return Opened(f"OpenML {source.openml}", {"openml": source.openml}, partial(openml_rows, source.openml))
-    assert source.sklearn is not None
-    return Opened(
-        f"scikit-learn {source.sklearn.name}", {"sklearn": source.sklearn}, partial(bundled_rows, source.sklearn)
-    )
+    study = with_kept_rows(study)
+    kind, value = study.source.kind
+    home = SOURCES[kind].home
+    found: Opened = named_object(home, f"source.{kind}")(value, study, scratch)
+    if SOURCES.is_own(kind):
+        return found
+    return replace(found, inputs={**found.inputs, "code": code_digest(home.rpartition(".")[0])})
+
+
+def open_path(patterns: Sequence[str], study: Study, scratch: Path) -> Opened:
+    """Files of this machine."""
+    return _opened_files(find_files(patterns, study._file), study.source, ", ".join(patterns), scratch)
+
+
+def open_url(url: str, study: Study, scratch: Path) -> Opened:
+    """Files elsewhere, fetched."""
+    called = fetch(url)
+    return replace(_opened_files(tuple(called), study.source, Secret(url).shown, scratch), called=called)
+
+
+def open_query(sql: SqlSource, study: Study, scratch: Path) -> Opened:
+    """The rows that a database answers with."""
+    path = query(sql, scratch)
+    return _opened_files((path,), study.source, f"query on {Secret(sql.url).shown}", scratch, "parquet")
+
+
+def open_openml(number: int, study: Study, scratch: Path) -> Opened:
+    """A data set on OpenML."""
+    return Opened(f"OpenML {number}", {"openml": number}, partial(openml_rows, number))
+
+
+def open_bundled(source: BundledSource, study: Study, scratch: Path) -> Opened:
+    """What scikit-learn holds or makes."""
+    return Opened(f"scikit-learn {source.name}", {"sklearn": source}, partial(bundled_rows, source))
+
+
+def open_frame(digest: str, study: Study, scratch: Path) -> Opened:
+    """A data frame that a program gave, kept by its content."""
+    rows = partial(open_parquet, (found_file(digest),))
+    return Opened(f"data frame {digest[:12]}", {"frame": digest}, rows)
 
 
 def _opened_files(

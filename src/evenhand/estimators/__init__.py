@@ -25,13 +25,33 @@ HOMES = {
     "ColumnWeights": "encoding.column_weights",
     "ForestRanking": "encoding.forest_ranking",
 }
+PARTS = {  # of fitted estimators: not for use, but stored models name them
+    "Rbf": "machines.kernels",
+    "Similarity": "machines.kernels",
+    "OnColumns": "machines.kernels",
+    "Constant": "machines.kernels",
+    "Sum": "machines.kernels",
+    "Product": "machines.kernels",
+    "Scaled": "machines.kernels",
+    "Exponential": "machines.kernels",
+    "Polynomial": "machines.kernels",
+    "Nystroem": "machines._nystroem",
+    "LinearMachine": "machines._nystroem",
+    "SquaredHingeSVC": "machines._squared_hinge",
+    "SupportColumns": "machines.table_kernel",
+    "TableSpace": "machines._space",
+    "ColumnCoder": "machines._encoding",
+    "RankScale": "ensemble._ranks",
+    "RankCalibration": "ensemble._ranks",
+    "Optimism": "ensemble.selection",
+}
 __all__ = sorted(HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOMES:
+    if (home := HOMES.get(name) or PARTS.get(name)) is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

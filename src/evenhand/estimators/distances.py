@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 
+
+@named_at(ESTIMATORS)
 def inverse_square(distances):
     """Weights 1/d^2 for `KNeighborsClassifier(weights=...)`; a neighbour at distance 0 outweighs all others.
 

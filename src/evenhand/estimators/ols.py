@@ -5,9 +5,12 @@ from scipy import linalg, sparse, stats
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
+
 MOST_COLUMNS = 2_000
 
 
+@named_at(ESTIMATORS)
 class OrdinaryLeastSquares(LinearRegression):
     """Least squares with standard errors, t and p values of the coefficients.
 

@@ -6,7 +6,10 @@ from sklearn.svm import OneClassSVM
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 
+
+@named_at(ESTIMATORS)
 class OutlierClassifier(ClassifierMixin, BaseEstimator):
     """A two-class classifier that learns the common class only and calls what lies outside it the rare class.
 

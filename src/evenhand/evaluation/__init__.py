@@ -3,13 +3,18 @@
 Not here: fitting (models), statistics of plain arrays (statistics), and where figures are kept (tracking).
 """
 
+from importlib import import_module
+from typing import Any
+
 __all__ = [
+    "MetricEntry",
     "bootstrap",
     "calibrated_scores",
     "calibration",
     "class_report",
     "curves",
     "leakage_gate",
+    "metric_entries",
     "metrics",
     "paired_comparison",
     "permutation_importance",
@@ -19,3 +24,9 @@ __all__ = [
     "target_leakage",
     "threshold_objectives",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "MetricEntry":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.metric_entries").MetricEntry

@@ -5,12 +5,13 @@ multinomial, so threshold metrics need no row-wise draws. Ranking metrics are dr
 neighbouring scores in each class.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.evaluation.metrics import PredictionSet, confusion, metrics_of
+from evenhand.evaluation.metrics import Judged, PredictionSet, Tables, metrics_of, weighted
+from evenhand.study.registry import METRICS
 
 N_DRAWS = 200
 MOST_GROUPS = 250
@@ -40,14 +41,15 @@ def spreads_of(
     if len(predicted.truth) < 2:
         return {}
     known = metrics_of(predicted, n_classes, minority)
-    draw = np.random.default_rng(seed)
+    draw, judged = np.random.default_rng(seed), Judged(predicted, n_classes, minority)
     if n_classes == 0:
         drawn = _drawn_regression(predicted, draw, n_draws)
     else:
-        drawn = _drawn_tables(confusion(predicted.truth, predicted.predictions, n_classes), minority, draw, n_draws)
+        drawn = _drawn_tables(judged, known, draw, n_draws)
         drawn |= _drawn_rankings(predicted, n_classes, draw, n_draws)
-        drawn |= _drawn_losses(predicted, draw, n_draws)
-    return _spreads({name: drawn[name] for name in known if name in drawn}, level)
+    drawn |= _drawn_losses(judged, [name for name in known if name not in drawn], draw, n_draws)
+    drawn |= _drawn_rows(judged, [name for name in known if name not in drawn], seed, n_draws)
+    return _spreads({name: drawn[name] for name in known if np.isfinite(drawn[name]).all()}, level)
 
 
 def _spreads(drawn: Mapping[str, np.ndarray], level: float) -> dict[str, Spread]:
@@ -75,42 +77,23 @@ def intervals_of_means(
     return found
 
 
-def _drawn_tables(table: np.ndarray, minority: int, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
+def _drawn_tables(
+    judged: Judged, names: Iterable[str], draw: np.random.Generator, n_draws: int
+) -> dict[str, np.ndarray]:
     """Threshold metrics of confusion tables drawn class by class."""
+    table = judged.table
     sizes = table.sum(axis=1)
     rows = [
         draw.multinomial(n, row / n, size=n_draws) if n else np.zeros((n_draws, len(table)), dtype=int)
         for n, row in zip(sizes, table, strict=True)
     ]
-    return figures_of_tables(np.stack(rows, axis=1).astype(float), minority)
+    return figures_of_tables(np.stack(rows, axis=1).astype(float), judged.minority, names)
 
 
-def figures_of_tables(tables: np.ndarray, minority: int) -> dict[str, np.ndarray]:
-    """Threshold metrics of many confusion tables, of shape (n_tables, n_classes, n_classes)."""
-    right, flagged, true = np.einsum("dkk->dk", tables), tables.sum(axis=1), tables.sum(axis=2)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        recall, precision = right / true, np.where(flagged > 0, right / flagged, 0.0)
-        f1 = np.where(flagged + true > 0, 2 * right / (flagged + true), 0.0)
-        mcc = _matthews(tables, flagged, true)
-    n, is_there = tables.sum(axis=(1, 2)), true.sum(axis=0) > 0
-    found = {
-        "accuracy": right.sum(axis=1) / n,
-        "balanced_accuracy": recall[:, is_there].mean(axis=1),
-        "minority_accuracy": recall[:, minority],
-        "matthews_corrcoef": mcc,
-    }
-    for name, each in (("precision", precision), ("recall", np.nan_to_num(recall)), ("f1", f1)):
-        found[name] = each[:, min(1, each.shape[1] - 1)]
-        found[f"{name}_macro"] = each[:, is_there].mean(axis=1)
-        found[f"{name}_weighted"] = (each * true).sum(axis=1) / n
-    return found
-
-
-def _matthews(tables: np.ndarray, flagged: np.ndarray, true: np.ndarray) -> np.ndarray:
-    n = tables.sum(axis=(1, 2))
-    above = np.einsum("dkk->d", tables) * n - np.einsum("dk,dk->d", flagged, true)
-    below = np.sqrt(n**2 - (flagged**2).sum(axis=1)) * np.sqrt(n**2 - (true**2).sum(axis=1))
-    return np.where(below > 0, above / below, 0.0)
+def figures_of_tables(tables: np.ndarray, minority: int, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Those of the metrics named that many confusion tables, (n_tables, n_classes, n_classes), give."""
+    many, forms = Tables(tables, minority), {name: METRICS[name].of_tables for name in names}
+    return {name: of_tables(many) for name, of_tables in forms.items() if of_tables is not None}
 
 
 def _drawn_rankings(
@@ -169,21 +152,21 @@ def _groups(scores: np.ndarray, is_positive: np.ndarray) -> np.ndarray:
     return np.unique(np.searchsorted(cuts, scores, side="right"), return_inverse=True)[1]
 
 
-def _drawn_losses(predicted: PredictionSet, draw: np.random.Generator, n_draws: int) -> dict[str, np.ndarray]:
+def _drawn_losses(
+    judged: Judged, names: Iterable[str], draw: np.random.Generator, n_draws: int
+) -> dict[str, np.ndarray]:
     """Means of a loss per row, drawn from the normal that its rows imply within each class."""
-    return {name: _drawn_means(values, predicted.truth, draw, n_draws) for name, values in _losses(predicted).items()}
+    strata = judged.predicted.truth if judged.n_classes else np.zeros(len(judged.predicted.truth), dtype=int)
+    losses = {name: METRICS[name].of_rows(judged) for name in names if METRICS[name].of_rows is not None}
+    return {name: _drawn_means(values, strata, draw, n_draws) for name, values in losses.items() if values is not None}
 
 
-def _losses(predicted: PredictionSet) -> dict[str, np.ndarray]:
-    """The loss of every row, where the scores are probabilities."""
-    if predicted.scores is None or not predicted.is_probability:
+def _drawn_rows(judged: Judged, names: Sequence[str], seed: int, n_draws: int) -> dict[str, np.ndarray]:
+    """Any metric of rows drawn one by one: the way of those that no quicker one is known for."""
+    if not names:
         return {}
-    tiny = np.finfo(np.float64).eps
-    if predicted.scores.ndim == 1:
-        chance = np.where(predicted.truth == 1, predicted.scores, 1 - predicted.scores)
-        return {"log_loss": -np.log(np.clip(chance, tiny, 1)), "brier_score_loss": (1 - chance) ** 2}
-    shares = predicted.scores / predicted.scores.sum(axis=1, keepdims=True)
-    return {"log_loss": -np.log(np.clip(shares[np.arange(len(predicted.truth)), predicted.truth], tiny, 1))}
+    parts = list(_times(judged.predicted.truth, judged.n_classes, seed, n_draws))
+    return {name: np.concatenate([METRICS[name].of_weighted(judged, times) for times in parts]) for name in names}
 
 
 def _drawn_means(values: np.ndarray, strata: np.ndarray, draw: np.random.Generator, n_draws: int) -> np.ndarray:
@@ -235,14 +218,19 @@ def drawn_pair(
     n_draws: int = N_DRAWS,
 ) -> np.ndarray:
     """A metric of two models on the same draws of the same rows: draws in rows, models in columns."""
-    n_rows = len(first.truth)
-    strata = first.truth if n_classes else np.zeros(n_rows, dtype=int)
-    draw, block = np.random.default_rng(seed), max(1, CELLS // n_rows)
-    parts = []
+    parts = [
+        np.column_stack([weighted(predicted, metric, n_classes, minority, times) for predicted in (first, second)])
+        for times in _times(first.truth, n_classes, seed, n_draws)
+    ]
+    return np.concatenate(parts)
+
+
+def _times(truth: np.ndarray, n_classes: int, seed: int, n_draws: int) -> Iterator[np.ndarray]:
+    """How often each row is drawn, for so many draws, in parts that memory has room for."""
+    strata = truth if n_classes else np.zeros(len(truth), dtype=int)
+    draw, block = np.random.default_rng(seed), max(1, CELLS // len(truth))
     for start in range(0, n_draws, block):
-        times = times_drawn(strata, min(block, n_draws - start), draw)
-        parts.append([weighted(predicted, metric, n_classes, minority, times) for predicted in (first, second)])
-    return np.concatenate([np.column_stack(part) for part in parts])
+        yield times_drawn(strata, min(block, n_draws - start), draw)
 
 
 def times_drawn(strata: np.ndarray, n_draws: int, draw: np.random.Generator) -> np.ndarray:
@@ -253,62 +241,3 @@ def times_drawn(strata: np.ndarray, n_draws: int, draw: np.random.Generator) -> 
         for one in times:
             one[rows] = np.bincount(draw.integers(0, len(rows), len(rows)), minlength=len(rows))
     return times
-
-
-def weighted(predicted: PredictionSet, metric: str, n_classes: int, minority: int, times: np.ndarray) -> np.ndarray:
-    """A metric of rows that count as often as each line of `times` says; NaN where the model cannot have it."""
-    if n_classes == 0:
-        return _weighted_regression(predicted, metric, times)
-    if metric in {"roc_auc", "average_precision"}:
-        return _weighted_ranking(predicted, metric, times)
-    if metric in {"log_loss", "brier_score_loss"}:
-        loss = _losses(predicted).get(metric)
-        return np.full(len(times), np.nan) if loss is None else times @ loss / times.sum(axis=1)
-    if metric.startswith("roc_auc_ovr"):
-        return _weighted_areas(predicted, n_classes, times, is_weighted=metric.endswith("_weighted"))
-    cells = predicted.truth.astype(int) * n_classes + predicted.predictions.astype(int)
-    counted = np.stack([times[:, cells == cell].sum(axis=1) for cell in range(n_classes**2)], axis=1)
-    found = figures_of_tables(counted.reshape(-1, n_classes, n_classes), minority)
-    return found.get(metric, np.full(len(times), np.nan))
-
-
-def _weighted_areas(predicted: PredictionSet, n_classes: int, times: np.ndarray, *, is_weighted: bool) -> np.ndarray:
-    """The mean over classes of the area of each against the rest, by how many rows each has or alike."""
-    if predicted.scores is None or predicted.scores.ndim != 2:
-        return np.full(len(times), np.nan)
-    sides = [
-        PredictionSet((predicted.truth == k).astype(int), predicted.predictions, predicted.scores[:, k])
-        for k in range(n_classes)
-    ]
-    areas = np.stack([_weighted_ranking(side, "roc_auc", times) for side in sides])
-    return np.average(areas, axis=0, weights=np.bincount(predicted.truth, minlength=n_classes) if is_weighted else None)
-
-
-def _weighted_ranking(predicted: PredictionSet, metric: str, times: np.ndarray) -> np.ndarray:
-    if predicted.ranks is None:
-        return np.full(len(times), np.nan)
-    order = np.argsort(-predicted.ranks, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(predicted.ranks[order])), len(order) - 1)
-    times, is_positive = times[:, order], predicted.truth[order] == 1
-    seen = times.cumsum(axis=1)[:, ends]
-    seen_up = (times * is_positive).cumsum(axis=1)[:, ends]
-    ups, seen_down = np.diff(seen_up, prepend=0, axis=1), seen - seen_up
-    if metric == "average_precision":
-        with np.errstate(invalid="ignore"):
-            precision = np.where(seen > 0, seen_up / seen, 0.0)
-        return (ups * precision).sum(axis=1) / seen_up[:, -1]
-    downs = np.diff(seen_down, prepend=0, axis=1)
-    below = seen_down[:, -1:] - seen_down
-    return (ups * (below + downs / 2)).sum(axis=1) / (seen_up[:, -1] * seen_down[:, -1])
-
-
-def _weighted_regression(predicted: PredictionSet, metric: str, times: np.ndarray) -> np.ndarray:
-    errors, n = predicted.truth - predicted.predictions, times.sum(axis=1)
-    if metric == "median_absolute_error":
-        return np.array([np.median(np.repeat(np.abs(errors), np.rint(row).astype(int))) for row in times])
-    if metric == "mean_absolute_error":
-        return times @ np.abs(errors) / n
-    squared = times @ errors**2
-    if metric == "root_mean_squared_error":
-        return np.sqrt(squared / n)
-    return 1 - squared / (times @ predicted.truth**2 - (times @ predicted.truth) ** 2 / n)

@@ -1,10 +1,11 @@
 """How good scores are. From truth and scores to numbers, without a model at hand; names as scikit-learn's."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from evenhand.study.registry import BINARY_METRICS, MULTICLASS_METRICS, REGRESSION_METRICS
+from evenhand.study.registry import BINARY_METRICS, METRICS, MULTICLASS_METRICS, REGRESSION_METRICS
 
 
 @dataclass(frozen=True)
@@ -26,22 +27,159 @@ class PredictionSet:
         return self.scores if self.decisions is None else self.decisions
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What a model said of rows, with what metrics are made of; `n_classes` is 0 where numbers are predicted."""
+
+    predicted: PredictionSet
+    n_classes: int
+    minority: int = 1
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Counts of rows by true class (rows) and predicted class (columns)."""
+        return confusion(self.predicted.truth, self.predicted.predictions, self.n_classes)
+
+    @cached_property
+    def each(self) -> dict[str, np.ndarray]:
+        """Precision, recall, F1 and support of every class."""
+        return by_class(self.table)
+
+    @property
+    def support(self) -> np.ndarray:
+        """The rows of every class."""
+        return self.each["support"]
+
+    @property
+    def is_named(self) -> np.ndarray:
+        """Which classes occur in truth or predictions."""
+        return (self.support > 0) | (self.table.sum(axis=0) > 0)
+
+    @property
+    def matthews(self) -> float:
+        """The Matthews correlation of truth and predictions."""
+        return _matthews(self.table)
+
+    @cached_property
+    def ranking(self) -> tuple[float, float] | None:
+        """Area under the ROC curve and average precision; None where there are no ranks or one class only."""
+        predicted = self.predicted
+        if predicted.ranks is None or not 0 < predicted.truth.sum() < len(predicted.truth):
+            return None
+        return ranking_figures(predicted.truth == 1, predicted.ranks)
+
+    @cached_property
+    def areas(self) -> list[float] | None:
+        """The area of each class against the rest; None where a class is missing or there are no scores of each."""
+        predicted = self.predicted
+        if predicted.scores is None or predicted.scores.ndim != 2 or not (self.support > 0).all():
+            return None
+        return [ranking_figures(predicted.truth == k, predicted.scores[:, k])[0] for k in range(self.n_classes)]
+
+    @cached_property
+    def chances(self) -> np.ndarray | None:
+        """The probability that each row's true class was given; None where the scores are no probabilities."""
+        truth, scores = self.predicted.truth, self.predicted.scores
+        if scores is None or not self.predicted.is_probability:
+            return None
+        if scores.ndim == 1:
+            return np.where(truth == 1, scores, 1 - scores)
+        return (scores / scores.sum(axis=1, keepdims=True))[np.arange(len(truth)), truth]
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """Truth less prediction."""
+        return self.predicted.truth - self.predicted.predictions
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Many confusion tables, of shape (n_tables, n_classes, n_classes), with what metrics are made of."""
+
+    tables: np.ndarray
+    minority: int
+
+    @classmethod
+    def weighted(cls, judged: Judged, times: np.ndarray) -> "Tables":
+        """The tables of rows that count as often as each line of `times` says."""
+        k, predicted = judged.n_classes, judged.predicted
+        cells = predicted.truth.astype(int) * k + predicted.predictions.astype(int)
+        counted = np.stack([times[:, cells == cell].sum(axis=1) for cell in range(k**2)], axis=1)
+        return cls(counted.reshape(-1, k, k), judged.minority)
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        """Rows of each class that are predicted rightly."""
+        return np.einsum("dkk->dk", self.tables)
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """Rows predicted as each class."""
+        return self.tables.sum(axis=1)
+
+    @cached_property
+    def true(self) -> np.ndarray:
+        """Rows of each class."""
+        return self.tables.sum(axis=2)
+
+    @cached_property
+    def n(self) -> np.ndarray:
+        """Rows of each table."""
+        return self.tables.sum(axis=(1, 2))
+
+    @property
+    def is_there(self) -> np.ndarray:
+        """Which classes have rows in any table."""
+        return self.true.sum(axis=0) > 0
+
+    @cached_property
+    def found_share(self) -> np.ndarray:
+        """The share of each class that is predicted rightly; NaN where it has no rows."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.right / self.true
+
+    @property
+    def recall(self) -> np.ndarray:
+        """The same, 0 where a class has no rows."""
+        return np.nan_to_num(self.found_share)
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """The share of rows predicted as each class that are of it."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(self.predicted > 0, self.right / self.predicted, 0.0)
+
+    @cached_property
+    def f1(self) -> np.ndarray:
+        """The harmonic mean of precision and recall of each class."""
+        either = self.predicted + self.true
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(either > 0, 2 * self.right / either, 0.0)
+
+    @property
+    def matthews(self) -> np.ndarray:
+        """The Matthews correlation of each table."""
+        above = self.right.sum(axis=1) * self.n - np.einsum("dk,dk->d", self.predicted, self.true)
+        below = np.sqrt(self.n**2 - (self.predicted**2).sum(axis=1)) * np.sqrt(self.n**2 - (self.true**2).sum(axis=1))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(below > 0, above / below, 0.0)
+
+
 def metrics_of(predicted: PredictionSet, n_classes: int, minority: int = 1) -> dict[str, float]:
     """Every metric that applies; one that this model or these rows cannot give is left out."""
-    if n_classes == 0:
-        return _regression(predicted)
-    table = confusion(predicted.truth, predicted.predictions, n_classes)
-    found = _from_confusion(table, minority)
-    found |= _binary(predicted, table) if n_classes == 2 else _multiclass(predicted, table)
-    if predicted.is_probability and predicted.scores is not None:
-        found["log_loss"] = _log_loss(predicted.truth, predicted.scores)
-    known = BINARY_METRICS if n_classes == 2 else MULTICLASS_METRICS
-    return {name: float(found[name]) for name in known if name in found and np.isfinite(found[name])}
+    judged = Judged(predicted, n_classes, minority)
+    found = {name: METRICS[name].formula(judged) for name in applicable(n_classes)}
+    return {name: float(value) for name, value in found.items() if value is not None and np.isfinite(value)}
+
+
+def weighted(predicted: PredictionSet, metric: str, n_classes: int, minority: int, times: np.ndarray) -> np.ndarray:
+    """A metric of rows that count as often as each line of `times` says; NaN where the model cannot have it."""
+    return METRICS[metric].of_weighted(Judged(predicted, n_classes, minority), times)
 
 
 def applicable(n_classes: int) -> tuple[str, ...]:
     """The metrics of a task with this many classes; 0 stands for numbers."""
-    return REGRESSION_METRICS if n_classes == 0 else BINARY_METRICS if n_classes == 2 else MULTICLASS_METRICS
+    return tuple(REGRESSION_METRICS if n_classes == 0 else BINARY_METRICS if n_classes == 2 else MULTICLASS_METRICS)
 
 
 def usual_metric(n_classes: int) -> str:
@@ -71,69 +209,12 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
-def _from_confusion(table: np.ndarray, minority: int) -> dict[str, float]:
-    each = by_class(table)
-    is_there = each["support"] > 0
-    found = {
-        "accuracy": np.diag(table).sum() / table.sum(),
-        "balanced_accuracy": each["recall"][is_there].mean(),
-        "matthews_corrcoef": _matthews(table),
-    }
-    if is_there[minority]:
-        found["minority_accuracy"] = each["recall"][minority]
-    return found
-
-
 def _matthews(table: np.ndarray) -> float:
     flagged, true = table.sum(axis=0).astype(float), table.sum(axis=1).astype(float)
     n = table.sum()
     above = np.trace(table) * n - flagged @ true
     below = np.sqrt(n**2 - flagged @ flagged) * np.sqrt(n**2 - true @ true)
     return float(above / below) if below > 0 else 0.0
-
-
-def _binary(predicted: PredictionSet, table: np.ndarray) -> dict[str, float]:
-    each = by_class(table)
-    found = {name: float(each[name][1]) for name in ("precision", "recall", "f1")}
-    has_both = 0 < predicted.truth.sum() < len(predicted.truth)
-    if predicted.ranks is not None and has_both:
-        found["roc_auc"], found["average_precision"] = ranking_figures(predicted.truth == 1, predicted.ranks)
-    if predicted.scores is not None and predicted.is_probability:
-        found["brier_score_loss"] = np.mean((predicted.scores - predicted.truth) ** 2)
-    return found
-
-
-def _multiclass(predicted: PredictionSet, table: np.ndarray) -> dict[str, float]:
-    each = by_class(table)
-    is_there = (each["support"] > 0) | (table.sum(axis=0) > 0)
-    found = {}
-    for name in ("precision", "recall", "f1"):
-        found[f"{name}_macro"] = each[name][is_there].mean()
-        found[f"{name}_weighted"] = np.average(each[name], weights=each["support"])
-    if predicted.scores is not None and predicted.scores.ndim == 2 and (each["support"] > 0).all():
-        areas = [ranking_figures(predicted.truth == k, predicted.scores[:, k])[0] for k in range(len(table))]
-        found["roc_auc_ovr"] = np.mean(areas)
-        found["roc_auc_ovr_weighted"] = np.average(areas, weights=each["support"])
-    return found
-
-
-def _log_loss(truth: np.ndarray, scores: np.ndarray) -> float:
-    shares = np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores / scores.sum(axis=1, keepdims=True)
-    tiny = np.finfo(np.float64).eps
-    return float(-np.mean(np.log(np.clip(shares[np.arange(len(truth)), truth], tiny, 1 - tiny))))
-
-
-def _regression(predicted: PredictionSet) -> dict[str, float]:
-    errors = predicted.truth - predicted.predictions
-    spread = np.sum((predicted.truth - predicted.truth.mean()) ** 2)
-    found = {
-        "root_mean_squared_error": np.sqrt(np.mean(errors**2)),
-        "mean_absolute_error": np.mean(np.abs(errors)),
-        "median_absolute_error": np.median(np.abs(errors)),
-    }
-    if spread > 0:
-        found["r2"] = 1 - np.sum(errors**2) / spread
-    return {name: float(found[name]) for name in REGRESSION_METRICS if name in found}
 
 
 def ranking_figures(is_positive: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
@@ -146,3 +227,33 @@ def ranking_figures(is_positive: np.ndarray, scores: np.ndarray) -> tuple[float,
     downs = np.diff(down, prepend=0.0)
     area = np.sum(ups * (down[-1] - down + downs / 2)) / (up[-1] * down[-1])
     return float(area), float(np.sum(ups * up / seen) / up[-1])
+
+
+def weighted_areas(judged: Judged, times: np.ndarray) -> np.ndarray | None:
+    """The area of each class against the rest for each line of weights; None where there are no scores of each."""
+    predicted = judged.predicted
+    if predicted.scores is None or predicted.scores.ndim != 2:
+        return None
+    sides = [
+        PredictionSet((predicted.truth == k).astype(int), predicted.predictions, predicted.scores[:, k])
+        for k in range(judged.n_classes)
+    ]
+    return np.stack([weighted_ranking(side, times)[0] for side in sides])
+
+
+def weighted_ranking(predicted: PredictionSet, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Area under the ROC curve and average precision for each line of weights; NaN where there are no ranks."""
+    if predicted.ranks is None:
+        return np.full(len(times), np.nan), np.full(len(times), np.nan)
+    order = np.argsort(-predicted.ranks, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(predicted.ranks[order])), len(order) - 1)
+    times, is_positive = times[:, order], predicted.truth[order] == 1
+    seen = times.cumsum(axis=1)[:, ends]
+    seen_up = (times * is_positive).cumsum(axis=1)[:, ends]
+    ups, seen_down = np.diff(seen_up, prepend=0, axis=1), seen - seen_up
+    downs = np.diff(seen_down, prepend=0, axis=1)
+    below = seen_down[:, -1:] - seen_down
+    area = (ups * (below + downs / 2)).sum(axis=1) / (seen_up[:, -1] * seen_down[:, -1])
+    with np.errstate(invalid="ignore"):
+        precision = np.where(seen > 0, seen_up / seen, 0.0)
+    return area, (ups * precision).sum(axis=1) / seen_up[:, -1]

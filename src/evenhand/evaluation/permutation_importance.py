@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from evenhand.evaluation.bootstrap import times_drawn, weighted
-from evenhand.evaluation.metrics import PredictionSet
-from evenhand.evaluation.predictions import LOSSES
+from evenhand.evaluation.bootstrap import times_drawn
+from evenhand.evaluation.metrics import PredictionSet, weighted
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.decision import Effect, Explained
-from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.registry import LOWER_IS_BETTER, PROBABILITY_METRICS, RANKING_METRICS
 
-RANKINGS = ("roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovr_weighted")
 MOST_ROWS, FEWEST_ROWS = 10_000, 200
 MOST_COLUMNS = 200
 REPEATS, PLANNED_REPEATS, FEWEST_REPEATS = 5, 3, 2
@@ -51,10 +49,10 @@ class _Figure:
     def predicted(self, frame: pd.DataFrame, truth: np.ndarray) -> PredictionSet:
         """Only what the metric reads: scores, probabilities or classes."""
         nothing = np.zeros(len(truth), dtype=int)
-        if self.metric in RANKINGS:
+        if self.metric in RANKING_METRICS:
             scores, decisions = self.model.scores_and_decisions(frame)
             return PredictionSet(truth, nothing, scores, False, decisions)
-        if self.metric in LOSSES:
+        if self.metric in PROBABILITY_METRICS:
             chances = self.model.predict_proba(frame)
             return PredictionSet(truth, nothing, chances[:, 1] if chances.shape[1] == 2 else chances, True)
         labels = self.model.predict(frame)

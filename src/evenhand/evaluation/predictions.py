@@ -15,8 +15,6 @@ from evenhand.evaluation.metrics import PredictionSet
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, Table
 
-LOSSES = frozenset({"log_loss", "brier_score_loss"})
-
 
 @dataclass(frozen=True)
 class CandidatePredictions:

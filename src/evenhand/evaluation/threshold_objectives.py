@@ -180,7 +180,7 @@ def figures_by_purpose(purpose: Purpose, tables: np.ndarray) -> np.ndarray:
     if purpose.cost is not None:
         return (tables * purpose.cost).sum(axis=(1, 2)) / tables.sum(axis=(1, 2))
     if purpose.figure not in {"recall", "f_beta"}:
-        return figures_of_tables(tables, 1)[purpose.figure]
+        return figures_of_tables(tables, 1, [purpose.figure])[purpose.figure]
     found, missed, wrong = tables[:, 1, 1], tables[:, 1, 0], tables[:, 0, 1]
     with np.errstate(invalid="ignore", divide="ignore"):
         if purpose.figure == "recall":

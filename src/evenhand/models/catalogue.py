@@ -1,74 +1,23 @@
 """From a name in conf to an unfitted estimator or sampler."""
 
 import inspect
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import skops.io
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier, is_regressor
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
-from evenhand.errors import ConfError, EvenhandError, listed, nearest
+from evenhand.errors import ConfError, nearest
 from evenhand.estimators.distances import inverse_square
+from evenhand.models.entries.models import ModelEntry
+from evenhand.models.stored_names import source_module
 from evenhand.records.pipeline import Output, Plan
+from evenhand.study.registry import MODELS, Task, named_object
 
-
-@dataclass(frozen=True)
-class Listing:
-    """A model of the catalogue: where its class is, what we set, and a rough relative cost of one fit."""
-
-    home: str
-    defaults: dict[str, Any] = field(default_factory=dict)
-    cost: float = 1.0
-    target_transform: str = "none"
-
-
-MODELS: dict[str, Listing] = {
-    "gaussian_nb": Listing("sklearn.naive_bayes.GaussianNB"),
-    "bernoulli_nb": Listing("sklearn.naive_bayes.BernoulliNB"),
-    "multinomial_nb": Listing("sklearn.naive_bayes.MultinomialNB"),
-    "complement_nb": Listing("sklearn.naive_bayes.ComplementNB"),
-    "categorical_nb": Listing("sklearn.naive_bayes.CategoricalNB"),
-    "mixed_nb": Listing("evenhand.estimators.naive_bayes.mixed_nb.MixedNB"),
-    "selective_nb": Listing("evenhand.estimators.naive_bayes.selective_nb.SelectiveNB", cost=10),
-    "knn": Listing("sklearn.neighbors.KNeighborsClassifier", cost=50),
-    "svm": Listing("sklearn.svm.SVC", {"cache_size": 500}, cost=100),
-    "linear_svm": Listing("sklearn.svm.LinearSVC", cost=5),
-    "budget_svm": Listing("evenhand.estimators.machines.budget_svm.BudgetSVC", cost=100),
-    "nu_svm": Listing("sklearn.svm.NuSVC", {"cache_size": 500}, cost=100),
-    "one_class_svm": Listing("evenhand.estimators.outlier.OutlierClassifier", cost=100),
-    "similarity_svm": Listing("evenhand.estimators.machines.similarity_svm.SimilaritySVC", cost=10),
-    "table_kernel_svm": Listing("evenhand.estimators.machines.table_kernel.TableKernelSVC", cost=100),
-    "perceptron": Listing("sklearn.linear_model.Perceptron"),
-    "logistic": Listing("sklearn.linear_model.LogisticRegression", {"max_iter": 1000}, cost=5),
-    "decision_tree": Listing("sklearn.tree.DecisionTreeClassifier", cost=2),
-    "random_forest": Listing("sklearn.ensemble.RandomForestClassifier", cost=30),
-    "boosting": Listing("sklearn.ensemble.HistGradientBoostingClassifier", cost=10),
-    "dummy": Listing("sklearn.dummy.DummyClassifier", {"strategy": "prior"}, cost=0.1),
-    "knn_regressor": Listing("sklearn.neighbors.KNeighborsRegressor", cost=50),
-    "svr": Listing("sklearn.svm.SVR", {"cache_size": 500}, cost=100, target_transform="standard"),
-    "linear_svr": Listing("sklearn.svm.LinearSVR", cost=5, target_transform="standard"),
-    "similarity_svr": Listing(
-        "evenhand.estimators.machines.similarity_svm.SimilaritySVR", cost=10, target_transform="standard"
-    ),
-    "table_kernel_svr": Listing(
-        "evenhand.estimators.machines.table_kernel.TableKernelSVR", cost=100, target_transform="standard"
-    ),
-    "kernel_ridge": Listing("sklearn.kernel_ridge.KernelRidge", cost=100, target_transform="standard"),
-    "interval_nb_regressor": Listing("evenhand.estimators.naive_bayes.interval_nb.IntervalNBRegressor", cost=2),
-    "linear_regression": Listing("evenhand.estimators.ols.OrdinaryLeastSquares"),
-    "ridge": Listing("sklearn.linear_model.Ridge"),
-    "decision_tree_regressor": Listing("sklearn.tree.DecisionTreeRegressor", cost=2),
-    "random_forest_regressor": Listing("sklearn.ensemble.RandomForestRegressor", cost=30),
-    "boosting_regressor": Listing("sklearn.ensemble.HistGradientBoostingRegressor", cost=10),
-    "dummy_regressor": Listing("sklearn.dummy.DummyRegressor", cost=0.1),
-}
 INVERSE_SQUARE = "inverse_square"
 NOT_OURS_TO_SET = {
     "probability": "SVC(probability=True) is gone from scikit-learn; leave it out, scores are calibrated afterwards",
@@ -76,26 +25,51 @@ NOT_OURS_TO_SET = {
 }
 
 
-def listing(model: str) -> Listing:
-    """The catalogue's entry, or one made up for a dotted path."""
-    return MODELS.get(model) or Listing(model)
+def listing(model: str) -> ModelEntry:
+    """The entry of a model family, or one made up for the class at a dotted path."""
+    if model in MODELS:
+        return MODELS[model]
+    task: Task = "regression" if _is(class_of(model), is_regressor, RegressorMixin) else "classification"
+    return ModelEntry(name=model, home=model, task=task, takes="numbers", ranges={}, cost=1.0)
 
 
 @cache
 def class_of(model: str) -> type:
-    """The class behind a catalogue name or a dotted path."""
-    module, _, name = listing(model).home.rpartition(".")
+    """The class behind a name or a dotted path; what is no classifier or regressor is refused before it is called."""
+    home = MODELS[model].home if model in MODELS else model
+    found = named_object(home, f"model '{model}'")
+    if not is_estimator(found):
+        kind = "class" if isinstance(found, type) else type(found).__name__
+        raise ConfError(
+            f"model '{model}' should be a scikit-learn estimator class; {home} is a {kind} that is none. It was not "
+            "called. Name a class that derives from sklearn.base.BaseEstimator."
+        )
+    if not (_is(found, is_classifier, ClassifierMixin) or _is(found, is_regressor, RegressorMixin)):
+        raise ConfError(
+            f"model '{model}' should be a classifier or a regressor; {home} is an estimator that is neither. "
+            "Name another class, or let it derive from ClassifierMixin or RegressorMixin."
+        )
+    return found
+
+
+def is_estimator(found: Any) -> bool:
+    """Whether something is a class of scikit-learn estimators."""
+    return isinstance(found, type) and issubclass(found, BaseEstimator)
+
+
+def _is(found: type, asks: Callable[[Any], bool], mixin: type) -> bool:
+    """Whether an estimator class is of a kind, by its base classes or else by the tags of one that is made."""
+    if issubclass(found, ClassifierMixin | RegressorMixin):
+        return issubclass(found, mixin)
     try:
-        return getattr(import_module(module), name)
-    except (ImportError, TypeError, ValueError) as error:
-        raise ConfError(f"model '{model}' cannot be imported: {error}") from None
-    except AttributeError:
-        raise ConfError(f"model '{model}': module {module} has no class '{name}'") from None
+        return asks(found())
+    except TypeError:
+        return False
 
 
 def home_module(model: str) -> str:
     """The module that holds the code of a model."""
-    return class_of(model).__module__
+    return source_module(class_of(model))
 
 
 def parameter_mistake(model: str, name: str) -> str:
@@ -117,7 +91,7 @@ def reads_weights(model: str, multiclass: str | None = None) -> bool:
 
 def predicts_numbers(model: str) -> bool:
     """Whether a model is a regressor."""
-    return is_regressor(class_of(model)())
+    return listing(model).task == "regression"
 
 
 def build_model(plan: Plan, outputs: tuple[Output, ...], n_classes: int, seed: int) -> Any:
@@ -173,21 +147,3 @@ def _wrapped(estimator: Any, plan: Plan, n_classes: int, seed: int) -> Any:
         assert plan.code_length is not None
         return OutputCodeClassifier(estimator, code_size=(plan.code_length + 0.5) / n_classes, random_state=seed)
     return estimator
-
-
-TRUSTED_ROOTS = ("evenhand.", "sklearn.")
-TRUSTED = frozenset({"numpy.dtype", "functools.partial"})  # what a partial calls must be trusted as well
-
-
-def trusted_types(file: Path, models: list[str]) -> list[str]:
-    """The types in a stored model, all of them known to us or named in the study; anything else is refused.
-
-    The list inside a model's own file is never taken for granted: it is made by whoever made the file.
-    """
-    named = tuple(f"{home_module(model).partition('.')[0]}." for model in models)
-    found = skops.io.get_untrusted_types(file=file)
-    if strange := [name for name in found if name not in TRUSTED and not name.startswith((*TRUSTED_ROOTS, *named))]:
-        raise EvenhandError(
-            f"a stored model holds types that are not on our list: {listed(strange)}. It was not loaded."
-        )
-    return found

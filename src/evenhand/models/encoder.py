@@ -8,34 +8,24 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    MinMaxScaler,
-    Normalizer,
-    OneHotEncoder,
-    PolynomialFeatures,
-    PowerTransformer,
-    QuantileTransformer,
-    RobustScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import Normalizer, PolynomialFeatures
 
 from evenhand.errors import DataError, listed, nearest
-from evenhand.estimators.encoding.binning import CutPoints
+from evenhand.estimators._door import named_at
 from evenhand.estimators.encoding.column_weights import ColumnWeights
-from evenhand.estimators.encoding.evidence import EvidenceEncoder
 from evenhand.estimators.encoding.forest_ranking import ForestRanking
-from evenhand.estimators.encoding.grouping import CategoryGrouper
-from evenhand.estimators.encoding.mdlp import MDLPDiscretizer
 from evenhand.estimators.encoding.top_values import TopValues
+from evenhand.models.encoder_steps import coded, new_step, step_entry
+from evenhand.models.entries.encoders import Wish
 from evenhand.records.pipeline import Feature, Output, Table
-from evenhand.study.study import Encoding, NumericEncoding
+from evenhand.study.study import Encoding
 
 Block = tuple[str, list[str], Any]
 
 
+@named_at("evenhand.models")
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Encode a frame of raw columns as the study's encoding says; `outputs_` names what each matrix column is."""
 
@@ -133,10 +123,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         chosen = {feature.name for feature, is_chosen in zip(rankable, support, strict=True) if is_chosen}
         return [feature for feature in kept if feature.kind == "text" or feature.name in chosen]
 
+    def _gives(self) -> str:
+        return step_entry("as", Encoding.model_validate(self.encoding or {}).as_).gives
+
     def _outputs(self, parts: list[Any]) -> list[Output]:
         found: list[Output] = []
         for (kind, names, transformer), part in zip(self.blocks_, parts, strict=True):
-            described = _described(kind, names, transformer, part.shape[1], first_block=len(found))
+            described = _described(kind, names, transformer, part.shape[1], len(found), self._gives())
             found += described
         return found
 
@@ -153,18 +146,16 @@ def blocks(encoding: Encoding, features: list[Feature], seed: int) -> list[Block
     categorical = [feature.name for feature in features if feature.kind == "categorical"]
     made: list[Block] = []
     if encoding.numeric.bins is None:
-        made.append(("numeric", numeric, _numbers(encoding.numeric, numeric, seed)))
+        made.append(("numeric", numeric, _numbers(encoding, numeric, seed)))
         if encoding.numeric.indicator:
             made.append(("indicator", numeric, MissingIndicator(error_on_new=False)))
     else:
-        made.append(("numeric_codes", numeric, _coded(_binner(encoding.numeric, numeric, seed), encoding, seed)))
-    grouper = (
-        CategoryGrouper()
-        if encoding.categorical.group == "mdl"
-        else TopValues(top=encoding.categorical.top, min_count=encoding.categorical.min_count)
-    )
-    made.append(("categorical", categorical, _coded(grouper, encoding, seed)))
-    made += [("text", [feature.name], _words(encoding)) for feature in features if feature.kind == "text"]
+        binner = new_step("bins", encoding.numeric.bins, Wish(encoding, numeric, seed))
+        made.append(("numeric_codes", numeric, coded(binner, encoding, numeric, seed)))
+    grouper = new_step("group", encoding.categorical.group, Wish(encoding, categorical, seed))
+    made.append(("categorical", categorical, coded(grouper, encoding, categorical, seed)))
+    text = [feature.name for feature in features if feature.kind == "text"]
+    made += [("text", [name], new_step("words", encoding.text.words, Wish(encoding, [name], seed))) for name in text]
     return made
 
 
@@ -178,60 +169,17 @@ def cells(frame: pd.DataFrame, kind: str, names: list[str]) -> Any:
     return np.where(pd.isna(values), None, values)
 
 
-def _numbers(numeric: NumericEncoding, names: list[str], seed: int) -> Pipeline:
-    steps: list[Any] = []
+def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:
+    numeric, steps = encoding.numeric, list[Any]()
     if numeric.impute != "none":
         steps.append(SimpleImputer(strategy=numeric.impute, keep_empty_features=True))
-    scalers = {
-        "standard": StandardScaler(),
-        "min_max": MinMaxScaler(),
-        "robust": RobustScaler(),
-        "rank_normal": QuantileTransformer(output_distribution="normal", random_state=seed),
-        "power": PowerTransformer(),
-    }
     if numeric.scale != "none":
-        steps.append(scalers[numeric.scale])
+        steps.append(new_step("scale", numeric.scale, Wish(encoding, names, seed)))
     if numeric.weights:
         steps.append(ColumnWeights([numeric.weights.get(name, 1.0) for name in names]))
     if numeric.polynomial > 1:
         steps.append(PolynomialFeatures(numeric.polynomial, include_bias=False))
     return make_pipeline(*steps) if steps else make_pipeline("passthrough")
-
-
-def _binner(numeric: NumericEncoding, names: list[str], seed: int) -> Any:
-    if numeric.bins == "mdlp":
-        return MDLPDiscretizer()
-    if numeric.bins == "top":
-        return TopValues(top=numeric.top)
-    if numeric.bins == "at":
-        at = numeric.at
-        if isinstance(at, dict) and (lacking := [name for name in names if name not in at]):
-            raise DataError(f"numeric.at gives no value for column '{lacking[0]}': add it, or give one number for all")
-        return CutPoints(strategy="at", at=[at[name] for name in names] if isinstance(at, dict) else at)
-    return CutPoints(strategy=numeric.bins, n_bins=numeric.n_bins, random_state=seed)
-
-
-def _coded(coder: Any, encoding: Encoding, seed: int) -> Any:
-    if encoding.as_ == "evidence":
-        return EvidenceEncoder(coder=coder, random_state=seed)
-    if encoding.as_ == "ordinal":
-        return make_pipeline(coder)
-    dummies = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float64)
-    if encoding.dummy_weight == 1:
-        return make_pipeline(coder, dummies)
-    return make_pipeline(coder, dummies, ColumnWeights(encoding.dummy_weight))
-
-
-def _words(encoding: Encoding) -> Any:
-    text = encoding.text
-    kind = TfidfVectorizer if text.words == "tfidf" else CountVectorizer
-    return kind(
-        max_features=text.max_words,
-        ngram_range=(1, text.n_gram),
-        min_df=text.min_count,
-        stop_words=text.stop_words,
-        dtype=np.float64,
-    )
 
 
 def _learns_something(transformer: Any, frame: pd.DataFrame, names: list[str]) -> bool:
@@ -247,7 +195,7 @@ def _joined(parts: list[Any], has_unit_length: bool) -> Any:
     return Normalizer().transform(X) if has_unit_length else X
 
 
-def _described(kind: str, names: list[str], transformer: Any, width: int, first_block: int) -> list[Output]:
+def _described(kind: str, names: list[str], transformer: Any, width: int, first_block: int, gives: str) -> list[Output]:
     if kind == "text":
         return [Output(f"{names[0]}:{word}", names[0], "word") for word in transformer.get_feature_names_out()]
     if kind == "indicator":
@@ -255,15 +203,10 @@ def _described(kind: str, names: list[str], transformer: Any, width: int, first_
     if kind == "numeric":
         made = _polynomial_names(transformer, names, width)
         return [Output(name, source, "numeric") for name, source in made]
-    if isinstance(transformer, EvidenceEncoder):
-        each = width // len(names)
-        return [
-            Output(name if each == 1 else f"{name} for class {k}", name, "evidence")
-            for name in names
-            for k in range(each)
-        ]
+    if gives in {"evidence", "numbers"}:
+        return _alike(names, width, "evidence" if gives == "evidence" else "numeric")
     coder = transformer.steps[0][1]
-    if len(transformer.steps) == 1:
+    if gives == "codes":
         return [Output(name, name, "code", n_codes=int(n)) for name, n in zip(names, coder.n_codes_, strict=True)]
     found = transformer.steps[1][1].categories_
     return [
@@ -273,12 +216,25 @@ def _described(kind: str, names: list[str], transformer: Any, width: int, first_
     ]
 
 
+def _alike(names: list[str], width: int, kind: Any) -> list[Output]:
+    """Columns of a step that makes as many of each; of evidence there is one for each class, or one."""
+    each, rest = divmod(width, len(names))
+    if rest:
+        raise DataError(
+            f"encodings: as makes {width} columns of {len(names)}, so it is not known which come from which. Let the "
+            "class make as many of each, or give the step an entry that makes dummies."
+        )
+    words = "for class" if kind == "evidence" else "part"
+    return [Output(name if each == 1 else f"{name} {words} {k}", name, kind) for name in names for k in range(each)]
+
+
 def _polynomial_names(transformer: Pipeline, names: list[str], width: int) -> list[tuple[str, str]]:
     last = transformer.steps[-1][1]
     if isinstance(last, PolynomialFeatures):
         made = last.get_feature_names_out(names)
         return [(str(name), names[int(np.argmax(powers))]) for name, powers in zip(made, last.powers_, strict=True)]
-    assert width == len(names)
+    if width != len(names):
+        raise DataError(f"encodings: numeric.scale makes {width} columns of {len(names)}. Let it make one of each.")
     return [(name, name) for name in names]
 
 

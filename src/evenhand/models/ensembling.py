@@ -8,10 +8,8 @@ import pyarrow.parquet as pq
 
 from evenhand.estimators.ensemble.selection import EnsembleSelection
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Figures, Judgement, Plan, Table
-from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.registry import METRICS
 from evenhand.study.study import Study
-
-SCORERS = {"brier_score_loss": "neg_brier_score"}
 
 
 def new_selection(study: Study, metric: str, members: list[Figures]) -> EnsembleSelection:
@@ -20,7 +18,7 @@ def new_selection(study: Study, metric: str, members: list[Figures]) -> Ensemble
     assert settings is not None
     is_mixed = any(member.scale == "decision" for member in members)
     return EnsembleSelection(
-        metric=SCORERS.get(metric, f"neg_{metric}" if metric in LOWER_IS_BETTER else metric),
+        metric=METRICS[metric].by_scikit_learn,
         initial=settings.initial,
         bags=settings.bags,
         bag_share=settings.bag_share,

@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.errors import DataError, EvenhandError
 from evenhand.models.acceleration import accelerated
-from evenhand.models.catalogue import build_model, fit_arguments
+from evenhand.models.catalogue import build_model, fit_arguments, listing
 from evenhand.records.pipeline import Balanced, Plan
 
 
@@ -22,8 +22,14 @@ def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classe
     except (ValueError, TypeError, FloatingPointError) as error:
         raise DataError(
             f"candidate '{plan.name}' cannot be fitted with encoding '{plan.encoding}' and balance '{plan.balance}': "
-            f"{' '.join(str(error).split())}. Change candidates.{plan.candidate} or take it out."
+            f"{' '.join(str(error).split())}. {_input(plan.model)}Change candidates.{plan.candidate} or take it out."
         ) from error
+
+
+def _input(model: str) -> str:
+    """What a model takes, where that is not just any number."""
+    takes = listing(model).takes
+    return "" if takes == "numbers" else f"{model} takes {takes}. "
 
 
 def scores_of(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:

@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit, logit
 
+from evenhand.estimators._door import named_at
+
 
 def log_odds(probabilities: np.ndarray) -> np.ndarray:
     """The log odds of probabilities, kept finite."""
@@ -17,6 +19,7 @@ def _nothing() -> np.ndarray:
     return np.empty(0)
 
 
+@named_at("evenhand.models")
 @dataclass(frozen=True, eq=False)
 class ScoreMap:
     """One calibration: none, a logistic curve (prior, sigmoid) of the score or its log odds, or steps (isotonic)."""

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
+from evenhand.estimators._door import named_at
 from evenhand.models.fitting import decisions_of
 from evenhand.models.probability_map import calibrated
 from evenhand.records.pipeline import Feature
@@ -15,6 +16,7 @@ from evenhand.statistics.thresholds import decide_by_cost
 from evenhand.study.study import Cleaning
 
 
+@named_at("evenhand.models")
 class RawRowModel(BaseEstimator):
     """Encoded and asked in one step; `members` are pairs of a fitted encoder and a fitted estimator.
 

@@ -3,30 +3,14 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from imblearn.over_sampling import RandomOverSampler
-from imblearn.under_sampling import EditedNearestNeighbours, NearMiss, RandomUnderSampler, TomekLinks
 from scipy import sparse
 
-from evenhand.errors import DataError
-from evenhand.models.sampler_lineage import (
-    Adasyn,
-    BorderlineSmote,
-    Smote,
-    SmoteEnn,
-    Smoten,
-    Smotenc,
-    SmoteTomek,
-    SvmSmote,
-    parents_of,
-    unexplained,
-)
+from evenhand.errors import ConfError, DataError
+from evenhand.models.entries.samplers import SamplerEntry, Wish
+from evenhand.models.sampler_lineage import parents_of, unexplained
 from evenhand.records.pipeline import Output
+from evenhand.study.registry import SAMPLERS, named_object
 from evenhand.study.study import Balance
-
-SVM_SMOTE_STEP = 0.5  # its rows lie up to half a step beyond a safe support vector
-SYNTHETIC = frozenset(
-    {"smote", "smotenc", "smoten", "borderline_smote", "svm_smote", "adasyn", "smote_tomek", "smote_enn"}
-)
 
 
 class Resampled(NamedTuple):
@@ -46,13 +30,14 @@ class Resampler:
         self.outputs = outputs
         self.seed = seed
         self.kind = suited_kind(balance.kind or name, outputs)
+        self.entry: SamplerEntry = SAMPLERS[self.kind]
         self.is_discrete = np.array([output.kind in {"code", "dummy"} for output in outputs])
 
     def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
         """Balanced rows, their classes and their parents."""
         counts = np.bincount(y, minlength=len(classes))
         self._check(counts, classes)
-        if self.kind not in {"smotenc", "smoten"}:
+        if self.entry.kinds == "any":
             sampler = self._sampler(counts)
             return self._resampled(sampler, X, y)
         if sparse.issparse(X):
@@ -68,34 +53,43 @@ class Resampler:
     def unexplained(self, X: Any, found: Resampled) -> np.ndarray:
         """Which balanced rows cannot have been made of the parents they name."""
         assert found.parents is not None
-        voted = {"smotenc": self.is_discrete, "smoten": np.ones_like(self.is_discrete)}
-        is_voted = voted.get(self.kind, np.zeros_like(self.is_discrete))
-        before = SVM_SMOTE_STEP if self.kind == "svm_smote" else 0.0
-        return unexplained(X, found.X, found.parents, is_voted, before)
+        nothing, all_of_them = np.zeros_like(self.is_discrete), np.ones_like(self.is_discrete)
+        is_voted = {"any": nothing, "mixed": self.is_discrete, "categories": all_of_them}[self.entry.kinds]
+        return unexplained(X, found.X, found.parents, is_voted, self.entry.before)
 
     def _resampled(self, sampler: Any, X: Any, y: np.ndarray) -> Resampled:
         try:
             made, labels = sampler.fit_resample(X, y)
-            return Resampled(made, labels, parents_of(sampler))
+            return Resampled(made, labels, self._parents(sampler))
         except ValueError as error:
             text = " ".join(str(error).split())
             raise DataError(
                 f"{self.kind} cannot be done on these training rows: {text}. Use another balance."
             ) from error
 
+    def _parents(self, sampler: Any) -> np.ndarray | None:
+        """The rows that each row was made of, where the entry says that the sampler names them."""
+        if self.entry.lineage == "none":
+            return None
+        if (found := parents_of(sampler)) is None:
+            name = {"parents": "parents_", "indices": "sample_indices_"}[self.entry.lineage]
+            raise ConfError(
+                f"balance '{self.name}': the entry of {self.kind} promises {name}, but {self.entry.home} has none "
+                "after fit_resample, so its rows cannot be traced. Let it set them, or give the entry lineage none."
+            )
+        return found
+
     def _check(self, counts: np.ndarray, classes: tuple[Any, ...]) -> None:
-        label = (
-            "n_neighbors" if self.kind in {"adasyn", "near_miss"} else "k_neighbors" if self.kind in SYNTHETIC else ""
-        )
-        if not label:
+        option = self.entry.neighbours
+        if not option:
             return
-        rarest, neighbours = int(np.argmin(counts)), getattr(self.balance, label)
-        needed = neighbours if self.kind == "near_miss" else neighbours + 1
+        rarest, neighbours = int(np.argmin(counts)), getattr(self.balance, option)
+        needed = neighbours + self.entry.needs_more
         if counts[rarest] < needed:
             raise DataError(
-                f"{self.kind} with {label}={neighbours} needs at least {needed} training rows of every class, "
+                f"{self.kind} with {option}={neighbours} needs at least {needed} training rows of every class, "
                 f"but class '{classes[rarest]}' has {int(counts[rarest])}. "
-                f"Lower balance.{self.name}.{label} or use undersample."
+                f"Lower balance.{self.name}.{option} or use undersample."
             )
 
     def _check_dummies(self, X: np.ndarray) -> None:
@@ -111,40 +105,22 @@ class Resampler:
         """The rows wanted of each class, in the form imbalanced-learn takes."""
         if self.balance.rows_per_class is not None:
             wanted = self.balance.rows_per_class
-            if self.kind == "undersample":
+            if self.entry.gives == "fewer":
                 return {k: min(wanted, int(n)) for k, n in enumerate(counts)}
             return {k: max(wanted, int(n)) for k, n in enumerate(counts)}
-        if self.balance.ratio is None or self.kind == "tomek":
+        if self.balance.ratio is None:
             return "auto"
-        if self.kind in {"undersample", "near_miss"}:
+        if self.entry.gives == "fewer":
             most = int(counts.min() / self.balance.ratio)
             return {k: min(int(n), most) for k, n in enumerate(counts)}
         least = int(counts.max() * self.balance.ratio)
         return {k: max(int(n), least) for k, n in enumerate(counts)}
 
     def _sampler(self, counts: np.ndarray, is_code: np.ndarray | None = None) -> Any:
-        how, k = {"sampling_strategy": self._strategy(counts)}, self.balance.k_neighbors
-        seeded = {**how, "random_state": self.seed}
-        smote = {**seeded, "k_neighbors": k}
-        made = {
-            "undersample": lambda: RandomUnderSampler(**seeded),
-            "oversample": lambda: RandomOverSampler(**seeded),
-            "smote": lambda: Smote(**smote),
-            "smotenc": lambda: Smotenc(np.flatnonzero(np.asarray(is_code)).tolist(), **smote),
-            "smoten": lambda: Smoten(**smote),
-            "borderline_smote": lambda: BorderlineSmote(m_neighbors=self.balance.m_neighbors, **smote),
-            "svm_smote": lambda: SvmSmote(m_neighbors=self.balance.m_neighbors, out_step=SVM_SMOTE_STEP, **smote),
-            "adasyn": lambda: Adasyn(n_neighbors=self.balance.n_neighbors, **seeded),
-            "near_miss": lambda: NearMiss(version=self.balance.version, n_neighbors=self.balance.n_neighbors, **how),
-            "tomek": lambda: TomekLinks(**how),
-            "smote_tomek": lambda: SmoteTomek(smote=Smote(**smote), **seeded),
-            "smote_enn": lambda: SmoteEnn(
-                smote=Smote(**smote),
-                enn=EditedNearestNeighbours(sampling_strategy="all", n_neighbors=self.balance.n_neighbors),
-                **seeded,
-            ),
-        }
-        return made[self.kind]()
+        assert self.entry.home is not None
+        assert self.entry.arguments is not None
+        arguments = self.entry.arguments(Wish(self.balance, self._strategy(counts), self.seed, is_code))
+        return _sampler_class(self.entry)(**{**arguments, **self.balance.params})
 
     def _collapse(self, X: np.ndarray) -> tuple[np.ndarray, list[tuple[bool, list[int]]]]:
         """One column of codes for each block of dummies, so that a made row has one value of each category."""
@@ -168,6 +144,22 @@ class Resampler:
             else:
                 expanded[:, js[0]] = made[:, place]
         return expanded
+
+
+def _sampler_class(entry: SamplerEntry) -> type:
+    """The class behind an entry, if it is a sampler."""
+    found = named_object(str(entry.home), f"balance '{entry.name}'")
+    if not (isinstance(found, type) and callable(getattr(found, "fit_resample", None))):
+        raise ConfError(
+            f"balance '{entry.name}' should be a class with fit_resample; {entry.home} is none. Correct its entry."
+        )
+    return found
+
+
+def sampler_module(kind: str) -> str | None:
+    """The module that holds the code of a sampler; None for what changes no rows."""
+    entry = SAMPLERS[kind]
+    return None if entry.home is None else _sampler_class(entry).__module__
 
 
 def suited_kind(kind: str, outputs: tuple[Output, ...]) -> str:

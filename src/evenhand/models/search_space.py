@@ -1,76 +1,34 @@
 """The usual values of parameters that are tuned, and points spread evenly over any of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, product
 from typing import Any
 
 import numpy as np
 
 from evenhand.records.tuning import Space
+from evenhand.study.registry import MODELS
 
 Values = list[Any]
 
-
-def _powers(base: float, first: int, last: int, step: int = 1) -> Values:
-    return [float(base) ** power for power in range(first, last + 1, step)]
-
-
-# C and gamma of a kernel as in Hsu, Chang and Lin, "A practical guide to support vector classification", 2003.
-KERNEL_C, KERNEL_GAMMA = _powers(2, -5, 15, 2), _powers(2, -15, 3, 2)
-LINEAR_C, TUBE, SMOOTHING = _powers(2, -13, 5, 2), _powers(2, -8, 0), _powers(2, -10, 4, 2)
-NEIGHBOURS, RIDGE = [1, 3, 5, 7, 11, 15, 21, 31, 45, 65], _powers(10, -4, 4)
-DEPTHS, LEAVES = [2, 3, 4, 6, 8, 12, 16], [1, 2, 5, 10, 20, 50]
-_TREE: dict[str, Values] = {"max_depth": DEPTHS, "min_samples_leaf": LEAVES}
-_FOREST: dict[str, Values] = {"max_features": [0.1, 0.2, 0.4, 0.7, 1.0], "min_samples_leaf": LEAVES}
-_BOOSTING: dict[str, Values] = {
-    "learning_rate": _powers(2, -6, -1), "max_leaf_nodes": [4, 8, 16, 31, 63], "min_samples_leaf": [5, 20, 50, 100]
-}  # fmt: skip
-_KNN: dict[str, Values] = {"n_neighbors": NEIGHBOURS, "weights": ["uniform", "distance"]}
-
-USUAL: dict[str, dict[str, Values]] = {
-    "gaussian_nb": {"var_smoothing": _powers(10, -12, -1)},
-    **{f"{kind}_nb": {"alpha": SMOOTHING} for kind in ("bernoulli", "multinomial", "complement", "categorical")},
-    "mixed_nb": {"alpha": SMOOTHING, "density": ["gaussian", "kernel"]},
-    "selective_nb": {"m": _powers(2, -2, 8, 2)},
-    "knn": _KNN,
-    "svm": {"C": KERNEL_C, "gamma": KERNEL_GAMMA},
-    "linear_svm": {"C": LINEAR_C},
-    "nu_svm": {"nu": [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5], "gamma": KERNEL_GAMMA},
-    "one_class_svm": {"nu": [0.005, 0.01, 0.02, 0.05, 0.1, 0.2], "gamma": KERNEL_GAMMA},
-    "similarity_svm": {"C": KERNEL_C[:8]},
-    "table_kernel_svm": {"C": KERNEL_C[:8]},
-    "budget_svm": {"C": KERNEL_C, "gamma": KERNEL_GAMMA},
-    "perceptron": {"alpha": _powers(10, -6, -1), "penalty": [None, "l2", "l1"]},
-    "logistic": {"C": LINEAR_C},
-    "decision_tree": _TREE,
-    "random_forest": _FOREST,
-    "boosting": _BOOSTING,
-    "knn_regressor": _KNN,
-    "svr": {"C": KERNEL_C, "gamma": KERNEL_GAMMA, "epsilon": TUBE},
-    "linear_svr": {"C": LINEAR_C, "epsilon": TUBE},
-    "similarity_svr": {"C": KERNEL_C[:8], "epsilon": TUBE},
-    "table_kernel_svr": {"C": KERNEL_C[:8], "epsilon": TUBE},
-    "kernel_ridge": {"alpha": RIDGE},
-    "interval_nb_regressor": {"n_intervals": [5, 10, 20, 40, 80], "alpha": SMOOTHING},
-    "ridge": {"alpha": RIDGE},
-    "decision_tree_regressor": _TREE,
-    "random_forest_regressor": _FOREST,
-    "boosting_regressor": _BOOSTING,
-}
-BESIDE: dict[str, Values] = {"degree": [2, 3, 4], "coef0": [0.0, 0.5, 1.0], "tol": _powers(10, -5, -2)}
+BESIDE: dict[str, Values] = {"degree": [2, 3, 4], "coef0": [0.0, 0.5, 1.0], "tol": [1e-5, 1e-4, 1e-3, 1e-2]}
 KERNELS_WITHOUT_GAMMA = ("linear", "precomputed")
 
 
 def usual_ranges(model: str, params: dict[str, Any]) -> dict[str, Values]:
     """What a model is tuned over when a study does not say; without what it is given, or what its kernel ignores."""
-    usual = USUAL.get(model, {})
+    usual = _ranges(model)
     ignored = {"gamma"} if params.get("kernel") in KERNELS_WITHOUT_GAMMA else set()
     return {name: values for name, values in usual.items() if name not in params and name not in ignored}
 
 
 def usual_values(model: str, name: str) -> Values | None:
     """The usual values of one parameter of a model; None where there are none."""
-    return USUAL.get(model, {}).get(name) or BESIDE.get(name)
+    return _ranges(model).get(name) or BESIDE.get(name)
+
+
+def _ranges(model: str) -> Mapping[str, Values]:
+    return MODELS[model].ranges if model in MODELS else {}
 
 
 def points(space: Space, seed: int) -> Iterator[dict[str, Any]]:

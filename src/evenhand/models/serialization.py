@@ -1,17 +1,23 @@
 """Models as files: nothing is loaded that is not, byte for byte, what was recorded, or that holds strange types."""
 
 from pathlib import Path
+from typing import Any
 
 import skops.io
 
-from evenhand.errors import EvenhandError
-from evenhand.models.catalogue import trusted_types
+from evenhand.errors import EvenhandError, listed
+from evenhand.models.encoder_steps import steps_named
 from evenhand.models.raw_row_model import RawRowModel
+from evenhand.models.stored_names import OURS, with_current_names
 from evenhand.storage.artifact_store import digest, file_digest
+from evenhand.study.registry import ENCODERS, MODELS, named_object
 from evenhand.study.study import Study
 
+STEP = "step:"  # before the name of an encoding step, where models are named by their own
 MODEL_FILE = "model.skops"
 NOTED_BY_MLFLOW = "registered_model_meta"  # name and version, which MLflow writes beside the files it serves
+TRUSTED_ROOTS = ("sklearn.",)
+TRUSTED = OURS | {"numpy.dtype", "functools.partial", "collections.OrderedDict"}  # what a partial calls must be too
 HOLDOUT_SCORES = "said.npz"  # what the refitted model said of the holdout, before it was stored
 
 
@@ -26,8 +32,9 @@ def folder_digest(folder: Path) -> str:
 
 
 def models_named(study: Study) -> list[str]:
-    """The models that a study names, whose packages may stand in its model's file."""
-    return [candidate.model or name for name, candidate in study.candidates.items()]
+    """The models and encoding steps that a study names, whose types may stand in its model's file."""
+    steps = [f"{STEP}{step}.{word}" for each in study.encodings.values() for step, word in steps_named(each).items()]
+    return [*(candidate.model or name for name, candidate in study.candidates.items()), *dict.fromkeys(steps)]
 
 
 def load_model(folder: Path, recorded: str, models: list[str]) -> RawRowModel:
@@ -42,7 +49,41 @@ def load_model(folder: Path, recorded: str, models: list[str]) -> RawRowModel:
             f"the model '{file}' has the digest {found}, but {recorded or 'none'} was recorded when it was logged: the "
             "file was changed since. It was not loaded. Bring it back from a backup, or run the study again."
         )
-    model = skops.io.load(file, trusted=trusted_types(file, models))
+    model, _ = read_model(file, models)
     if not isinstance(model, RawRowModel):
         raise Distrusted(f"'{file}' holds a {type(model).__name__}, not a model of Evenhand. It was not used.")
     return model
+
+
+def read_model(file: Path, models: list[str]) -> tuple[Any, list[str]]:
+    """What a file holds, whatever its types were called when it was written, and the types it was trusted with."""
+    data = with_current_names(file)
+    types = trusted_types(data, models)
+    return skops.io.loads(data, trusted=types), types
+
+
+def trusted_types(data: bytes, models: list[str]) -> list[str]:
+    """The types in a stored model, all of them known to us or named in the study; anything else is refused.
+
+    The list inside a model's own file is never taken for granted: it is made by whoever made the file.
+    """
+    listed_types = TRUSTED.union(*(types for types, _ in map(_trusted, models)))
+    roots = (*TRUSTED_ROOTS, *(root for _, root in map(_trusted, models) if root))
+    found = skops.io.get_untrusted_types(data=data)
+    if strange := [name for name in found if name not in listed_types and not name.startswith(roots)]:
+        raise EvenhandError(
+            f"a stored model holds types that are not on our list: {listed(strange)}. It was not loaded."
+        )
+    return found
+
+
+def _trusted(named: str) -> tuple[frozenset[str], str]:
+    """The types that an entry names as its own, or the package of a class that the study names by its path."""
+    is_step, named = named.startswith(STEP), named.removeprefix(STEP)
+    entry = (ENCODERS if is_step else MODELS).get(named)
+    if entry is not None:
+        home = named_object(entry.home, named) if entry.home else None
+        own = {f"{home.__module__}.{home.__qualname__}"} if home is not None else set()
+        return frozenset({*entry.trusted, *own}), ""
+    root = named.split(".")[1 if is_step else 0]
+    return frozenset(), "" if root == "evenhand" else f"{root}."

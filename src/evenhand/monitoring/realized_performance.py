@@ -12,9 +12,9 @@ from evenhand.data.snapshot import arrow_column, as_kept, kept_type
 from evenhand.errors import DataError, listed
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.runtime.text import counted
+from evenhand.study.registry import PROBABILITY_METRICS
 
 KEY, TRUTH = "key", "truth"
-LOSSES = ("log_loss", "brier_score_loss")
 SEPARATOR = "\x1f"
 
 
@@ -136,7 +136,7 @@ def figures_of(rows: pd.DataFrame, classes: Sequence[str]) -> dict[str, float]:
     chances = _columns(rows, "probability", classes)
     if chances is not None:
         surer = metrics_of(PredictionSet(*parts, chances, True), len(classes), rarest)
-        found |= {name: value for name, value in surer.items() if name in LOSSES}
+        found |= {name: value for name, value in surer.items() if name in PROBABILITY_METRICS}
     return found
 
 

@@ -211,6 +211,11 @@ class Figures:
     calibrated: dict[str, float] = field(default_factory=dict)
     budgeted: tuple[Budgeted, ...] = ()
 
+    @property
+    def measured(self) -> dict[str, float | None]:
+        """What else was measured, by the names that it has in MLflow."""
+        return {name: getattr(self, name) for name in ("fit_seconds", "predict_seconds", "peak_mb")}
+
     def mean(self, metric: str) -> float:
         """The mean of a metric over the folds; NaN where the model cannot have it."""
         values = self.folds.get(metric, ())
@@ -380,10 +385,10 @@ class LeaderboardRow:
     std: float | None
     holdout: float | None
     train: float | None
-    fit_seconds: float | None
     note: str = ""
     is_level: bool = False
     holdout_interval: tuple[float, float] | None = None
+    measured: dict[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 __all__ = [
     "figures",
     "html",
+    "leaderboard_columns",
     "notebook",
     "terminal",
 ]

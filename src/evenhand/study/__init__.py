@@ -11,8 +11,10 @@ __all__ = [
     "mistakes",
     "models",
     "monitoring",
+    "own_code",
     "registry",
     "serving",
+    "source_entries",
     "study",
     "validation",
 ]

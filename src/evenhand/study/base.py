@@ -1,11 +1,17 @@
 """What all settings share: frozen, strict about keys, forgiving about how a list is written."""
 
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import core_schema
 
-from evenhand.errors import ConfError
+from evenhand.errors import ConfError, nearest
+from evenhand.study.registry import BALANCES, ENCODERS, METRICS, MODELS, Steps
 
+PATH = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -35,6 +41,49 @@ def named_as(body: Any) -> BeforeValidator:
     return BeforeValidator(as_named, json_schema_input_type=bodies | list[str | bodies] | str)
 
 
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """What editors offer for a word: the names that there are now, and any package.module.Class where it may be one."""
+
+    names: Iterable[str]
+    or_path: bool = False
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        offered: dict[str, Any] = {"enum": list(self.names), "type": "string"}
+        return {"anyOf": [offered, {"pattern": PATH, "type": "string"}]} if self.or_path else offered
+
+
+ModelName = Annotated[str, Listing(MODELS, or_path=True)]
+MetricName = Annotated[str, Listing(METRICS)]
+BalanceName = Annotated[str, Listing(BALANCES)]
+
+
+class StepWord:
+    """What an encoding calls a step: a word that there is, or package.module.Class."""
+
+    def __init__(self, step: str, *more: str) -> None:
+        self.step, self.more, self.known = step, more, Steps(ENCODERS, step)
+
+    def check(self, word: str) -> str:
+        """The word, if it is one."""
+        if word in self.known or word in self.more or re.fullmatch(PATH, word):
+            return word
+        words = [*self.more, *self.known]
+        hint = f"{nearest(word, words)} Known: {', '.join(words)}, or package.module.Class"
+        raise ValueError(f"there is no {self.step} '{word}'.{hint}")
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return Listing([*self.more, *self.known], or_path=True).__get_pydantic_json_schema__(core, handler)
+
+
+Scale = Annotated[str, StepWord("scale", "none")]
+Bins = Annotated[str, StepWord("bins")]
+Group = Annotated[str, StepWord("group")]
+Words = Annotated[str, StepWord("words")]
+As = Annotated[str, StepWord("as")]
 Names = Annotated[tuple[str, ...], listed_as(str)]
 
 

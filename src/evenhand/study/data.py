@@ -4,9 +4,18 @@ import os
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 
 from evenhand.study.base import Names, Settings, Share
+from evenhand.study.registry import SOURCES, named_object
 
 ADDRESSES = ("http://", "https://", "s3://", "gs://")
 TABULAR = ("__arrow_c_stream__", "to_pandas", "__dataframe__")
@@ -66,6 +75,13 @@ class BundledSource(Settings):
     seed: int = 0
 
 
+def _offered(schema: dict[str, Any]) -> None:
+    """The keys of other packages beside ours, for editors."""
+    del schema["properties"]["brought"]
+    for name, entry in SOURCES.items():
+        schema["properties"].setdefault(name, {"description": entry.words})
+
+
 class Source(Settings):
     """Where rows come from: exactly one of path, url, sql, openml, sklearn and frame."""
 
@@ -86,16 +102,49 @@ class Source(Settings):
     )
     encoding: str | None = Field(None, description="guessed from the bytes")
 
+    brought: dict[str, Any] = Field({}, exclude=True, description="the source of another package, under its own key")
+    model_config = ConfigDict(json_schema_extra=_offered)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_others(cls, given: Any) -> Any:
+        """The key of a source that another package brings, checked by the settings of its entry."""
+        if not isinstance(given, dict):
+            return given
+        theirs = [key for key in given if key not in cls.model_fields and key in SOURCES]
+        brought = {key: _checked(key, given[key]) for key in theirs}
+        rest = {key: value for key, value in given.items() if key not in theirs}
+        return {**rest, "brought": brought} if brought else rest
+
+    @model_serializer(mode="wrap")
+    def _under_their_keys(self, dump: Any) -> dict[str, Any]:
+        plain = {key: getattr(value, "model_dump", lambda value=value: value)() for key, value in self.brought.items()}
+        return {**dump(self), **plain}
+
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        kinds = ("path", "url", "sql", "openml", "sklearn", "frame")
-        given = [name for name in kinds if getattr(self, name) is not None]
-        if len(given) != 1:
+        if len(given := self._given()) != 1:
             found = f"found {' and '.join(given)}" if given else "found none"
-            raise ValueError(f"give exactly one of path, url, sql, openml, sklearn and frame; {found}")
+            *names, last = SOURCES
+            raise ValueError(f"give exactly one of {', '.join(names)} and {last}; {found}")
         if not isinstance(self.frame, str | InMemory | None):
             raise ValueError(f"frame takes a data frame or its fingerprint; found {type(self.frame).__name__}")
         return self
+
+    @property
+    def kind(self) -> tuple[str, Any]:
+        """The key that says where rows come from, and what stands below it."""
+        (name,) = self._given()
+        return name, self.brought[name] if name in self.brought else getattr(self, name)
+
+    def _given(self) -> list[str]:
+        own = [name for name in ("path", "url", "sql", "openml", "sklearn", "frame") if getattr(self, name) is not None]
+        return [*own, *self.brought]
+
+
+def _checked(key: str, value: Any) -> Any:
+    settings = SOURCES[key].settings
+    return value if settings is None else named_object(settings, f"source.{key}").model_validate(value)
 
 
 class Columns(Settings):

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from evenhand.errors import ConfError, nearest
 from evenhand.study.mistakes import line_of, mistakes_of, mistakes_text
+from evenhand.study.own_code import find_beside
 from evenhand.study.study import Study, as_named
 from evenhand.study.validation import Inconsistent, Mistake, Place
 
@@ -50,6 +51,7 @@ def load_study(path: str | os.PathLike[str], changes: Mapping[str, Any] | Iterab
         ) from None
     study._lines.update(lines)
     study._file = str(file)
+    find_beside(study, file)
     return study
 
 

@@ -5,8 +5,20 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from evenhand.study.base import Names, Settings, Share, listed_as
-from evenhand.study.registry import BalanceKind
+from evenhand.study.base import (
+    As,
+    BalanceName,
+    Bins,
+    Group,
+    MetricName,
+    ModelName,
+    Names,
+    Scale,
+    Settings,
+    Share,
+    Words,
+    listed_as,
+)
 
 
 class NumericEncoding(Settings):
@@ -14,10 +26,10 @@ class NumericEncoding(Settings):
 
     impute: Literal["median", "mean", "most_frequent", "none"] = "median"
     indicator: bool = Field(False, description="add a column that says where a value was missing")
-    scale: Literal["none", "standard", "min_max", "robust", "rank_normal", "power"] = "none"
+    scale: Scale = "none"
     weights: dict[str, float] = Field({}, description="multiply a column by this after scaling")
     polynomial: Annotated[int, Field(ge=1, le=4)] = 1
-    bins: Literal["equal_width", "quantile", "kmeans", "at", "top", "mdlp"] | None = None
+    bins: Bins | None = None
     n_bins: Annotated[int, Field(ge=2)] = 10
     at: float | dict[str, float] | None = Field(None, description="the value for `bins: at`, or one per column")
     top: Annotated[int, Field(ge=1)] = Field(20, description="values that `bins: top` keeps apart")
@@ -34,7 +46,7 @@ class NumericEncoding(Settings):
 class CategoricalEncoding(Settings):
     """Which values of a categorical column stay apart; missing is a value of its own."""
 
-    group: Literal["top", "mdl"] = "top"
+    group: Group = "top"
     top: Annotated[int, Field(ge=1)] | None = Field(20, description="most common values kept; none: all of them")
     min_count: Annotated[int, Field(ge=1)] = Field(1, description="rarer values join `other`")
 
@@ -42,7 +54,7 @@ class CategoricalEncoding(Settings):
 class TextEncoding(Settings):
     """How free text becomes numbers."""
 
-    words: Literal["counts", "tfidf"] = "tfidf"
+    words: Words = "tfidf"
     max_words: Annotated[int, Field(ge=1)] = 20_000
     n_gram: Annotated[int, Field(ge=1, le=3)] = 1
     min_count: Annotated[int, Field(ge=1)] = 1
@@ -66,21 +78,23 @@ class Encoding(Settings):
     numeric: NumericEncoding = NumericEncoding()
     categorical: CategoricalEncoding = CategoricalEncoding()
     text: TextEncoding = TextEncoding()
-    as_: Literal["one_hot", "ordinal", "evidence"] = Field(
-        "one_hot", alias="as", description="what categories and bins become"
-    )
+    as_: As = Field("one_hot", alias="as", description="what categories and bins become")
     dummy_weight: Annotated[float, Field(gt=0)] = Field(1.0, description="the value that stands for 1 in one_hot")
     drop_missing_above: Annotated[float, Field(ge=0, le=1)] = Field(
         1.0, description="drop columns with a larger share of missing values among the training rows"
     )
     unit_length: bool = Field(False, description="scale each row to length 1")
     select: Selection | None = None
+    params: dict[Literal["scale", "bins", "group", "words", "as"], dict[str, Any]] = Field(
+        {}, description="further arguments of the class behind a step"
+    )
 
 
 class Balance(Settings):
     """What is done about rare classes, on training rows only."""
 
-    kind: BalanceKind | None = Field(None, description="left out: the name it is listed under")
+    kind: BalanceName | None = Field(None, description="left out: the name it is listed under")
+    params: dict[str, Any] = Field({}, description="further arguments of the sampler's class")
     ratio: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="rows of the rare class to one of the common class afterwards; left out: 1"
     )
@@ -167,7 +181,9 @@ class Tune(Settings):
 class Candidate(Settings):
     """A model to try, once for each point of its grid, encoding and balance."""
 
-    model: str | None = Field(None, description="a catalogue name or package.module.Class; left out: its own name")
+    model: ModelName | None = Field(
+        None, description="a catalogue name or package.module.Class; left out: its own name"
+    )
     params: dict[str, Any] = {}
     grid: dict[str, list[Any]] = {}
     tune: Tune | None = None
@@ -198,7 +214,7 @@ class Candidate(Settings):
 class EnsembleSettings(Settings):
     """Greedy forward selection, with replacement, from the out-of-fold scores of all candidates."""
 
-    metric: str | None = Field(None, description="left out: the metric of the study")
+    metric: MetricName | None = Field(None, description="left out: the metric of the study")
     initial: Annotated[int, Field(ge=0)] = 3
     bags: Annotated[int, Field(ge=1)] = 10
     bag_share: Share = 0.5

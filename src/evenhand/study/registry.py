@@ -1,110 +1,158 @@
-"""The words a study file may use for models, metrics and balances."""
+"""The words a study file may use: the names of registries, read when they are first asked for.
 
-from typing import Literal, get_args
+A registry is the tuple ENTRIES of one module, whose class of entries says what one must hold, and what other packages
+bring under the entry point group of the registry. Nothing else in the program lists these names.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
 
 from evenhand.errors import ConfError, nearest
 
 Task = Literal["classification", "regression"]
-BalanceKind = Literal[
-    "none",
-    "class_weight",
-    "undersample",
-    "oversample",
-    "smote",
-    "smotenc",
-    "smoten",
-    "borderline_smote",
-    "svm_smote",
-    "adasyn",
-    "near_miss",
-    "tomek",
-    "smote_tomek",
-    "smote_enn",
-]
-BALANCES: tuple[str, ...] = get_args(BalanceKind)
-UNSAMPLED = frozenset({"none", "class_weight"})
 DECISION_METRICS = ("f1", "f_beta", "matthews_corrcoef", "balanced_accuracy")
-CLASSIFIERS = (
-    "gaussian_nb",
-    "bernoulli_nb",
-    "multinomial_nb",
-    "complement_nb",
-    "categorical_nb",
-    "mixed_nb",
-    "selective_nb",
-    "knn",
-    "svm",
-    "linear_svm",
-    "budget_svm",
-    "nu_svm",
-    "one_class_svm",
-    "similarity_svm",
-    "table_kernel_svm",
-    "perceptron",
-    "logistic",
-    "decision_tree",
-    "random_forest",
-    "boosting",
-    "dummy",
-)
-REGRESSORS = (
-    "knn_regressor",
-    "svr",
-    "linear_svr",
-    "similarity_svr",
-    "table_kernel_svr",
-    "kernel_ridge",
-    "interval_nb_regressor",
-    "linear_regression",
-    "ridge",
-    "decision_tree_regressor",
-    "random_forest_regressor",
-    "boosting_regressor",
-    "dummy_regressor",
-)
-BINARY_METRICS = (
-    "accuracy",
-    "balanced_accuracy",
-    "precision",
-    "recall",
-    "f1",
-    "minority_accuracy",
-    "roc_auc",
-    "average_precision",
-    "log_loss",
-    "brier_score_loss",
-    "matthews_corrcoef",
-)
-MULTICLASS_METRICS = (
-    "accuracy",
-    "balanced_accuracy",
-    "precision_macro",
-    "recall_macro",
-    "f1_macro",
-    "precision_weighted",
-    "recall_weighted",
-    "f1_weighted",
-    "minority_accuracy",
-    "roc_auc_ovr",
-    "roc_auc_ovr_weighted",
-    "log_loss",
-    "matthews_corrcoef",
-)
-REGRESSION_METRICS = (
-    "r2",
-    "root_mean_squared_error",
-    "mean_absolute_error",
-    "median_absolute_error",
-)
-METRICS = tuple(dict.fromkeys((*BINARY_METRICS, *MULTICLASS_METRICS, *REGRESSION_METRICS)))
-LOWER_IS_BETTER = frozenset(
-    {"log_loss", "brier_score_loss", "root_mean_squared_error", "mean_absolute_error", "median_absolute_error"}
-)
 RESERVED_NAMES = ("ensemble",)
 POWER_DIFFERENCE = 0.02  # the power is reported for: a true difference of so much between two candidates
 
 
+class Registry(Mapping[str, Any]):
+    """The entries of one kind by name: ours first, in their order, then those of other packages."""
+
+    def __init__(self, kind: str, home: str, entry: str, group: str) -> None:
+        self.kind, self.home, self.entry, self.group = kind, home, entry, group
+
+    def __getitem__(self, name: str) -> Any:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def is_own(self, name: str) -> bool:
+        """Whether an entry is ours, and so is proved by our tests."""
+        return any(entry.name == name for entry in import_module(self.home).ENTRIES)
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules that entries are defined in: numbers may change when their code does."""
+        return [self.home, *sorted(point.module for point in entry_points(group=self.group))]
+
+    def named(self, name: str) -> Any:
+        """The entry of that name; where there is none, the message lists those that there are."""
+        if name not in self:
+            raise ConfError(f"there is no {self.kind} '{name}'.{nearest(name, self)} Known: {', '.join(self)}")
+        return self[name]
+
+    @cached_property
+    def _entries(self) -> dict[str, Any]:
+        module = import_module(self.home)
+        found = {entry.name: entry for entry in module.ENTRIES}
+        for point in entry_points(group=self.group):
+            entry = self._brought(point, getattr(module, self.entry))
+            if point.name in found:
+                raise ConfError(
+                    f"the entry point {self.group}: {point.name} of {_package(point)} names a {self.kind} that there "
+                    f"is already. Rename it there, or uninstall {_package(point)}."
+                )
+            found[point.name] = entry
+        return found
+
+    def _brought(self, point: EntryPoint, kind: Any) -> Any:
+        """What another package brings, if it is an entry of this registry under its own name."""
+        place = f"the entry point {self.group}: {point.name} = {point.value} of {_package(point)}"
+        advice = f"Correct it there, or uninstall {_package(point)}."
+        try:
+            entry: Any = point.load()
+        except Exception as error:  # whatever the other package does when it is imported
+            raise ConfError(f"{place} cannot be loaded: {type(error).__name__}: {error}. {advice}") from error
+        if not isinstance(entry, kind):
+            raise ConfError(
+                f"{place} should be an entry ({kind.__module__}.{kind.__name__}); found a {type(entry).__name__}. "
+                f"{advice}"
+            )
+        if entry.name != point.name:
+            raise ConfError(f"{place} should have that name; found an entry named '{entry.name}'. {advice}")
+        return entry
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "a package"
+
+
+def named_object(home: str, asked: str) -> Any:
+    """What stands at package.module.name; nothing there is called but what its module does when it is imported."""
+    module, _, name = home.rpartition(".")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, TypeError, ValueError) as error:
+        raise ConfError(
+            f"{asked} cannot be imported: {error}. Install its package, put its module into the folder of the study "
+            "file, or add its folder to PYTHONPATH."
+        ) from None
+    except AttributeError:
+        raise ConfError(f"{asked}: module {module} has no class '{name}'") from None
+
+
+class Names(Set[str]):
+    """Names of a registry's entries for which something holds, in their order; read anew each time."""
+
+    def __init__(self, registry: Registry, holds: Callable[[Any], bool] = lambda _: True) -> None:
+        self.registry, self.holds = registry, holds
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.registry and self.holds(self.registry[str(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, entry in self.registry.items() if self.holds(entry))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @classmethod
+    def _from_iterable(cls, names: Iterable[Any]) -> Set[Any]:
+        return frozenset(names)
+
+
+class Steps(Names):
+    """What study files call the steps of one kind; entries are named by kind and word."""
+
+    def __init__(self, registry: Registry, step: str) -> None:
+        super().__init__(registry, lambda entry: entry.step == step)
+        self.step = step
+
+    def __contains__(self, word: object) -> bool:
+        return f"{self.step}.{word}" in self.registry
+
+    def __iter__(self) -> Iterator[str]:
+        return (self.registry[name].word for name in super().__iter__())
+
+
+MODELS = Registry("model", "evenhand.models.entries.models", "ModelEntry", "evenhand.models")
+METRICS = Registry("metric", "evenhand.evaluation.metric_entries", "MetricEntry", "evenhand.metrics")
+SAMPLERS = Registry("balance", "evenhand.models.entries.samplers", "SamplerEntry", "evenhand.samplers")
+ENCODERS = Registry("encoding step", "evenhand.models.entries.encoders", "EncoderEntry", "evenhand.encoders")
+SOURCES = Registry("source", "evenhand.study.source_entries", "SourceEntry", "evenhand.sources")
+REGISTRIES = (MODELS, METRICS, SAMPLERS, ENCODERS, SOURCES)
+
+CLASSIFIERS = Names(MODELS, lambda entry: entry.task == "classification")
+REGRESSORS = Names(MODELS, lambda entry: entry.task == "regression")
+BINARY_METRICS = Names(METRICS, lambda entry: "binary" in entry.tasks)
+MULTICLASS_METRICS = Names(METRICS, lambda entry: "multiclass" in entry.tasks)
+CLASS_METRICS = Names(METRICS, lambda entry: "regression" not in entry.tasks or len(entry.tasks) > 1)
+REGRESSION_METRICS = Names(METRICS, lambda entry: "regression" in entry.tasks)
+LOWER_IS_BETTER = Names(METRICS, lambda entry: entry.lower_is_better)
+RANKING_METRICS = Names(METRICS, lambda entry: entry.needs == "ranks")
+PROBABILITY_METRICS = Names(METRICS, lambda entry: entry.needs == "probabilities")
+BALANCES = Names(SAMPLERS)
+UNSAMPLED = Names(SAMPLERS, lambda entry: entry.home is None)
+
+
 def check_metric(metric: str | None) -> None:
     """Refuse a metric that there is not."""
-    if metric is not None and metric not in METRICS:
-        raise ConfError(f"there is no metric '{metric}'.{nearest(metric, METRICS)} Known: {', '.join(METRICS)}")
+    if metric is not None:
+        METRICS.named(metric)

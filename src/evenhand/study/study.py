@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
-from evenhand.study.base import Names, Settings, as_named, named_as
+from evenhand.study.base import MetricName, Settings, as_named, listed_as, named_as
 from evenhand.study.data import BundledSource, Cleaning, Columns, Source, Split, SqlSource, as_source
 from evenhand.study.models import (
     Balance,
@@ -19,7 +19,7 @@ from evenhand.study.models import (
     Tune,
 )
 from evenhand.study.monitoring import Email, Feedback, Notify, Watch
-from evenhand.study.registry import REGRESSORS, UNSAMPLED, BalanceKind, Task
+from evenhand.study.registry import REGRESSORS, UNSAMPLED, Task
 from evenhand.study.serving import Capacity, Decide, Gate, Schedule
 from evenhand.study.validation import Inconsistent, inconsistencies
 
@@ -54,6 +54,9 @@ __all__ = [
 ]
 
 
+MetricNames = Annotated[tuple[MetricName, ...], listed_as(MetricName)]
+
+
 def _kind_of(name: str, body: Any) -> str:
     kind = body.get("kind") if isinstance(body, dict) else getattr(body, "kind", None)
     return kind or name
@@ -75,8 +78,8 @@ class Study(Settings):
     balance: Annotated[dict[str, Balance], Field(min_length=1), named_as(Balance)] = {"none": Balance()}
     candidates: Annotated[dict[str, Candidate], Field(min_length=1), named_as(Candidate)]
     ensemble: EnsembleSettings | None = None
-    metric: str | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
-    metrics: Names = Field((), description="to report; left out: all that apply")
+    metric: MetricName | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
+    metrics: MetricNames = Field((), description="to report; left out: all that apply")
     decide: Decide | None = Field(None, description="left out: the model's own threshold")
     calibrate: Literal["auto", "none", "sigmoid", "isotonic"] = Field(
         "auto", description="how scores become probabilities; auto: the least log loss out of fold"
@@ -131,6 +134,6 @@ class Study(Settings):
         models = [candidate.model or name for name, candidate in self.candidates.items()]
         return "regression" if any(model in REGRESSORS for model in models) else "classification"
 
-    def balance_kind(self, name: str) -> BalanceKind:
+    def balance_kind(self, name: str) -> str:
         """The kind of a balance by the name it is listed under."""
-        return self.balance[name].kind or name  # type: ignore[return-value]
+        return self.balance[name].kind or name

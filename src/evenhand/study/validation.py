@@ -6,14 +6,16 @@ from typing import Any
 from evenhand.errors import listed, nearest
 from evenhand.study.registry import (
     BALANCES,
-    BINARY_METRICS,
+    CLASS_METRICS,
     CLASSIFIERS,
     DECISION_METRICS,
     METRICS,
-    MULTICLASS_METRICS,
+    MODELS,
     REGRESSION_METRICS,
     REGRESSORS,
     RESERVED_NAMES,
+    SAMPLERS,
+    UNSAMPLED,
 )
 
 Place = tuple[str, ...]
@@ -56,10 +58,10 @@ def _candidates(study: Any) -> Iterator[Mistake]:
 def _models(study: Any) -> Iterator[Mistake]:
     kinds = set()
     for name, candidate in study.candidates.items():
-        model, known = candidate.model or name, (*CLASSIFIERS, *REGRESSORS)
+        model = candidate.model or name
         place = ("candidates", name, "model") if candidate.model else ("candidates", name)
-        if "." not in model and model not in known:
-            yield unknown(place, model, known, "model")
+        if "." not in model and model not in MODELS:
+            yield unknown(place, model, MODELS, "model")
         kinds |= {"regression"} if model in REGRESSORS else {"classification"} if model in CLASSIFIERS else set()
     if len(kinds) > 1:
         yield (
@@ -75,18 +77,19 @@ def _balances(study: Any) -> Iterator[Mistake]:
         kind = balance.kind or name
         if kind not in BALANCES:
             yield unknown(("balance", name), kind, BALANCES, "balance")
-        elif balance.rows_per_class is not None and kind not in {"undersample", "oversample"}:
-            yield (
-                ("balance", name, "rows_per_class"),
-                f"{kind} takes ratio; rows_per_class is for undersample, oversample",
-            )
-        elif balance.ratio is not None and kind in {"none", "class_weight", "tomek"}:
+            continue
+        options = SAMPLERS[kind].options
+        if balance.rows_per_class is not None and "rows_per_class" not in options:
+            takers = [other for other in SAMPLERS if "rows_per_class" in SAMPLERS[other].options]
+            yield ("balance", name, "rows_per_class"), f"{kind} takes ratio; rows_per_class is for {', '.join(takers)}"
+        elif balance.ratio is not None and "ratio" not in options:
             yield ("balance", name, "ratio"), f"{kind} takes no ratio"
+        elif balance.params and kind in UNSAMPLED:
+            yield ("balance", name, "params"), f"{kind} takes no params: leave them out"
 
 
 def _metrics(study: Any) -> Iterator[Mistake]:
-    of_classes = tuple(dict.fromkeys((*BINARY_METRICS, *MULTICLASS_METRICS)))
-    allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else of_classes
+    allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else CLASS_METRICS
     named: list[tuple[Place, str | None]] = [(("metric",), study.metric)]
     named += [(("metrics",), metric) for metric in study.metrics]
     if study.ensemble is not None:

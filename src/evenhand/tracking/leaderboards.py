@@ -78,7 +78,7 @@ def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardR
         std=found.get(f"cv_{metric}_std"),
         holdout=found.get(f"holdout_{metric}"),
         train=found.get(f"train_{metric}"),
-        fit_seconds=found.get("fit_seconds"),
+        measured=dict(found),
         note=child.data.tags.get("evenhand.warnings", ""),
         is_level=is_own and child.data.tags.get("evenhand.level") == "true",
     )

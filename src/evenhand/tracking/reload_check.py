@@ -1,5 +1,6 @@
 """A model loaded by a process that knows nothing of the one that made it, and asked the same again."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,12 @@ def difference_when_reloaded(folder: Path, digest: str, scores_file: Path, rows:
     """The largest difference between what was said of the holdout and what a clean process says with the files."""
     given = [str(folder), digest, str(scores_file), str(rows), *models]
     done = subprocess.run(
-        [sys.executable, "-m", __name__, *given], capture_output=True, text=True, timeout=MOST_SECONDS, check=False
+        [sys.executable, "-m", __name__, *given],
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # where own code is found here
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no word"])[-1]

@@ -11,11 +11,12 @@ from evenhand.errors import ConfError, DataError, EvenhandError, listed
 from evenhand.evaluation.bootstrap import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of
 from evenhand.evaluation.paired_comparison import ALPHA, corrected, gaps_of, minority_of, predict_the_same
-from evenhand.evaluation.predictions import LOSSES, predictions_on
+from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import load_model, models_named
 from evenhand.records.comparison import Rival, RunContrast, Side, Value
 from evenhand.records.pipeline import Ledger, Table
+from evenhand.study.registry import PROBABILITY_METRICS
 from evenhand.study.study import Study
 from evenhand.tracking.champion import proposed_by
 from evenhand.tracking.past_run import PastRun
@@ -103,7 +104,7 @@ def _side(each: PastRun, judged: SetsByLoss, n_classes: int) -> Side:
     for is_loss, sets in judged.items():
         spreads = spreads_of(sets, n_classes, minority, n_draws=500)
         for name, value in metrics_of(sets, n_classes, minority).items():
-            if (name in LOSSES) == is_loss:
+            if (name in PROBABILITY_METRICS) == is_loss:
                 low, high = (spreads[name].low, spreads[name].high) if name in spreads else (None, None)
                 values[name] = Value(holdout=value, low=low, high=high)
     return replace(each.side(), values=values)
@@ -112,7 +113,7 @@ def _side(each: PastRun, judged: SetsByLoss, n_classes: int) -> Side:
 def _rival(each: PastRun, first: SetsByLoss, other: SetsByLoss, names: Sequence[str], n_classes: int) -> Rival:
     gaps = []
     for is_loss in (False, True):
-        chosen = [name for name in names if (name in LOSSES) == is_loss]
+        chosen = [name for name in names if (name in PROBABILITY_METRICS) == is_loss]
         gaps += gaps_of(first[is_loss], other[is_loss], chosen, n_classes)
     in_order = sorted(gaps, key=lambda gap: names.index(gap.metric))
     same = predict_the_same(first[False], other[False]) and predict_the_same(first[True], other[True])

@@ -10,10 +10,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._columns import codes_from_cuts, weighted_quantiles
+from evenhand.estimators._door import ESTIMATORS, named_at
 
 STRATEGIES = ("quantile", "equal_width", "kmeans", "at")
 
 
+@named_at(ESTIMATORS)
 class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Code each numeric column by the number of its cut points that are not above the value.
 

@@ -4,7 +4,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 
+
+@named_at(ESTIMATORS)
 class ColumnWeights(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Multiply each column by its weight, so that distances and kernels heed it more or less.
 

@@ -12,9 +12,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators._target import target_classes
 
 
+@named_at(ESTIMATORS)
 class EvidenceEncoder(TransformerMixin, BaseEstimator):
     r"""Replace each code by the log-likelihood ratio of a class against the other classes (weight of evidence).
 

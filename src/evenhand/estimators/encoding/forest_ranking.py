@@ -8,7 +8,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 
+
+@named_at(ESTIMATORS)
 class ForestRanking(SelectorMixin, BaseEstimator):
     """Keep the union of the best columns by mean decrease in accuracy and by mean decrease in Gini impurity.
 

@@ -6,12 +6,14 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._columns import column_name, count_values, look_up, value_order
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators._target import target_classes
 from evenhand.estimators.encoding._grouping_kernel import merge_path
 
 MOST_CANDIDATES = 400  # values compared pair by pair; rarer ones are first put together by their class shares
 
 
+@named_at(ESTIMATORS)
 class CategoryGrouper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Merge the values of each categorical column into groups that separate the classes.
 

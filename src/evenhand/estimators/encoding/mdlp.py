@@ -7,10 +7,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._columns import codes_from_cuts
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators._target import target_classes
 from evenhand.estimators.encoding._mdlp_kernel import count_logs, entropy_cuts
 
 
+@named_at(ESTIMATORS)
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Code each numeric column by cut points that separate the classes.
 

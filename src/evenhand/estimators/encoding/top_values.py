@@ -5,8 +5,10 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evenhand.estimators._columns import column_name, count_values, look_up, missing_cells, value_order
+from evenhand.estimators._door import ESTIMATORS, named_at
 
 
+@named_at(ESTIMATORS)
 class TopValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Code the most common values of each column 0, 1, ... by falling count, and all others alike.
 

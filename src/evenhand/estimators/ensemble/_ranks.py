@@ -4,7 +4,10 @@ import numpy as np
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 
+
+@named_at(ESTIMATORS)
 class RankScale:
     """The weighted mid-distribution of one model's scores; a new score between two known ones is interpolated."""
 
@@ -28,6 +31,7 @@ def rank_columns(scores, weight):
     return ranked
 
 
+@named_at(ESTIMATORS)
 class RankCalibration:
     """Turns a mean rank into a probability by a logistic curve that never reverses the order of the ranks."""
 

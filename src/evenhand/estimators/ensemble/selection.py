@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.ensemble._checks import check_scores, require
 from evenhand.estimators.ensemble._greedy import bagged_select, draw_bags
 from evenhand.estimators.ensemble._measures import judge, measure_for
@@ -36,6 +37,7 @@ REGRESSION_METRICS = {
 }
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Optimism:
     """What selection promises and what it keeps: figures of the chosen ensembles inside and outside their own rows.
@@ -69,6 +71,7 @@ def _classifies(estimator):
     return estimator.classes_ is not None if hasattr(estimator, "classes_") else not estimator._regresses()
 
 
+@named_at(ESTIMATORS)
 class EnsembleSelection(BaseEstimator):
     """Weights for a library of models, chosen greedily by the metric of their averaged validation scores.
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from evenhand.estimators._door import ESTIMATORS, named_at
+
 SORTABLE = "biufUS"
 NOT_THERE = ("NAType", "NaTType")
 
@@ -13,6 +15,7 @@ def hashable(value):
     return None if type(value).__name__ in NOT_THERE else value
 
 
+@named_at(ESTIMATORS)
 class ColumnCoder:
     """The values of one column and their codes 0..n_values-1; `encode` gives n_values to a value it has not learned.
 

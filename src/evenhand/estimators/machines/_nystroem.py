@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Geometry, solve
 
 ROWS_AT_ONCE = 4000
 MAX_PASSES = 2000
 
 
+@named_at(ESTIMATORS)
 class Nystroem:
     """Features of rows from their kernel with a few landmark rows."""
 
@@ -28,6 +30,7 @@ def inverse_root(gram):
     return vector[:, kept] / np.sqrt(value[kept])
 
 
+@named_at(ESTIMATORS)
 class LinearMachine:
     """Support-vector machines on dense features, one for each problem, with an intercept that costs nothing."""
 

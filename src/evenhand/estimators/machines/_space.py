@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Geometry, scores
 from evenhand.estimators.machines._tables import (
     PRECISION,
@@ -15,6 +16,7 @@ from evenhand.estimators.machines._tables import (
 REACH = 1.5
 
 
+@named_at(ESTIMATORS)
 class TableSpace:
     """Tables of every column, for rows given as codes; code n_values stands for a value never counted."""
 

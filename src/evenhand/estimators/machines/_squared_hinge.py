@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from evenhand.estimators._door import ESTIMATORS, named_at
+
 MAX_STEPS = 50
 ROWS_AT_ONCE = 20_000
 
 
+@named_at(ESTIMATORS)
 class SquaredHingeSVC:
     """One machine for each class against the rest, or one for two classes, on features that are made block by block."""
 

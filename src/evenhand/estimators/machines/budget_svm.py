@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._budget import CACHE_MB, area, cost_at, drawn, evenly_drawn, kernel_width
 from evenhand.estimators.machines._nystroem import Nystroem
 from evenhand.estimators.machines._squared_hinge import SquaredHingeSVC
@@ -27,6 +28,7 @@ SAFETY = 1.3
 PILOT_SHARE = 0.1
 
 
+@named_at(ESTIMATORS)
 class BudgetSVC(ClassifierMixin, BaseEstimator):
     """A support-vector classifier with an RBF kernel that is fitted in the way its budget allows.
 

@@ -11,6 +11,7 @@ from functools import reduce
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines.similarity import similarity_matrix, value_counts
 
 Kernel = Callable[..., np.ndarray]
@@ -25,6 +26,7 @@ def mixed(similarity, rbf, share, combination):
     return Sum((Scaled(similarity, share), Scaled(rbf, 1 - share)))
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Rbf:
     """exp(-sum_j (scales[j] (x_j - y_j))^2), with one scale for each column or one for all."""
@@ -36,6 +38,7 @@ class Rbf:
         return rbf_kernel(left, None if Y is None else np.asarray(Y, dtype=np.float64) * self.scales, gamma=1.0)
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Similarity:
     """A measure of `similarity_matrix`, made positive semidefinite, with the value counts that it goes by."""
@@ -52,6 +55,7 @@ class Similarity:
         return similarity_matrix(X, Y, measure=self.measure, counts=self.counts, clip=True)
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class OnColumns:
     """A kernel that sees some columns only."""
@@ -64,6 +68,7 @@ class OnColumns:
         return self.kernel(X) if Y is None else self.kernel(X, np.asarray(Y)[:, self.columns])
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Constant:
     """The same similarity for every pair."""
@@ -77,6 +82,7 @@ class Constant:
         return np.full((len(X), len(X if Y is None else Y)), float(self.value))
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Sum:
     """k1 + k2 + ..."""
@@ -87,6 +93,7 @@ class Sum:
         return reduce(np.add, (kernel(X, Y) for kernel in self.kernels))
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Product:
     """k1 k2 ..., entry by entry."""
@@ -97,6 +104,7 @@ class Product:
         return reduce(np.multiply, (kernel(X, Y) for kernel in self.kernels))
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Scaled:
     """weight k, for a weight of zero or more."""
@@ -111,6 +119,7 @@ class Scaled:
         return self.weight * self.kernel(X, Y)
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Exponential:
     """exp(k), the sum of all powers of k over their factorials."""
@@ -121,6 +130,7 @@ class Exponential:
         return np.exp(self.kernel(X, Y))
 
 
+@named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Polynomial:
     """coefficients[0] + coefficients[1] k + coefficients[2] k^2 + ..., none of them negative."""

@@ -3,12 +3,14 @@
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._encoding import ColumnCoder, hashable, values_of
 from evenhand.estimators.machines._tables import MEASURES, WIDEST_FULL_TABLE, column_table, factors
 
 CELLS_AT_ONCE = 1024
 
 
+@named_at(ESTIMATORS)
 def similarity_matrix(X, Y=None, *, measure, counts=None, column_weights=None, clip=False):
     """Similarity of every row of X to every row of Y.
 

@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Geometry, Problem, is_closed, one_against_rest, scores, solve
 from evenhand.estimators.machines._encoding import ColumnCoder
 from evenhand.estimators.machines._space import TableSpace
@@ -140,6 +141,7 @@ class _SimilarityMachine(BaseEstimator):
         return tags
 
 
+@named_at(ESTIMATORS)
 class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
     """Support-vector classifier on the similarity of rows of categorical values.
 
@@ -243,6 +245,7 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         return self.classes_[winner]
 
 
+@named_at(ESTIMATORS)
 class SimilaritySVR(RegressorMixin, _SimilarityMachine):
     """Support-vector regressor on the similarity of rows of categorical values.
 

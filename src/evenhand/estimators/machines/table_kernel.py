@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Problem, one_against_rest
 from evenhand.estimators.machines._nystroem import ROWS_AT_ONCE, LinearMachine, Nystroem
 from evenhand.estimators.machines._scales import Sample, given_scales, learned, starting_scales
@@ -151,6 +152,7 @@ def check_numbers(X, numeric):
     return out
 
 
+@named_at(ESTIMATORS)
 class SupportColumns:
     """A Gram matrix as LIBSVM reads it when scoring: only the columns of support vectors are filled."""
 
@@ -163,6 +165,7 @@ class SupportColumns:
         return gram
 
 
+@named_at(ESTIMATORS)
 class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
     """Support-vector classifier whose kernel joins a similarity of categories and an rbf with a scale for each number.
 
@@ -295,6 +298,7 @@ class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
         return self.classes_[(found > 0).astype(int) if found.ndim == 1 else found.argmax(axis=1)]
 
 
+@named_at(ESTIMATORS)
 class TableKernelSVR(RegressorMixin, _TableKernelMachine):
     """Support-vector regressor with the kernel of `TableKernelSVC`.
 

@@ -5,6 +5,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators._target import quantile_cuts
 from evenhand.estimators.naive_bayes._kernel_density import silverman_bandwidth, spread_of
 from evenhand.estimators.naive_bayes.mixed_nb import MixedNB
@@ -13,6 +14,7 @@ METHODS = ("intervals", "kernel")
 STRATEGIES = ("quantile", "equal_width")
 
 
+@named_at(ESTIMATORS)
 class IntervalNBRegressor(RegressorMixin, BaseEstimator):
     r"""Predict the probability-weighted sum of the midpoints of target intervals.
 

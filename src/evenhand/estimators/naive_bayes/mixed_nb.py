@@ -6,6 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._columns import categorical_mask, column_name, count_values, look_up, numbers_of, value_order
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.encoding.binning import CutPoints
 from evenhand.estimators.naive_bayes._gaussian import add_log_densities, gaussian_tables
 from evenhand.estimators.naive_bayes._kernel_density import (
@@ -21,6 +22,7 @@ DENSITIES = ("gaussian", "kernel", "bins")
 VARIANCES = ("per_class", "shared_by_classes", "shared")
 
 
+@named_at(ESTIMATORS)
 class MixedNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
     r"""Naive Bayes classifier with a distribution of its own for each column, categorical or continuous.
 

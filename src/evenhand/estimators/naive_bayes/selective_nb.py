@@ -7,6 +7,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._columns import categorical_mask, numbers_of
+from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.encoding.grouping import CategoryGrouper
 from evenhand.estimators.encoding.mdlp import MDLPDiscretizer
 from evenhand.estimators.naive_bayes._posterior import PosteriorMixin
@@ -16,6 +17,7 @@ from evenhand.estimators.naive_bayes._value_tables import count_table, log_proba
 SELECTIONS = ("averaging", "greedy", "all")
 
 
+@named_at(ESTIMATORS)
 class SelectiveNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
     r"""Naive Bayes classifier that codes a raw table itself and weighs its columns.
 

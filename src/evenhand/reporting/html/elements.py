@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from evenhand.study.registry import METRICS
+
 NOTHING = "–"
 
 
@@ -85,7 +87,7 @@ def counted(n: int, one: str, many: str) -> str:
 
 def spoken(metric: str) -> str:
     """A metric's name as one would say it."""
-    return {"roc_auc": "ROC AUC", "r2": "R²", "f1": "F1"}.get(metric, metric.replace("_", " "))
+    return METRICS[metric].title if metric in METRICS else metric.replace("_", " ")
 
 
 def titled(metric: str) -> str:
@@ -96,11 +98,15 @@ def titled(metric: str) -> str:
 
 @dataclass(frozen=True)
 class Heading:
-    """The head of a column; `kind` is text, num or wide, and a `minor` column is left out on a phone."""
+    """The head of a column; `kind` is text, num or wide, and a `minor` column is left out on a phone.
+
+    Rows are sorted by their `data-` attribute of the name `sort`.
+    """
 
     words: Any
     kind: str = "num"
     minor: bool = False
+    sort: str = ""
 
 
 def table(head: Sequence[str | Heading], rows: Iterable[Any], caption: str, class_: str | None = None) -> Html:
@@ -129,7 +135,10 @@ def table_row(cells: Sequence[Any], heads: Sequence[Heading], class_: str | None
 
 def table_head(heads: Sequence[Heading]) -> Html:
     """The row of headings of a table."""
-    cells = [tag("th", one.words, scope="col", role="columnheader", class_=_class(one)) for one in heads]
+    cells = [
+        tag("th", one.words, scope="col", role="columnheader", class_=_class(one), data_sort=one.sort or None)
+        for one in heads
+    ]
     return tag("thead", tag("tr", cells, role="row"), role="rowgroup")
 
 

@@ -16,7 +16,6 @@ from evenhand.reporting.html.elements import (
     framed,
     joined,
     number,
-    seconds,
     section,
     share,
     spoken,
@@ -26,12 +25,12 @@ from evenhand.reporting.html.elements import (
     titled,
 )
 from evenhand.reporting.html.svg import Strip, strip_ends
+from evenhand.reporting.leaderboard_columns import Line, columns, columns_of_page
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 
 GATE_PLACE = Html("<!-- gate -->")  # where the verdict goes, which falls when the page is written already
 MOST_ROWS, MOST_COLUMNS = 25, 16
-SORT_KEYS = ("rank", "cv_mean", "holdout", "train", "fit_seconds")
 
 
 def head(content: PageContent) -> Html:
@@ -109,17 +108,13 @@ def _rare(study: StudyFacts) -> str:
 def _heads(rows: Sequence[CandidateRow], metric: str, strip: Strip) -> list[Heading]:
     ends = tag("span", tag("span", f"{strip.low:.6g}"), tag("span", f"{strip.high:.6g}"), class_="ends")
     heads = [
-        Heading("#"),
+        Heading("#", sort="rank"),
         Heading("Candidate", "text who"),
         Heading(joined(tag("span", "Folds"), ends), "wide"),
         Heading(titled(metric), "num main"),
     ]
-    if any(row.holdout is not None for row in rows):
-        heads.append(Heading("Held out", "num held"))
-    if any(row.train is not None for row in rows):
-        heads.append(Heading("Training", minor=True))
-    if any(row.fit_seconds is not None for row in rows):
-        heads.append(Heading("Fit", minor=True))
+    shown = columns_of_page([line_of(row) for row in rows])
+    heads += [Heading(one.title, one.kind, minor=one.is_minor, sort=one.name) for one in shown]
     return heads
 
 
@@ -140,14 +135,9 @@ def _body(words: str, rows: Sequence[CandidateRow], best: float, strip: Strip, h
 
 def _row(row: CandidateRow, best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
     value = joined(tag("b", number(row.cv_mean)), " ", tag("span", f"± {number(row.cv_std)}", class_="soft"))
-    cells: dict[Any, Any] = {
-        "#": str(row.rank),
-        "Candidate": _who(row),
-        "Held out": _held(row),
-        "Training": number(row.train),
-        "Fit": seconds(row.fit_seconds),
-    }
-    shown = [_drawn(row, best, strip) if head.kind == "wide" else cells.get(head.words, value) for head in heads]
+    cells: dict[str, Any] = {"rank": str(row.rank), **{one.name: one.cell(line_of(row)) for one in columns()}}
+    own = {"wide": lambda: _drawn(row, best, strip), "text who": lambda: _who(row), "num main": lambda: value}
+    shown = [cells[head.sort] if head.sort else own[head.kind]() for head in heads]
     return table_row(shown, heads, "near" if _is_near(row) else "far", **_sort_keys(row))
 
 
@@ -162,10 +152,17 @@ def _drawn(row: CandidateRow, best: float, strip: Strip) -> Html:
 
 
 def _sort_keys(row: CandidateRow) -> dict[str, str]:
-    found = {name: getattr(row, name) for name in SORT_KEYS}
+    found = {"rank": row.rank, **{one.name: one.value(line_of(row)) for one in columns()}}
     return {
         f"data_{name}": f"{value:.6g}" for name, value in found.items() if value is not None and math.isfinite(value)
     }
+
+
+def line_of(row: CandidateRow) -> Line:
+    """What the columns read of a candidate."""
+    ends = None if row.holdout_low is None or row.holdout_high is None else (row.holdout_low, row.holdout_high)
+    measured = {"fit_seconds": row.fit_seconds, "predict_seconds": row.predict_seconds, "peak_mb": row.memory_mb}
+    return Line(row.cv_mean, row.cv_std, row.holdout, ends, row.train, measured)
 
 
 def _who(row: CandidateRow) -> Html:
@@ -173,11 +170,6 @@ def _who(row: CandidateRow) -> Html:
     parts = [part for part in (row.model, row.encoding, row.balance, row.params) if part and part not in row.name]
     how = tag("span", breakable(" · ".join(parts)), class_="how") if parts else None
     return joined(tag("span", breakable(row.name), class_="name"), marks, how)
-
-
-def _held(row: CandidateRow) -> Html:
-    ends = "" if row.holdout_low is None else f"{number(row.holdout_low)} to {number(row.holdout_high)}"
-    return joined(number(row.holdout), " ", tag("span", ends, class_="soft ends-of") if ends else None)
 
 
 def _interval(row: CandidateRow) -> str:

@@ -187,10 +187,6 @@
     move();
   }
 
-  const KEYS = {
-    "#": "rank", "Held out": "holdout", Training: "train", Fit: "fitSeconds",
-  };
-
   function sortBy(board, heading, key) {
     const falling = heading.getAttribute("aria-sort") === "ascending";
     for (const other of board.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
@@ -205,7 +201,7 @@
 
   function sortable(board) {
     for (const heading of board.querySelectorAll("thead th")) {
-      const key = KEYS[heading.textContent];
+      const key = heading.dataset.sort;
       if (!key) continue;
       const button = document.createElement("button");
       button.type = "button";

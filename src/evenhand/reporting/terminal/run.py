@@ -1,6 +1,5 @@
 """What a person sees: progress while a study runs, and tables at the end."""
 
-import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,12 +12,12 @@ from rich.table import Table
 
 from evenhand.records.decision import Decided
 from evenhand.records.pipeline import Leaderboard, LeaderboardRow, Plan, Report
+from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, time_text
 from evenhand.study.study import Study
 
 RANK_WIDTH = 7
-WIDTHS = {"folds": 8, "±": 8, "train": 8, "holdout": 9, "95 %": 13, "fit": 9}
 WORDS = {
     "ingest": "reading",
     "clean": "cleaning",
@@ -160,7 +159,7 @@ def show_report(report: Report) -> None:
             std=each.std(metric),
             holdout=each.holdout.get(metric),
             train=each.train.get(metric),
-            fit_seconds=each.fit_seconds,
+            measured=each.measured,
             note="; ".join(each.warnings),
             is_level=each.plan.name in judgement.group[1:],
             holdout_interval=each.holdout_interval.get(metric),
@@ -264,44 +263,34 @@ def _leaderboard(study: str, metric: str, rows: Sequence[LeaderboardRow], width:
     table.add_column("", no_wrap=True)
     table.add_column("candidate", overflow="fold")
     shown = _shown(max((len(standing.name) for standing in rows), default=0), width)
-    for heading in shown:
-        table.add_column(heading, justify="right", no_wrap=True)
+    for each in shown:
+        table.add_column(each.heading, justify="right", no_wrap=True)
     has_notes = any(standing.note for standing in rows)
     if has_notes:
         table.add_column("note", style="yellow", overflow="fold")
     for rank, standing in enumerate(rows, 1):
-        cells = _cells(standing)
+        line = _line(standing)
         more = [standing.note] if has_notes else []
         mark, style = "=" if standing.is_level else "", "bold" if rank == 1 else ""
-        table.add_row(str(rank), mark, standing.name, *(cells[name] for name in shown), *more, style=style)
+        table.add_row(str(rank), mark, standing.name, *(each.text(line) for each in shown), *more, style=style)
     return table
 
 
-def _cells(standing: LeaderboardRow) -> dict[str, str]:
-    """What a line of the leaderboard says, by the heading."""
-    low_high = "{:.3f}-{:.3f}".format(*standing.holdout_interval) if standing.holdout_interval else ""
-    return {
-        "folds": _number(standing.mean),
-        "±": _number(standing.std),
-        "train": _number(standing.train),
-        "holdout": _number(standing.holdout),
-        "95 %": low_high,
-        "fit": time_text(standing.fit_seconds) if standing.fit_seconds is not None else "-",
-    }
+def _line(standing: LeaderboardRow) -> Line:
+    """What the columns read of a line of the leaderboard."""
+    return Line(
+        standing.mean, standing.std, standing.holdout, standing.holdout_interval, standing.train, standing.measured
+    )
 
 
-def _shown(longest_name: int, width: int) -> list[str]:
-    """The headings that leave whole names room; in a narrow terminal the least important go first."""
-    shown = dict(WIDTHS)
-    for heading in ("train", "95 %", "±"):
-        if RANK_WIDTH + longest_name + sum(shown.values()) <= width:
+def _shown(longest_name: int, width: int) -> list[ColumnEntry]:
+    """The columns that leave whole names room; in a narrow terminal some go before others."""
+    shown = [each for each in columns() if each.heading]
+    for leaving in sorted((each for each in shown if each.leaves), key=lambda each: each.leaves):
+        if RANK_WIDTH + longest_name + sum(each.width for each in shown) <= width:
             break
-        del shown[heading]
-    return list(shown)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None or math.isnan(value) else f"{value:.4f}"
+        shown.remove(leaving)
+    return shown
 
 
 def _short(path: str) -> str:

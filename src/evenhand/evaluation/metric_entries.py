@@ -1,0 +1,237 @@
+"""The metrics: one entry each, with the formula, its vectorised form and all that any room needs to know of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from evenhand.errors import ConfError
+from evenhand.evaluation.metrics import Judged, Tables, weighted_areas, weighted_ranking
+
+Weighted = Callable[[Judged, np.ndarray], np.ndarray]
+MetricTask = Literal["binary", "multiclass", "regression"]
+TASKS = ("binary", "multiclass", "regression")
+NEEDS = ("predictions", "ranks", "probabilities")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricEntry:
+    """A metric.
+
+    Parameters
+    ----------
+    name : as scikit-learn names it.
+    tasks : any of binary, multiclass and regression.
+    lower_is_better : whether it is an error or a loss.
+    needs : predictions, ranks (scores that rows are put in order by) or probabilities.
+    formula : the metric of judged rows; None or NaN where they or the model cannot give it.
+    of_tables, of_rows, weighted : the vectorised form that intervals and paired comparisons draw with, exactly one:
+        of many confusion tables, as a loss of each row of which the metric is the mean, or of rows that count as often
+        as each line of an (n_draws, n_rows) array says.
+    words : its name as one would say it; left out: the name without underscores.
+    scorer : the name of scikit-learn's scorer, by which the ensemble selects; left out: `name`, or `neg_name`.
+        Where scikit-learn has none, give a function of truth, scores and sample_weight that is greater if better.
+    """
+
+    name: str
+    tasks: tuple[MetricTask, ...]
+    lower_is_better: bool
+    needs: Literal["predictions", "ranks", "probabilities"]
+    formula: Callable[[Judged], float | None]
+    of_tables: Callable[[Tables], np.ndarray] | None = None
+    of_rows: Callable[[Judged], np.ndarray | None] | None = None
+    weighted: Weighted | None = None
+    words: str = ""
+    scorer: str | Callable[..., float] = ""
+
+    def __post_init__(self) -> None:
+        asked = f"the metric entry '{self.name}'"
+        if unknown := [task for task in self.tasks if task not in TASKS] or not self.tasks:
+            raise ConfError(f"{asked} has tasks {unknown or self.tasks}. Give some of {', '.join(TASKS)}.")
+        if self.needs not in NEEDS:
+            raise ConfError(f"{asked} needs {self.needs!r}. Give one of {', '.join(NEEDS)}.")
+        forms = [form for form in ("of_tables", "of_rows", "weighted") if getattr(self, form) is not None]
+        if len(forms) != 1:
+            raise ConfError(
+                f"{asked} has {' and '.join(forms) or 'no vectorised form'}, so it would have no interval. "
+                "Give exactly one of of_tables, of_rows and weighted."
+            )
+
+    @property
+    def title(self) -> str:
+        """The name as one would say it."""
+        return self.words or self.name.replace("_", " ")
+
+    @property
+    def by_scikit_learn(self) -> str | Callable[..., float]:
+        """What the ensemble selects by."""
+        return self.scorer or (f"neg_{self.name}" if self.lower_is_better else self.name)
+
+    def of_weighted(self, judged: Judged, times: np.ndarray) -> np.ndarray:
+        """The metric of rows that count as often as each line of `times` says; NaN where the model cannot have it."""
+        nothing = np.full(len(times), np.nan)
+        if self.of_tables is not None:
+            return self.of_tables(Tables.weighted(judged, times)) if judged.n_classes else nothing
+        if self.of_rows is not None:
+            values = self.of_rows(judged)
+            return nothing if values is None else times @ values / times.sum(axis=1)
+        assert self.weighted is not None
+        return self.weighted(judged, times)
+
+
+def _ranked(place: int) -> tuple[Callable[[Judged], float | None], Weighted]:
+    """The area under the ROC curve, or the average precision, and its vectorised form."""
+
+    def formula(judged: Judged) -> float | None:
+        return judged.ranking[place] if judged.ranking else None
+
+    return formula, lambda judged, times: weighted_ranking(judged.predicted, times)[place]
+
+
+def _areas(is_weighted: bool) -> tuple[Callable[[Judged], float | None], Weighted]:
+    """The mean over classes of the area of each against the rest, by how many rows each has or alike."""
+
+    def formula(judged: Judged) -> float | None:
+        weights = judged.support if is_weighted else None
+        return None if judged.areas is None else float(np.average(judged.areas, weights=weights))
+
+    def weighted(judged: Judged, times: np.ndarray) -> np.ndarray:
+        areas = weighted_areas(judged, times)
+        weights = judged.support if is_weighted else None
+        return np.full(len(times), np.nan) if areas is None else np.average(areas, axis=0, weights=weights)
+
+    return formula, weighted
+
+
+def _log_loss(judged: Judged) -> float | None:
+    chances, tiny = judged.chances, np.finfo(np.float64).eps
+    return None if chances is None else float(-np.mean(np.log(np.clip(chances, tiny, 1 - tiny))))
+
+
+def _log_losses(judged: Judged) -> np.ndarray | None:
+    chances, tiny = judged.chances, np.finfo(np.float64).eps
+    return None if chances is None else -np.log(np.clip(chances, tiny, 1))
+
+
+def _brier_losses(judged: Judged) -> np.ndarray | None:
+    return None if judged.chances is None else (1 - judged.chances) ** 2
+
+
+def _brier(judged: Judged) -> float | None:
+    return None if judged.chances is None else float(np.mean((1 - judged.chances) ** 2))
+
+
+def _r2(judged: Judged) -> float | None:
+    truth = judged.predicted.truth
+    spread = np.sum((truth - truth.mean()) ** 2)
+    return 1 - np.sum(judged.errors**2) / spread if spread > 0 else None
+
+
+def _r2_weighted(judged: Judged, times: np.ndarray) -> np.ndarray:
+    truth, n = judged.predicted.truth, times.sum(axis=1)
+    return 1 - times @ judged.errors**2 / (times @ truth**2 - (times @ truth) ** 2 / n)
+
+
+def _root_squared(judged: Judged, times: np.ndarray) -> np.ndarray:
+    return np.sqrt(times @ judged.errors**2 / times.sum(axis=1))
+
+
+def _medians(judged: Judged, times: np.ndarray) -> np.ndarray:
+    sizes = np.abs(judged.errors)
+    return np.array([np.median(np.repeat(sizes, np.rint(row).astype(int))) for row in times])
+
+
+BINARY: tuple[MetricTask, ...] = ("binary",)
+MULTICLASS: tuple[MetricTask, ...] = ("multiclass",)
+CLASSES: tuple[MetricTask, ...] = ("binary", "multiclass")
+NUMBERS: tuple[MetricTask, ...] = ("regression",)
+
+
+def _share(name: str, tasks: tuple[MetricTask, ...], formula: Callable[[Judged], float | None],
+           of_tables: Callable[[Tables], np.ndarray], words: str = "") -> MetricEntry:  # fmt: skip
+    """A metric of the confusion table."""
+    return MetricEntry(name=name, tasks=tasks, lower_is_better=False, needs="predictions", formula=formula,
+                 of_tables=of_tables, words=words)  # fmt: skip
+
+
+def _three(name: str, words: str) -> tuple[MetricEntry, MetricEntry, MetricEntry]:
+    """Precision, recall or F1: of the positive of two classes, and over several classes alike or by their rows."""
+    return (
+        _share(name, BINARY, lambda one: one.each[name][1], lambda many: getattr(many, name)[:, 1], words),
+        _share(
+            f"{name}_macro",
+            MULTICLASS,
+            lambda one: one.each[name][one.is_named].mean(),
+            lambda many: getattr(many, name)[:, many.is_there].mean(axis=1),
+        ),
+        _share(
+            f"{name}_weighted",
+            MULTICLASS,
+            lambda one: np.average(one.each[name], weights=one.support),
+            lambda many: (getattr(many, name) * many.true).sum(axis=1) / many.n,
+        ),
+    )
+
+
+def _ranking(name: str, tasks: tuple[MetricTask, ...], forms: Any, words: str = "") -> MetricEntry:
+    formula, weighted = forms
+    return MetricEntry(name=name, tasks=tasks, lower_is_better=False, needs="ranks", formula=formula, weighted=weighted,
+                 words=words)  # fmt: skip
+
+
+def _error(name: str, formula: Callable[[Judged], float], **form: Any) -> MetricEntry:
+    return MetricEntry(name=name, tasks=NUMBERS, lower_is_better=True, needs="predictions", formula=formula, **form)
+
+
+_precision, _recall, _f1 = _three("precision", ""), _three("recall", ""), _three("f1", "F1")
+ENTRIES = (
+    _share("accuracy", CLASSES, lambda one: np.trace(one.table) / one.table.sum(), lambda m: m.right.sum(axis=1) / m.n),
+    _share(
+        "balanced_accuracy",
+        CLASSES,
+        lambda one: one.each["recall"][one.support > 0].mean(),
+        lambda many: many.found_share[:, many.is_there].mean(axis=1),
+    ),
+    *(each[place] for place in range(3) for each in (_precision, _recall, _f1)),
+    _share(
+        "minority_accuracy",
+        CLASSES,
+        lambda one: one.each["recall"][one.minority] if one.support[one.minority] else None,
+        lambda many: many.found_share[:, many.minority],
+    ),
+    _ranking("roc_auc", BINARY, _ranked(0), "ROC AUC"),
+    _ranking("average_precision", BINARY, _ranked(1)),
+    _ranking("roc_auc_ovr", MULTICLASS, _areas(False)),
+    _ranking("roc_auc_ovr_weighted", MULTICLASS, _areas(True)),
+    MetricEntry(
+        name="log_loss",
+        tasks=CLASSES,
+        lower_is_better=True,
+        needs="probabilities",
+        formula=_log_loss,
+        of_rows=_log_losses,
+    ),
+    MetricEntry(
+        name="brier_score_loss",
+        tasks=BINARY,
+        lower_is_better=True,
+        needs="probabilities",
+        formula=_brier,
+        of_rows=_brier_losses,
+        scorer="neg_brier_score",
+    ),
+    _share("matthews_corrcoef", CLASSES, lambda one: one.matthews, lambda many: many.matthews),
+    MetricEntry(
+        name="r2",
+        tasks=NUMBERS,
+        lower_is_better=False,
+        needs="predictions",
+        formula=_r2,
+        weighted=_r2_weighted,
+        words="R²",
+    ),
+    _error("root_mean_squared_error", lambda one: np.sqrt(np.mean(one.errors**2)), weighted=_root_squared),
+    _error("mean_absolute_error", lambda one: np.mean(np.abs(one.errors)), of_rows=lambda one: np.abs(one.errors)),
+    _error("median_absolute_error", lambda one: np.median(np.abs(one.errors)), weighted=_medians),
+)

@@ -1,0 +1,198 @@
+"""What can be done about rare classes: one entry each, with all that any room needs to know of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from evenhand.errors import ConfError
+
+OPTIONS = ("ratio", "rows_per_class", "k_neighbors", "m_neighbors", "n_neighbors", "version")
+LINEAGES = ("parents", "indices", "none")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a sampler is made from: the study's settings, the rows wanted of each class, and which columns are codes."""
+
+    balance: Any
+    strategy: Any
+    seed: int
+    is_code: np.ndarray | None = None
+
+    @property
+    def seeded(self) -> dict[str, Any]:
+        """The arguments that most samplers of imbalanced-learn take."""
+        return {"sampling_strategy": self.strategy, "random_state": self.seed}
+
+    @property
+    def near(self) -> dict[str, Any]:
+        """The same for those that make rows between neighbours."""
+        return {**self.seeded, "k_neighbors": self.balance.k_neighbors}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplerEntry:
+    """A sampler.
+
+    Parameters
+    ----------
+    name : what study files call it.
+    home : package.module.Class with `fit_resample`; None for what changes weights or nothing, not rows.
+    arguments : from a wish to the arguments of the class.
+    options : keys of the study's balance that it takes, of OPTIONS; `params` of the balance are its own arguments.
+    lineage : how it names the rows that each row was made of: `parents_` (see sampler_lineage), `sample_indices_` of
+        rows kept or drawn, or none: then rows it makes cannot be traced, and the run says so.
+    neighbours : the option that each class needs more rows than; "" where there is none.
+    needs_more : how many rows more than that option.
+    gives : whether the common class becomes fewer, the rare class more, or neither is asked for.
+    kinds : which columns it needs: any, categories only, or categories beside numbers, given as one code each.
+    before : by how large a share of the distance a made row may lie before its first parent.
+    """
+
+    name: str
+    home: str | None
+    arguments: Callable[[Wish], Mapping[str, Any]] | None
+    options: tuple[str, ...]
+    lineage: Literal["parents", "indices", "none"]
+    gives: Literal["fewer", "more", "as it comes"]
+    neighbours: str = ""
+    needs_more: int = 1
+    kinds: Literal["any", "categories", "mixed"] = "any"
+    before: float = 0.0
+
+    def __post_init__(self) -> None:
+        asked = f"the sampler entry '{self.name}'"
+        if (self.home is None) != (self.arguments is None):
+            raise ConfError(f"{asked} has one of home and arguments. Give both, or None for both.")
+        if unknown := [option for option in (*self.options, self.neighbours) if option and option not in OPTIONS]:
+            raise ConfError(f"{asked} takes {unknown[0]!r}, which no study can set. Take some of {', '.join(OPTIONS)}.")
+        if self.lineage not in LINEAGES:
+            raise ConfError(f"{asked} has lineage {self.lineage!r}. Give one of {', '.join(LINEAGES)}.")
+        if self.neighbours and self.neighbours not in self.options:
+            raise ConfError(f"{asked} goes by {self.neighbours}, but does not take it. Add it to options.")
+
+
+STEP = 0.5  # svm_smote's rows lie up to half a step beyond a safe support vector
+OURS = "evenhand.models.sampler_lineage"
+UNDER, OVER = "imblearn.under_sampling", "imblearn.over_sampling"
+MADE: dict[str, Any] = {"lineage": "parents", "gives": "more", "neighbours": "k_neighbors"}
+AMOUNTS = ("ratio", "rows_per_class")
+
+
+def _cleaner(wish: Wish) -> Any:
+    from imblearn.under_sampling import EditedNearestNeighbours
+
+    return EditedNearestNeighbours(sampling_strategy="all", n_neighbors=wish.balance.n_neighbors)
+
+
+def _smote(wish: Wish) -> Any:
+    from evenhand.models.sampler_lineage import Smote
+
+    return Smote(**wish.near)
+
+
+def _codes(wish: Wish) -> dict[str, Any]:
+    return {"categorical_features": np.flatnonzero(np.asarray(wish.is_code)).tolist(), **wish.near}
+
+
+ENTRIES = (
+    SamplerEntry(name="none", home=None, arguments=None, options=(), lineage="indices", gives="as it comes"),
+    SamplerEntry(name="class_weight", home=None, arguments=None, options=(), lineage="indices", gives="as it comes"),
+    SamplerEntry(
+        name="undersample",
+        home=f"{UNDER}.RandomUnderSampler",
+        arguments=lambda wish: wish.seeded,
+        options=AMOUNTS,
+        lineage="indices",
+        gives="fewer",
+    ),
+    SamplerEntry(
+        name="oversample",
+        home=f"{OVER}.RandomOverSampler",
+        arguments=lambda wish: wish.seeded,
+        options=AMOUNTS,
+        lineage="indices",
+        gives="more",
+    ),
+    SamplerEntry(
+        name="smote", home=f"{OURS}.Smote", arguments=lambda wish: wish.near, options=("ratio", "k_neighbors"), **MADE
+    ),
+    SamplerEntry(
+        name="smotenc",
+        home=f"{OURS}.Smotenc",
+        arguments=_codes,
+        options=("ratio", "k_neighbors"),
+        kinds="mixed",
+        **MADE,
+    ),
+    SamplerEntry(
+        name="smoten",
+        home=f"{OURS}.Smoten",
+        arguments=lambda wish: wish.near,
+        options=("ratio", "k_neighbors"),
+        kinds="categories",
+        **MADE,
+    ),
+    SamplerEntry(
+        name="borderline_smote",
+        home=f"{OURS}.BorderlineSmote",
+        arguments=lambda wish: {"m_neighbors": wish.balance.m_neighbors, **wish.near},
+        options=("ratio", "k_neighbors", "m_neighbors"),
+        **MADE,
+    ),
+    SamplerEntry(
+        name="svm_smote",
+        home=f"{OURS}.SvmSmote",
+        arguments=lambda wish: {"m_neighbors": wish.balance.m_neighbors, "out_step": STEP, **wish.near},
+        options=("ratio", "k_neighbors", "m_neighbors"),
+        before=STEP,
+        **MADE,
+    ),
+    SamplerEntry(
+        name="adasyn",
+        home=f"{OURS}.Adasyn",
+        arguments=lambda wish: {"n_neighbors": wish.balance.n_neighbors, **wish.seeded},
+        options=("ratio", "n_neighbors"),
+        lineage="parents",
+        gives="more",
+        neighbours="n_neighbors",
+    ),
+    SamplerEntry(
+        name="near_miss",
+        home=f"{UNDER}.NearMiss",
+        arguments=lambda wish: {
+            "version": wish.balance.version,
+            "n_neighbors": wish.balance.n_neighbors,
+            "sampling_strategy": wish.strategy,
+        },
+        options=("ratio", "n_neighbors", "version"),
+        lineage="indices",
+        gives="fewer",
+        neighbours="n_neighbors",
+        needs_more=0,
+    ),
+    SamplerEntry(
+        name="tomek",
+        home=f"{UNDER}.TomekLinks",
+        arguments=lambda wish: {"sampling_strategy": wish.strategy},
+        options=(),
+        lineage="indices",
+        gives="as it comes",
+    ),
+    SamplerEntry(
+        name="smote_tomek",
+        home=f"{OURS}.SmoteTomek",
+        arguments=lambda wish: {"smote": _smote(wish), **wish.seeded},
+        options=("ratio", "k_neighbors"),
+        **MADE,
+    ),
+    SamplerEntry(
+        name="smote_enn",
+        home=f"{OURS}.SmoteEnn",
+        arguments=lambda wish: {"smote": _smote(wish), "enn": _cleaner(wish), **wish.seeded},
+        options=("ratio", "k_neighbors", "n_neighbors"),
+        **MADE,
+    ),
+)

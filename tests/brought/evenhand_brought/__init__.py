@@ -1,0 +1,1 @@
+"""LightGBM, a clipping scaler, a sampler, a metric and a source for Evenhand."""
