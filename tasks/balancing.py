@@ -7,12 +7,14 @@ import numpy as np
 
 from evenhand.errors import DataError, listed
 from evenhand.models.sampler_lineage import NOBODY
-from evenhand.models.samplers import Resampled, Resampler, sampler_module
+from evenhand.models.samplers import Resampled, Resampler, sampler_arguments, sampler_code
 from evenhand.records.pipeline import Balanced, Table, Training
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store, code_digest
+from evenhand.storage.artifact_store import Store
 from evenhand.storage.matrices import read_matrix, read_matrix_rows, write_matrix, write_parents
 from evenhand.study.study import Study
+
+CODE = ("evenhand.tasks.balancing:_build", "evenhand.models.samplers:Resampler")
 
 
 @step("balance")
@@ -23,17 +25,18 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
     kind = study.balance_kind(name)
     if kind in {"none", "class_weight"}:
         return Balanced(balance=name, training=training, is_weighted=kind == "class_weight")
-    code = code_digest(str(sampler_module(kind)))
-    inputs = {
-        "training": training.digest,
-        "kind": kind,
-        "code": code,
-        "balance": study.balance[name],
-        "seed": study.seed,
-    }
     resampler = Resampler(name, study.balance[name], training.outputs, study.seed)
-    entry = Store().keep("balanced", inputs, __name__, lambda folder: _build(folder, training, table, resampler))
-    made = Training(entry.digest, entry.path / "training", entry.facts["n_rows"], training.outputs)
+    inputs = {
+        "training": training.digest, "kind": resampler.kind, "balance": study.balance[name], "seed": study.seed,
+        "n_classes": len(table.classes), "arguments": sampler_arguments(resampler.kind),
+    }  # fmt: skip
+    entry = Store().keep(
+        "balanced",
+        inputs,
+        [*CODE, *sampler_code(resampler.kind)],
+        lambda folder: _build(folder, training, table, resampler),
+    )
+    made = Training(entry.part("training"), entry.path / "training", entry.facts["n_rows"], training.outputs)
     counts = {key: entry.facts[key] for key in ("n_made", "n_unexplained")}
     return Balanced(balance=name, training=made, reused=entry.reused, **counts)
 

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 from evenhand.data.as_of import Bound, bound, is_seen
 from evenhand.data.casting import as_numbers, as_said, as_text
 from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, summary
-from evenhand.data.frames import ROWS, TARGET, as_array
+from evenhand.data.frames import ORDER, ROWS, TARGET, as_array
 from evenhand.data.row_filter import compile_rule
 from evenhand.data.snapshot import fingerprint
+from evenhand.data.splits import canonical_order
 from evenhand.data.targets import target_values
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Snapshot, Table
@@ -31,6 +32,7 @@ from evenhand.study.study import Cleaning, Study
 
 KEPT = ("numeric", "categorical", "text", "key", "time", "group")
 FEATURES = ("numeric", "categorical", "text")
+CODE = "evenhand.tasks.cleaning:_build"
 
 
 @step("clean")
@@ -48,7 +50,7 @@ def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Ta
         "target": [study.target, study.positive, study.kind_of_task],
         **({} if until is None else {"until": str(until)}),
     }
-    entry = Store().keep("table", inputs, __name__, partial(_build, snapshot, study, until))
+    entry = Store().keep("table", inputs, CODE, partial(_build, snapshot, study, until))
     table = replace(_table(entry, snapshot, study.target), unbounded=found.why_none)
     if found.why_none:
         table = replace(table, notes=(*table.notes, found.why_none))
@@ -99,8 +101,11 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     classes, target, target_notes = target_values(as_array(rows, study.target), study)
     features = [Feature(name, role) for name, role in roles.items() if role in FEATURES]  # type: ignore[arg-type]
     _check_some(features, roles)
+    order = canonical_order(kept.append_column(TARGET, pa.array(target)).to_pandas(), study.columns.time)
+    kept, target = kept.take(order), target[order]
     pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
     np.save(folder / TARGET, target)
+    np.save(folder / ORDER, order)
     content = [fingerprint(kept), fingerprint(pa.table({study.target: target})), classes, [asdict(f) for f in features]]
     return {
         "digest": digest(content),

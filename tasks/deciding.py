@@ -36,6 +36,13 @@ from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store
 from evenhand.study.study import Study
 
+CODE = (
+    "evenhand.tasks.deciding:_build",
+    "evenhand.records.pipeline:Judgement.winner",
+    "evenhand.records.pipeline:Judgement.best",
+    "evenhand.study.study:Study.balance_kind",
+)
+
 
 @step("decide")
 def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -> Judgement:
@@ -44,7 +51,10 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
         return judgement
     share = _capacity(table, study)
     inputs = {
-        "predictions": str(judgement.predictions),
+        "predictions": judgement.digest,
+        "scores": [[name, fold, each.digest] for (name, fold), each in scores.items()],
+        "classes": table.classes,
+        "ensemble": [judgement.ensemble, study.ensemble, study.seed],
         "winner": judgement.winner.plan.name,
         "plans": [[each.plan, each.scale, each.folds] for each in judgement.figures],
         "balance": {name: study.balance_kind(name) for name in study.balance},
@@ -53,8 +63,9 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
         "calibrate": study.calibrate,
         "alpha": study.alpha,
         "repeats": study.split.repeats,
+        "drifts": "time" in {study.split.folds_by or study.split.holdout},
     }
-    entry = Store().keep("decided", inputs, __name__, lambda _: _build(judgement, scores, table, study, share))
+    entry = Store().keep("decided", inputs, CODE, lambda _: _build(judgement, scores, table, study, share))
     decided = _with_facts(judgement, entry.facts)
     if decided.decided is not None:
         (logger().info if decided.decided.is_reached else logger().warning)("%s", decided.decided.words)

@@ -8,28 +8,31 @@ from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.models.encoder import new_encoder
-from evenhand.models.encoder_steps import step_modules
+from evenhand.models.encoder_steps import step_key
 from evenhand.records.pipeline import Held, Ledger, Output, Prepared, Table, Training
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Entry, Store, code_digest
+from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import write_matrix
 from evenhand.study.study import Encoding, Study
+
+CODE = "evenhand.tasks.encoding:_build"
 
 
 @step("prepare")
 def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str) -> Prepared:
     """The matrices of one encoding on one fold, learned on that fold's training rows alone."""
     inputs = {
+        "table": table.digest,
         "ledger": ledger.digest,
         "encoding": study.encodings[encoding],
-        "steps": [code_digest(module) for module in step_modules(study.encodings[encoding])],
+        "steps": step_key(study.encodings[encoding]),
         "fold": fold,
         "features": table.features,
         "seed": study.seed,
     }
     settings = study.encodings[encoding]
     entry = Store().keep(
-        "prepared", inputs, __name__, lambda folder: _build(folder, table, ledger, settings, (fold, study.seed))
+        "prepared", inputs, CODE, lambda folder: _build(folder, table, ledger, settings, (fold, study.seed))
     )
     return Prepared(
         encoding=encoding,
@@ -64,7 +67,7 @@ def _build(folder: Path, table: Table, ledger: Ledger, encoding: Encoding, place
 
 def _matrix(entry: Entry, part: str, kind: type) -> Any:
     return kind(
-        digest=f"{entry.digest}:{part}",
+        digest=entry.part(part, "outputs"),
         path=entry.path / part,
         n_rows=entry.facts[f"n_{part}"],
         outputs=tuple(Output(**output) for output in entry.facts["outputs"]),

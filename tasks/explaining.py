@@ -8,6 +8,8 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.evaluation.permutation_importance import explain_columns
+from evenhand.models.ensembling import members_of
+from evenhand.models.model_code import model_key
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.decision import Effect, Explained, as_plain
 from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Scores, Table
@@ -19,6 +21,14 @@ from evenhand.study.study import Study
 
 SHARE_OF_FITS, FEWEST_SECONDS, MOST_SECONDS = 0.03, 0.15, 20.0
 FEWEST_OF_A_CLASS = 2
+CODE = (
+    "evenhand.tasks.explaining:_explained",
+    "evenhand.records.decision:as_plain",
+    "evenhand.models.raw_row_model:RawRowModel",
+    "evenhand.models.encoder:TableEncoder",
+    "evenhand.models.probability_map:ScoreMap",
+    "evenhand.estimators.ensemble.selection:EnsembleSelection",
+)
 
 
 @step("explain")
@@ -32,14 +42,15 @@ def explain(
     fitted = sum(each.fit_seconds + each.predict_seconds for each in scores)
     seconds = float(np.clip(SHARE_OF_FITS * fitted, FEWEST_SECONDS, MOST_SECONDS))
     inputs = {
-        "model": model.digest, "table": table.digest, "ledger": ledger.digest, "metric": judgement.metric,
+        "model": model.digest, "members": [model_key(plan) for plan in members_of(judgement)],
+        "table": table.digest, "ledger": ledger.digest, "metric": judgement.metric,
         "seed": study.seed,
     }  # fmt: skip
 
     def build(_: Any) -> dict[str, Any]:
         return as_plain(_explained(model, judgement.metric, rows, table, study, seconds))
 
-    facts = Store().keep("explained", inputs, __name__, build).facts
+    facts = Store().keep("explained", inputs, CODE, build).facts
     found = Explained(**{**facts, "effects": tuple(_effect(each) for each in facts["effects"]),
                          "left_out": tuple(facts["left_out"])})  # fmt: skip
     logger().info("%s shuffled on %s", counted(len(found.effects), "column"), counted(found.n_rows, "holdout row"))

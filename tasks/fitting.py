@@ -9,20 +9,22 @@ import numpy as np
 
 from evenhand.evaluation.bootstrap import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
-from evenhand.models.acceleration import available, solver_of
-from evenhand.models.catalogue import home_module
+from evenhand.models.acceleration import solver_of
 from evenhand.models.fitting import decisions_of, fitted_model, scores_of
+from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import FINAL, Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Entry, Store, code_digest
+from evenhand.storage.artifact_store import Entry, Store
+from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import METRICS
 
 COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
+CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
 DRAWS_OF_HOLDOUT, DRAWS_OF_A_FOLD = 500, 60
 
 
@@ -30,18 +32,16 @@ DRAWS_OF_HOLDOUT, DRAWS_OF_A_FOLD = 500, 60
 def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> Scores:
     """The scores of one candidate on one fold, with metrics and costs."""
     inputs = {
-        "model": [plan.model, plan.params, plan.multiclass, plan.code_length, plan.target_transform],
-        "code": code_digest(home_module(plan.model)),
+        **model_key(plan),
         "training": balanced.training.digest,
         "is_weighted": balanced.is_weighted,
         "held": prepared.held.digest,
         "original": prepared.training.digest,
+        "is_thinned": _is_thinned(plan, prepared),
+        "n_classes": len(table.classes),
         "seed": seed,
-        "is_accelerated": available(),
     }
-    entry = Store().keep(
-        "scores", inputs, __name__, lambda folder: _build(folder, plan, prepared, balanced, table, seed)
-    )
+    entry = Store().keep("scores", inputs, CODE, lambda folder: _build(folder, plan, prepared, balanced, table, seed))
     metrics = _metrics(entry, table, prepared)
     facts = entry.facts
     budgeted = None
@@ -52,6 +52,7 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
         plan=plan.name,
         fold=prepared.fold,
         path=entry.path / "scores.npz",
+        digest=entry.digest,
         held_metrics=metrics["held"],
         training_metrics=metrics["training"],
         held_spreads={name: (low, high, error) for name, (low, high, error) in metrics["spreads"].items()},
@@ -110,21 +111,27 @@ def _or_nothing(values: np.ndarray | None) -> np.ndarray:
 def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     """The fold's training rows before balancing, thinned out evenly where asking about all of them costs too much."""
     X, y = read_matrix(prepared.training.path)
-    if plan.weight < COSTLY or len(y) <= TRAINING_ROWS_SCORED:
+    if not _is_thinned(plan, prepared):
         return X, y
     chosen = np.linspace(0, len(y) - 1, TRAINING_ROWS_SCORED).astype(int)
     return X[chosen], y[chosen]
 
 
+def _is_thinned(plan: Plan, prepared: Prepared) -> bool:
+    return plan.weight >= COSTLY and prepared.training.n_rows > TRAINING_ROWS_SCORED
+
+
 def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[str, Any]]:
     """Metrics and their spread, kept apart from the scores so that a new metric costs no refit."""
     n_draws = DRAWS_OF_HOLDOUT if prepared.fold == FINAL else DRAWS_OF_A_FOLD
-    formulas = [code_digest(module) for module in METRICS.modules]
-    inputs = {"scores": entry.digest, "formulas": formulas, "n_classes": len(table.classes), "n_draws": n_draws}
+    inputs = {
+        "scores": entry.digest, "training": prepared.training.digest, "n_classes": len(table.classes),
+        "n_draws": n_draws, "formulas": code_digest(*METRICS.modules),
+    }  # fmt: skip
     kept = Store().keep(
         "metrics",
         inputs,
-        "evenhand.evaluation.bootstrap",
+        MEASURE_CODE,
         lambda _: _measure(entry, len(table.classes), prepared.training.path, n_draws),
     )
     return kept.facts

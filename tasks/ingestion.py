@@ -18,6 +18,7 @@ from evenhand.storage.artifact_store import Entry, Store
 from evenhand.study.study import Study
 
 ROWS = "rows.parquet"
+CODE = ("evenhand.tasks.ingestion:_build", "evenhand.data.sources:_opened")
 
 
 def _may_pass(task: Any, run: Any, state: Any) -> bool:
@@ -34,7 +35,7 @@ def _may_pass(task: Any, run: Any, state: Any) -> bool:
 def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
     """The rows of the study's source as they are, kept under the fingerprint of their content."""
     with opened(study) as source:
-        entry = Store().keep("snapshot", source.inputs, __name__, partial(_build, source))
+        entry = Store().keep("snapshot", source.inputs, CODE, partial(_build, source))
     snapshot = _snapshot(entry, source.origin)
     if study.target in {column.name for column in snapshot.columns}:
         for note in hold(study.name, snapshot.columns, accepts_contract):

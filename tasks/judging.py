@@ -16,10 +16,12 @@ from evenhand.evaluation.metrics import applicable, usual_metric
 from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import read_matrix_rows
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
+
+CODE = "evenhand.tasks.judging:_write_predictions"
 
 
 @step("judge")
@@ -40,12 +42,14 @@ def judge(
             f"metric: no candidate has {metric} on every fold: its models give no such score, or a fold has rows of "
             "one class only. Choose another metric, or lower split.folds."
         )
+    kept = _predictions(list(scores.values()), list(prepared.values()), table)
     chosen = (metric, *study.metrics) if study.metrics else applicable(n_classes)
     return Judgement(
         metric=metric,
         metrics=tuple(dict.fromkeys(chosen)),
         figures=tuple(ranked(figures, metric)),
-        predictions=_predictions(list(scores.values()), list(prepared.values()), table),
+        predictions=kept.path / "predictions.parquet",
+        digest=kept.digest,
     )
 
 
@@ -116,14 +120,15 @@ def _check_metrics(study: Study, metric: str, n_classes: int) -> None:
             raise ConfError(f"{key}: {name} does not fit a target of {kind}; use one of {', '.join(known)}")
 
 
-def _predictions(scores: Sequence[Scores], prepared: Sequence[Prepared], table: Table) -> Path:
+def _predictions(scores: Sequence[Scores], prepared: Sequence[Prepared], table: Table) -> Entry:
     """One Parquet file with the truth, score and prediction of every candidate for every judged row."""
     rows = {each.fold: read_matrix_rows(each.held.path) for each in prepared}
-    inputs = [[each.plan, each.fold, str(each.path)] for each in scores]
-    entry = Store().keep(
-        "predictions", {"scores": inputs}, __name__, lambda folder: _write_predictions(folder, scores, rows, table)
-    )
-    return entry.path / "predictions.parquet"
+    inputs = {
+        "scores": [[each.plan, each.fold, each.digest] for each in scores],
+        "rows": [[each.fold, each.held.digest] for each in prepared],
+        "classes": table.classes,
+    }
+    return Store().keep("predictions", inputs, CODE, lambda folder: _write_predictions(folder, scores, rows, table))
 
 
 def _write_predictions(

@@ -11,22 +11,28 @@ import skops.io
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import EvenhandError
 from evenhand.models.acceleration import plain
-from evenhand.models.catalogue import home_module
 from evenhand.models.encoder import new_encoder
 from evenhand.models.ensembling import members_of, score_matrix, weighted_selection
 from evenhand.models.fitting import fitted_model
+from evenhand.models.model_code import model_key
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store, code_digest, file_digest
+from evenhand.storage.artifact_store import Store, file_digest
 from evenhand.storage.matrices import read_matrix, read_matrix_rows
 from evenhand.study.study import Study
 
 PreparedAt = Mapping[tuple[str, str], Prepared]
 BalancedAt = Mapping[tuple[str, str, str], Balanced]
+CODE = (
+    "evenhand.tasks.refitting:refit",
+    "evenhand.records.pipeline:Judgement.winner",
+    "evenhand.records.pipeline:Judgement.best",
+    "evenhand.records.pipeline:Table.task",
+)
 CLOSE_ENOUGH = 1e-9
 SCORED_WITHOUT_HOLDOUT = 1000
 
@@ -37,11 +43,11 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
     best = judgement.winner.plan
     members = members_of(judgement)
     inputs = {
-        "members": [[plan, balanced[plan.encoding, plan.balance, FINAL].training.digest] for plan in members],
-        "code": [code_digest(home_module(plan.model)) for plan in members],
+        "table": table.digest,
+        "members": [[plan, model_key(plan), *_trained_on(plan, prepared, balanced)] for plan in members],
         "encodings": [study.encodings[plan.encoding] for plan in members],
-        "predictions": str(judgement.predictions),
-        "ensemble": study.ensemble if best.name == ENSEMBLE else None,
+        "predictions": judgement.digest,
+        "ensemble": [study.ensemble, judgement.ensemble] if best.name == ENSEMBLE else None,
         "cleaning": _cleaning(table, study),
         "seed": study.seed,
         "decided": _deciding(judgement),
@@ -58,10 +64,15 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         read_model(folder / MODEL_FILE, models_named(study))
         return {"largest_difference": difference, "digest": file_digest(folder / MODEL_FILE)}
 
-    entry = Store().keep("model", inputs, __name__, build)
+    entry = Store().keep("model", inputs, CODE, build)
     difference = entry.facts["largest_difference"]
     logger().info("%s refitted; its scores differ from the judged ones by at most %.1e", best.name, difference)
     return Model(best, entry.path / MODEL_FILE, entry.facts["digest"], difference)
+
+
+def _trained_on(plan: Plan, prepared: PreparedAt, balanced: BalancedAt) -> list[Any]:
+    made, before = balanced[plan.encoding, plan.balance, FINAL], prepared[plan.encoding, FINAL]
+    return [made.training.digest, made.is_weighted, before.training.digest, before.held.digest]
 
 
 def _deciding(judgement: Judgement) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from evenhand.storage.artifact_store import Store
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
+TASK = "evenhand.records.pipeline:Table.task"
+CODE = ("evenhand.tasks.selection:_build", "evenhand.models.ensembling:new_selection", TASK)
 THRESHOLDED = "minority_accuracy"
 
 
@@ -35,18 +37,19 @@ def select(judgement: Judgement, table: Table, study: Study) -> Judgement:
     if len(members) < 2:
         raise ConfError(f"ensemble needs two candidates that give scores on one scale, but there are {len(members)}")
     inputs = {
-        "predictions": str(judgement.predictions),
+        "predictions": judgement.digest,
+        "members": [[each.plan.name, each.scale] for each in members],
+        "classes": table.classes,
         "ensemble": study.ensemble,
         "metric": metric,
         "seed": study.seed,
     }
     selection = new_selection(study, metric, members)
-    entry = Store().keep(
-        "ensembles", inputs, __name__, lambda folder: _build(folder, judgement, members, selection, table)
-    )
+    entry = Store().keep("ensembles", inputs, CODE, lambda folder: _build(folder, judgement, members, selection, table))
     ensemble = Ensemble(weights=entry.facts["weights"], average=selection.average, metric=metric)
     logger().info("%d of %d candidates are in the ensemble", len(ensemble.weights), len(members))
-    return placed(judgement, _figures(entry.facts, members, ensemble), entry.path / "predictions.parquet", ensemble)
+    placed_ = placed(judgement, _figures(entry.facts, members, ensemble), entry.path / "predictions.parquet", ensemble)
+    return replace(placed_, digest=entry.digest)
 
 
 def placed(judgement: Judgement, figures: Figures, predictions: Path, ensemble: Ensemble) -> Judgement:

@@ -30,6 +30,8 @@ from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store, digest
 from evenhand.study.study import Split, Study
 
+CODE = "evenhand.tasks.splitting:_build"
+
 
 @step("split")
 def split(table: Table, study: Study) -> Ledger:
@@ -40,7 +42,7 @@ def split(table: Table, study: Study) -> Ledger:
         "seed": study.seed,
         "columns": {"key": study.columns.key, "time": study.columns.time, "group": study.columns.group},
     }
-    entry = Store().keep("ledger", inputs, __name__, lambda folder: _build(folder, table, study))
+    entry = Store().keep("ledger", inputs, CODE, lambda folder: _build(folder, table, study))
     facts = entry.facts
     logger().info(
         "%d training rows in %d folds, %d held out by %s, %d withheld; split id %s",

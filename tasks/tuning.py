@@ -12,23 +12,28 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
-from evenhand.models.acceleration import available
-from evenhand.models.catalogue import home_module
 from evenhand.models.encoder import new_encoder
-from evenhand.models.encoder_steps import step_modules
+from evenhand.models.encoder_steps import step_key
 from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.inner_folds import inner_folds, share_of
-from evenhand.models.samplers import Resampler, sampler_module
+from evenhand.models.model_code import model_key
+from evenhand.models.samplers import Resampler, sampler_code
 from evenhand.models.search_space import points
 from evenhand.models.successive_halving import Search, shares_of
 from evenhand.records.pipeline import FINAL, Balanced, Ledger, Output, Plan, Table, Training
 from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store, code_digest
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import LOWER_IS_BETTER, METRICS, UNSAMPLED
 from evenhand.study.study import Study
 
+CODE = (
+    "evenhand.tasks.tuning:_searched",
+    "evenhand.tasks.tuning:_Inside",
+    "evenhand.study.study:Study.balance_kind",
+)
 FEWEST_IN_PILOTS, MOST_PILOTS = 60, 8
 LITTLE_USED = 0.9
 
@@ -40,24 +45,25 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
     budget = None if plan.tuning.seconds is None else plan.tuning.seconds / (len(ledger.folds) + 1)
     metric = study.metric or usual_metric(len(table.classes))
     inputs = {
-        "model": [plan.model, plan.params, plan.multiclass, plan.code_length, plan.target_transform],
-        "code": code_digest(home_module(plan.model)),
-        "parts": [code_digest(module) for module in _modules(plan, study)],
+        **model_key(plan),
+        "parts": _parts_code(plan, study),
         "tuning": plan.tuning,
         "budget": budget,
-        "rows": [ledger.digest, fold, table.features, study.columns.time, study.columns.group],
+        "rows": [table.digest, ledger.digest, fold, table.features, study.columns.time, study.columns.group],
+        "groups": "group" in {study.split.folds_by or study.split.holdout},
         "encoding": study.encodings[plan.encoding],
         "balance": [study.balance_kind(plan.balance), study.balance[plan.balance]],
         "metric": metric,
         "seed": study.seed,
-        "is_accelerated": available(),
     }
+
+    sampled = sampler_code(study.balance_kind(plan.balance))
 
     def build(_: Path) -> dict[str, Any]:
         began = time.perf_counter()
         return _searched(_Inside(plan, fold, table, ledger, study, metric), budget, began)
 
-    entry = Store().keep("tuned", inputs, __name__, build)
+    entry = Store().keep("tuned", inputs, [*CODE, *sampled], build)
     facts = entry.facts
     found = Tuned(
         plan=plan.name, fold=fold, params=facts["params"], metric=metric, trials=trials_from(facts["trials"]),
@@ -67,10 +73,9 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
     return found
 
 
-def _modules(plan: Plan, study: Study) -> list[str]:
-    """Where the code of the encoding, of the balance and of the metrics lies."""
-    sampler = sampler_module(study.balance_kind(plan.balance))
-    return [*step_modules(study.encodings[plan.encoding]), *([sampler] if sampler else []), *METRICS.modules]
+def _parts_code(plan: Plan, study: Study) -> list[Any]:
+    """What a search depends on beside its model: the steps of the encoding and the formulas of metrics."""
+    return [step_key(study.encodings[plan.encoding]), code_digest(*METRICS.modules)]
 
 
 def _words(found: Tuned) -> str:

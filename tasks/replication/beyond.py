@@ -26,8 +26,10 @@ ROWS = "drawn.parquet"
 @step("keep drawn rows")
 def keep_drawn(study: Study, table: Table, n_per_class: int) -> Study:
     """The study with the drawn rows of a table as its source."""
-    inputs = {"table": table.digest, "n_per_class": n_per_class}
-    entry = Store().keep("drawn", inputs, __name__, partial(_written, table, n_per_class))
+    inputs = {"table": table.digest, "target": table.target, "n_per_class": n_per_class}
+    entry = Store().keep(
+        "drawn", inputs, "evenhand.tasks.replication.beyond:_written", partial(_written, table, n_per_class)
+    )
     source = study.source.model_copy(update={"path": (str(entry.path / ROWS),)})
     return study.model_copy(update={"source": source, "columns": type(study.columns)()})
 

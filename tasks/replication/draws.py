@@ -12,6 +12,7 @@ from evenhand.data.frames import read_rows, read_target
 from evenhand.models.acceleration import available
 from evenhand.models.catalogue import build_model
 from evenhand.models.encoder import new_encoder
+from evenhand.models.model_code import model_key
 from evenhand.records.pipeline import Output, Plan, Table
 from evenhand.replication.draws import (
     ScaledOn,
@@ -55,13 +56,17 @@ def repeat_splits(
     """Every plan of a study fitted and judged on one random split for each seed."""
     inputs = {
         "table": table.digest,
-        "plans": plans,
+        "plans": [[each, model_key(each)] for each in plans],
         "encodings": study.encodings,
         "protocol": protocol,
         "seeds": list(seeds),
-        "is_accelerated": available(),
     }
-    entry = Store().keep("repeats", inputs, __name__, partial(_build, plans, table, study, protocol, seeds))
+    entry = Store().keep(
+        "repeats",
+        inputs,
+        "evenhand.tasks.replication.draws:_build",
+        partial(_build, plans, table, study, protocol, seeds),
+    )
     return Repeats(entry.facts["measured"], entry.path)
 
 

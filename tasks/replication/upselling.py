@@ -22,6 +22,7 @@ from evenhand.storage.artifact_store import Store
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.study import Study
 
+SEMI = "evenhand.tasks.replication.upselling:_counted"
 REFERENCES = ("random_forest", "lin_freed")
 
 
@@ -29,14 +30,20 @@ REFERENCES = ("random_forest", "lin_freed")
 def rank_columns(table: Table, study: Study, encoding: str) -> dict[str, dict[str, float]]:
     """The importance of every column over all rows, by both of the forest's measures."""
     inputs = {"table": table.digest, "encoding": study.encodings[encoding], "seed": study.seed}
-    return Store().keep("ranking", inputs, __name__, partial(_ranked, table, study, encoding)).facts
+    return (
+        Store()
+        .keep(
+            "ranking", inputs, "evenhand.tasks.replication.upselling:_ranked", partial(_ranked, table, study, encoding)
+        )
+        .facts
+    )
 
 
 @step("count over test rows")
 def count_over_test_rows(prepared: Prepared, C: float) -> float:
     """The area of a lin machine on one fold when frequencies are counted over its training and test rows."""
     inputs = {"training": prepared.training.digest, "held": prepared.held.digest, "C": C}
-    return Store().keep("semi_supervised", inputs, __name__, partial(_counted, prepared, C)).facts["roc_auc"]
+    return Store().keep("semi_supervised", inputs, SEMI, partial(_counted, prepared, C)).facts["roc_auc"]
 
 
 @step("compare upselling")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from makers import make_study, two_clouds, write_two_clouds
 
-from evenhand.storage import artifact_store
+from evenhand.storage import artifact_store, code_digest
 
 CANDIDATES = {"gaussian_nb": {}, "knn": {}}
 FITS = 3 + 1  # folds and holdout
@@ -139,7 +139,7 @@ def shop(tmp_path, monkeypatch):
 
 def forget():
     """As a new process would, read source files again."""
-    for name in vars(artifact_store).values():
+    for name in vars(code_digest).values():
         if hasattr(name, "cache_clear"):
             name.cache_clear()
 

@@ -1,54 +1,27 @@
-import ast
 import errno
-import importlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from makers import make_study
 
 from evenhand.errors import PlaceError
 from evenhand.storage import artifact_store as store_module
-from evenhand.storage.artifact_store import Store, _parsed, code_digest, digest, file_digest, home, versions
+from evenhand.storage.artifact_store import Store, digest, file_digest, home
+from evenhand.storage.code_digest import versions
 
 CODE = "evenhand.errors"
-
-
-def forget_code():
-    """As a new process would, read source files again."""
-    for name in vars(store_module).values():
-        if hasattr(name, "cache_clear"):
-            name.cache_clear()
-    importlib.invalidate_caches()
-
-
-@pytest.fixture
-def shop(tmp_path, monkeypatch):
-    """A package of somebody else's: `front` imports `back`, which imports `cellar`; nobody imports `garden`."""
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    sources = {
-        "__init__": "",
-        "front": "from shop import back\n",
-        "back": "def sell():\n    from .cellar import fetch\n",
-        "cellar": "",
-        "garden": "",
-    }
-    for name, text in sources.items():
-        (folder / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    forget_code()
-    yield folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "shop"]:
-        del sys.modules[name]
-    forget_code()
 
 
 class Counted:
@@ -146,15 +119,15 @@ def test_a_file_is_digested_by_its_bytes(tmp_path):
     assert file_digest(tmp_path / "a") == file_digest(tmp_path / "b") != file_digest(tmp_path / "c")
 
 
-@pytest.mark.parametrize("change", ["stage", "inputs", "module", "version"])
+@pytest.mark.parametrize("change", ["stage", "inputs", "code", "version"])
 def test_any_part_of_the_key_makes_another_entry(change, monkeypatch):
     build = Counted()
     Store().keep("stage", {"a": 1}, CODE, build)
-    given = {"stage": "stage", "inputs": {"a": 1}, "module": CODE}
+    given = {"stage": "stage", "inputs": {"a": 1}, "code": CODE}
     given |= {
         "stage": {"stage": "other"},
         "inputs": {"inputs": {"a": 2}},
-        "module": {"module": "evenhand.runtime.text"},
+        "code": {"code": "evenhand.study.cron"},
     }.get(change, {})
     if change == "version":
         monkeypatch.setattr(store_module, "versions", lambda: {**versions(), "numpy": "99.0"})
@@ -162,34 +135,6 @@ def test_any_part_of_the_key_makes_another_entry(change, monkeypatch):
     entry = Store().keep(**given, build=build)
 
     assert not entry.reused
-
-
-def test_the_versions_name_the_packages_that_numbers_come_from():
-    assert versions()["numpy"] == np.__version__
-    assert {"scipy", "scikit-learn", "imbalanced-learn", "pandas"} <= set(versions())
-
-
-@pytest.mark.parametrize("changed", ["front", "back", "cellar"])
-def test_the_code_digest_changes_with_every_helper_that_is_reached(shop, changed):
-    before = code_digest("shop.front")
-    (shop / f"{changed}.py").write_text("# another\n" + (shop / f"{changed}.py").read_text())
-    forget_code()
-
-    assert code_digest("shop.front") != before
-
-
-def test_the_code_digest_leaves_out_what_is_not_imported(shop):
-    before = code_digest("shop.front")
-    (shop / "garden.py").write_text("flowers = 3\n")
-    forget_code()
-
-    assert code_digest("shop.front") == before
-
-
-def test_the_code_of_every_stage_can_be_read():
-    digests = {name: code_digest(f"evenhand.tasks.{name}") for name in ("encoding", "balancing", "fitting", "judging")}
-
-    assert len(set(digests.values())) == 4
 
 
 def test_threads_that_ask_for_the_same_entry_make_it_once():
@@ -339,18 +284,164 @@ def test_a_store_in_place_of_a_file_is_reported(tmp_path, monkeypatch):
         Store().keep("stage", {"a": 1}, CODE, Counted())
 
 
-def test_an_entry_made_meanwhile_by_another_process_is_as_good():
+def test_an_entry_made_meanwhile_by_another_process_is_as_good(tmp_path):
     def build(folder):
-        os.makedirs(Store().root / "stage" / key[:2] / key)
-        (Store().root / "stage" / key[:2] / key / "facts.json").write_text('{"by": "another"}')
+        (folder / "content").write_text("ours")
+        if not Store().entries():
+            shutil.copytree(other.path, Store().root / other.path.relative_to(elsewhere.root))
         return {"by": "us"}
 
-    key = digest(["stage", {"a": 1}, code_digest(CODE), versions()])
+    def build_there(folder):
+        (folder / "content").write_text("theirs")
+        return {"by": "another"}
+
+    elsewhere = Store(tmp_path / "elsewhere")
+    other = elsewhere.keep("stage", {"a": 1}, CODE, build_there)
 
     entry = Store().keep("stage", {"a": 1}, CODE, build)
 
-    assert entry.path.name == key
+    assert (entry.facts, entry.digest) == ({"by": "another"}, other.digest)
+    assert (entry.path / "content").read_text() == "theirs"
     assert len(Store().entries()) == 1
+
+
+def kept(build, **inputs):
+    return Store().keep("stage", inputs, CODE, build)
+
+
+def writing(text, **facts):
+    def build(folder):
+        (folder / "part").mkdir()
+        (folder / "part" / "content").write_text(text)
+        (folder / "beside").write_text("always the same")
+        return facts
+
+    return build
+
+
+def test_what_comes_out_equal_has_one_digest_whatever_went_in_and_however_long_it_took():
+    one = kept(writing("same", n=1, seconds=1.0, each=[{"peak_mb": 3}]), a=1)
+    same = kept(writing("same", n=1, seconds=9.0, each=[{"peak_mb": 4}]), a=2)
+
+    assert one.path != same.path
+    assert one.digest == same.digest
+
+
+@pytest.mark.parametrize("other", [writing("other", n=1), writing("same", n=2), writing("same", m=1)])
+def test_other_content_or_other_facts_have_another_digest(other):
+    assert kept(writing("same", n=1), a=1).digest != kept(other, a=2).digest
+
+
+def test_a_part_is_digested_by_its_own_files_and_the_facts_named():
+    one, other = kept(writing("one", n=1, m=1), a=1), kept(writing("other", n=1, m=2), a=2)
+
+    assert one.part("beside", "n") == other.part("beside", "n")
+    assert one.part("beside", "m") != other.part("beside", "m")
+    assert one.part("part") != other.part("part")
+
+
+def test_a_key_with_a_place_in_it_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="a key holds digests, not places such as"):
+        kept(writing("x"), a=[{"b": tmp_path}])
+
+
+def test_a_store_that_was_moved_is_found(tmp_path):
+    kept(writing("same"), a=1)
+    Store().root.rename(tmp_path / "moved")
+
+    assert Store(tmp_path / "moved").keep("stage", {"a": 1}, CODE, writing("same")).reused
+
+
+def flip(file):
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+DAMAGE = {
+    "a flipped bit in a file": (lambda path: flip(path / "part" / "content"), "not what was written, part/content"),
+    "a file cut short": (lambda path: os.truncate(path / "part" / "content", 1), "not what was written, part/content"),
+    "a file that is gone": (lambda path: (path / "part" / "content").unlink(), "lacks its file content"),
+    "a folder that is gone": (lambda path: shutil.rmtree(path / "part"), "lacks its file content"),
+    "a folder in place of a file": (
+        lambda path: ((path / "beside").unlink(), (path / "beside").mkdir()),
+        "lacks its file beside",
+    ),
+    "empty facts": (lambda path: os.truncate(path / "facts.json", 0), "has facts that cannot be read"),
+    "facts cut short": (lambda path: os.truncate(path / "facts.json", 20), "has facts that cannot be read"),
+    "facts of another form": (lambda path: (path / "facts.json").write_text("[1]"), "has facts that cannot be read"),
+    "facts that are no text": (
+        lambda path: (path / "facts.json").write_bytes(b"\xff\xfe\x00"),
+        "has facts that cannot be read",
+    ),
+    "changed facts": (
+        lambda path: (path / "facts.json").write_text((path / "facts.json").read_text().replace('"n": 1', '"n": 2')),
+        "has facts that were changed",
+    ),
+    "facts that are gone": (lambda path: (path / "facts.json").unlink(), "has no facts"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_an_entry_that_is_not_what_was_written_is_made_anew_and_the_log_says_so(damage, caplog):
+    harm, words = DAMAGE[damage]
+    entry = kept(writing("same", n=1))
+    harm(entry.path)
+
+    again = kept(writing("same", n=1))
+
+    assert not again.reused
+    assert (again.facts, again.digest) == ({"n": 1}, entry.digest)
+    assert (again.path / "part" / "content").read_text() == "same"
+    assert [words in line and line.endswith("made anew") for line in caplog.messages] == [True]
+    assert kept(writing("same", n=1)).reused
+
+
+@given(place=st.integers(0, 10_000), bit=st.integers(0, 7), name=st.sampled_from(["facts.json", "part/content"]))
+def test_no_flipped_bit_goes_unnoticed(place, bit, name):
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        file = store.keep("stage", {}, CODE, writing("some text", n=1.5, word="x")).path / name
+        content = bytearray(file.read_bytes())
+        content[place % len(content)] ^= 1 << bit
+        file.write_bytes(content)
+
+        again = store.keep("stage", {}, CODE, writing("some text", n=1.5, word="x"))
+
+        assert not again.reused
+        assert (again.facts, (again.path / "part" / "content").read_text()) == ({"n": 1.5, "word": "x"}, "some text")
+
+
+def test_files_that_nobody_touched_are_read_for_their_digest_once_in_a_process(monkeypatch):
+    read, digest_of = [], store_module.file_digest
+    kept(writing("same"))
+    monkeypatch.setattr(store_module, "file_digest", lambda path: (read.append(path.name), digest_of(path))[1])
+
+    assert [kept(writing("same")).reused for _ in range(3)] == [True] * 3
+    assert sorted(read) == ["beside", "content"]
+
+
+def test_files_and_folders_are_on_the_disk_before_the_entry_has_its_name(monkeypatch):
+    happened, fsync, rename = [], os.fsync, store_module._rename
+
+    def told_fsync(number):
+        happened.append(Path(os.readlink(f"/proc/self/fd/{number}")).name)
+        fsync(number)
+
+    def told_rename(*paths):
+        found = rename(*paths)
+        happened.append("renamed")
+        return found
+
+    monkeypatch.setattr(os, "fsync", told_fsync)
+    monkeypatch.setattr(store_module, "_rename", told_rename)
+
+    kept(writing("same"))
+
+    *before, its_folder = happened[: happened.index("renamed")]
+    assert sorted(before) == ["beside", "content", "facts.json", "part"]
+    assert its_folder.startswith(f"{os.getpid()}-")
+    assert happened[-1] == "renamed"
 
 
 def made(name, n_bytes, age):
@@ -361,31 +452,31 @@ def made(name, n_bytes, age):
 
 
 def test_prune_removes_what_was_not_used_for_longest():
-    oldest, middle, newest = (made(name, 1000, age) for name, age in (("a", 300), ("b", 200), ("c", 100)))
+    oldest, middle, newest = (made(name, 10_000, age) for name, age in (("a", 300), ("b", 200), ("c", 100)))
 
-    removed, left = Store().prune(2100)
+    removed, left = Store().prune(21_000)
 
     assert removed == 1
     assert not oldest.exists()
     assert middle.exists()
     assert newest.exists()
-    assert 2000 <= left <= 2100
+    assert 20_000 <= left <= 21_000
 
 
 def test_prune_never_keeps_an_older_entry_and_removes_a_newer():
-    old_and_small, new_and_big = made("a", 10, 300), made("b", 1000, 100)
+    old_and_small, new_and_big = made("a", 10, 300), made("b", 10_000, 100)
 
-    Store().prune(1010)
+    Store().prune(10_250)
 
     assert new_and_big.exists()
     assert not old_and_small.exists()
 
 
 def test_an_entry_that_is_used_again_counts_as_new():
-    first, second = made("a", 1000, 300), made("b", 1000, 200)
+    first, second = made("a", 10_000, 300), made("b", 10_000, 200)
     Store().keep("stage", {"name": "a"}, CODE, Counted())
 
-    Store().prune(1100)
+    Store().prune(11_000)
 
     assert first.exists()
     assert not second.exists()
@@ -396,16 +487,3 @@ def test_prune_to_nothing_empties_the_store():
 
     assert Store().prune(0) == (1, 0)
     assert Store().entries() == []
-
-
-def test_source_is_read_again_where_another_thread_was_reading_too(monkeypatch):
-    failures, parse = [SystemError("AST constructor recursion depth mismatch")] * 2, ast.parse
-
-    def parse_at_the_third_time(source):
-        if failures:
-            raise failures.pop()
-        return parse(source)
-
-    monkeypatch.setattr("evenhand.storage.artifact_store.ast.parse", parse_at_the_third_time)
-
-    assert ast.dump(_parsed("import os")) == ast.dump(parse("import os"))

@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from makers import make_regression, make_study, two_clouds, write_rows
 
+from evenhand.data.frames import read_order
 from evenhand.errors import DataError
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
@@ -18,7 +19,8 @@ def looked(study, tamper=None, allows_leaks=False):
     table = clean.fn(ingest.fn(study), study)
     ledger = split.fn(table, study)
     if tamper is not None:
-        rows = tamper(pq.read_table(ledger.path).to_pandas())
+        order, rows = read_order(table), pq.read_table(ledger.path).to_pandas()
+        rows = tamper(rows.iloc[np.argsort(order)].reset_index(drop=True)).iloc[order]
         pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), ledger.path)
     return {each.name: each for each in check.fn(table, ledger, plan.fn(study), study, allows_leaks)}
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.data.frames import as_features, read_rows, read_target
+from evenhand.data import frames
+from evenhand.data.frames import as_features, read_order
 from evenhand.errors import DataError, PlaceError
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.progress import listening
@@ -42,6 +43,16 @@ def cleaned(frame=FRAME, **settings):
     frame.to_parquet("rows.parquet", index=False)
     asked = study(**settings)
     return clean.fn(ingest.fn(asked, accepts_contract=True), asked)
+
+
+def read_rows(table, columns=None):
+    """The rows of a table in the order of their source."""
+    return frames.read_rows(table, columns).iloc[np.argsort(read_order(table))].reset_index(drop=True)
+
+
+def read_target(table):
+    """The target in the order of the source."""
+    return frames.read_target(table)[np.argsort(read_order(table))]
 
 
 def test_a_table_has_features_target_and_roles():

@@ -42,6 +42,7 @@ from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.models.serialization import read_model
 from evenhand.records.decision import as_plain, metrics_of_decided
 from evenhand.records.pipeline import ENSEMBLE, FINAL
+from evenhand.storage.artifact_store import file_digest
 from evenhand.study.study import Capacity, Decide
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
@@ -269,7 +270,7 @@ def rewritten(judgement, change):
     change(columns, columns["fold"] == FINAL)
     file = judgement.predictions.with_name("changed.parquet")
     pq.write_table(pa.table(columns), file)
-    return replace(judgement, predictions=file)
+    return replace(judgement, predictions=file, digest=file_digest(file))
 
 
 def test_the_threshold_is_kept_in_the_model_and_applied_to_raw_rows():

@@ -6,7 +6,7 @@ import pytest
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from pydantic import ValidationError
 
-from evenhand.data.frames import read_target
+from evenhand.data.frames import read_order, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import ConfError, DataError
 from evenhand.models.inner_folds import inner_folds, share_of
@@ -50,7 +50,8 @@ def test_the_choice_is_the_best_of_the_same_inner_folds_scored_by_hand():
     columns, y = two_clouds()
     write_rows("rows.csv", columns, y)
     found = ready(encodings={"plain": {"numeric": {"scale": "none"}}})
-    X, y = np.column_stack([columns["telling"], columns["noise"]]), read_target(found.table)
+    X = np.column_stack([columns["telling"], columns["noise"]])[read_order(found.table)]
+    y = read_target(found.table)
 
     def score(k):
         parts = inner_folds(found.table, found.ledger, found.study, "fold_1", 3)
@@ -195,7 +196,7 @@ def test_inner_folds_keep_groups_together():
     write_rows("rows.csv", {**columns, "owner": owner}, y)
     found = ready(columns={"group": "owner"}, split={"holdout": "group", "folds": 3, "holdout_share": 0.25})
 
-    parts = inner(found, "fold_0")
+    parts, owner = inner(found, "fold_0"), owner[read_order(found.table)]
 
     assert len(parts) == 3
     assert all(not set(owner[a]) & set(owner[b]) for a, b in parts)
@@ -208,7 +209,7 @@ def test_inner_folds_by_time_learn_from_earlier_rows_only(fold):
     write_rows("rows.csv", {**columns, "day": day}, y)
     found = ready(columns={"time": "day"}, split={"holdout": "time", "folds": 3, "holdout_share": 0.2})
 
-    parts = inner(found, fold)
+    parts, day = inner(found, fold), day[read_order(found.table)]
 
     assert parts
     assert all(day[a].max() < day[b].min() for a, b in parts)

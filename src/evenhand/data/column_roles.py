@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.data.casting import as_numbers
-from evenhand.data.type_inference import INTEGER, TIME, ZONED_TIME, has_codes, read_as
+from evenhand.data.type_inference import TIME, ZONED_TIME, has_codes, read_as
 from evenhand.errors import DataError, listed, nearest
 from evenhand.study.study import Columns
 
@@ -18,7 +18,6 @@ FEATURES = ("numeric", "categorical", "text")
 NUMBERLIKE = 0.99
 DISTINCT = 0.95
 FEW_ROWS = 20
-SAMPLE = 1_000
 WORDS_OF_TEXT = 5
 DATES = ("ignored", "holds dates; name it in columns.time to split by it")
 ROW_NUMBER = re.compile(r"(unnamed.*|index|id|row|row_?(id|no|num|number)|rownames?)", re.IGNORECASE)
@@ -113,17 +112,12 @@ def _role_of_text(name: str, array: pa.StringArray, n_values: int) -> tuple[str,
 
 
 def _share_of_numbers(array: pa.StringArray) -> float:
-    """The share of values that read as numbers, estimated from the first if those are words; codes as 007 do not."""
+    """The share of values that read as numbers, whatever their order; codes as 007 do not."""
     if has_codes(array):
         return 0.0
-    values = pc.drop_null(array)
-    share = _share_read(values.slice(0, SAMPLE))
-    return _share_read(values) if share > 0.9 and len(values) > SAMPLE else share
-
-
-def _share_read(values: pa.StringArray) -> float:
-    numbers, _ = as_numbers(values)
-    return 1 - numbers.null_count / len(values)
+    found = pc.value_counts(pc.drop_null(array))
+    is_number, counts = as_numbers(found.field("values"))[0].is_valid(), found.field("counts")
+    return float((pc.sum(counts.filter(is_number)).as_py() or 0) / pc.sum(counts).as_py())
 
 
 def _numberlike(name: str, array: pa.StringArray, share: float) -> str:
@@ -152,7 +146,9 @@ def _is_constant(array: pa.Array) -> bool:
 
 
 def _counts_rows(array: pa.Array) -> bool:
-    if array.null_count or not pa.types.is_integer(array.type) or array[0].as_py() not in {0, 1}:
+    """Whether the values are 0 or 1 and the next whole numbers, each once, in whatever order."""
+    if array.null_count or not pa.types.is_integer(array.type):
         return False
-    steps = pc.pairwise_diff(array.cast(INTEGER))
-    return bool(pc.all(pc.equal(steps, 1)).as_py())
+    found = pc.min_max(array)
+    low, high = found["min"].as_py(), found["max"].as_py()
+    return low in {0, 1} and high - low + 1 == len(array) == pc.count_distinct(array).as_py()

@@ -16,7 +16,7 @@ from evenhand.runtime.text import counted
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
-ROWS, TARGET = "rows.parquet", "target.npy"
+ROWS, TARGET, ORDER = "rows.parquet", "target.npy", "order.npy"
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
@@ -28,6 +28,11 @@ def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFram
 def read_target(table: Table) -> np.ndarray:
     """The target: class codes as int32, or values as float64."""
     return np.load(table.path / TARGET)
+
+
+def read_order(table: Table) -> np.ndarray:
+    """For each row of the table its place among the rows of the source that the rules left."""
+    return np.load(table.path / ORDER)
 
 
 def as_features(frame: pd.DataFrame, features: Sequence[Feature], cleaning: Cleaning = AS_IS) -> pd.DataFrame:

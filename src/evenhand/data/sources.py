@@ -23,7 +23,8 @@ from evenhand.data.snapshot import Rows
 from evenhand.data.toy_datasets import bundled_rows, openml_rows
 from evenhand.errors import DataError, EvenhandError, nearest
 from evenhand.runtime.io_errors import is_hidden, reading, writing
-from evenhand.storage.artifact_store import Store, code_digest, file_digest
+from evenhand.storage.artifact_store import Store, file_digest
+from evenhand.storage.code_digest import code_digest
 from evenhand.study.loader import VARIABLE, expanded
 from evenhand.study.registry import SOURCES, named_object
 from evenhand.study.study import BundledSource, Source, SqlSource, Study
@@ -113,7 +114,7 @@ def _opened(study: Study, scratch: Path) -> Opened:
     found: Opened = named_object(home, f"source.{kind}")(value, study, scratch)
     if SOURCES.is_own(kind):
         return found
-    return replace(found, inputs={**found.inputs, "code": code_digest(home.rpartition(".")[0])})
+    return replace(found, inputs={**found.inputs, "code": code_digest(":".join(home.rpartition(".")[::2]))})
 
 
 def open_path(patterns: Sequence[str], study: Study, scratch: Path) -> Opened:

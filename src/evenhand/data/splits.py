@@ -23,6 +23,15 @@ def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarr
     return pd.util.hash_pandas_object(features, index=False).to_numpy()
 
 
+def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
+    """The places of rows in an order that depends on what they hold alone: by time if there is one, then by content.
+
+    The same rows make the same table whatever order their source has them in, and draws by place are the same draws.
+    """
+    content = content_hashes(rows)
+    return np.argsort(content, kind="stable") if time is None else np.lexsort((content, rows[time].to_numpy()))
+
+
 def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
     """The table rows that a fold is trained and judged on; no row that has a judged twin is trained on."""
     columns = pq.read_table(ledger.path).to_pandas()

@@ -11,7 +11,8 @@ from evenhand.errors import ConfError, nearest
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.models.catalogue import is_estimator
 from evenhand.models.entries.encoders import STEPS, EncoderEntry, Wish, nothing
-from evenhand.models.stored_names import source_module
+from evenhand.models.stored_names import class_code, function_code, function_text
+from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import ENCODERS, named_object
 from evenhand.study.study import Encoding
 
@@ -63,10 +64,15 @@ def steps_named(encoding: Encoding) -> dict[str, str]:
     return {step: word for step, word in words.items() if word not in {None, "none"}}
 
 
-def step_modules(encoding: Encoding) -> list[str]:
-    """The modules that hold the code of an encoding's steps."""
+def step_key(encoding: Encoding) -> dict[str, Any]:
+    """The part of a key that the steps of an encoding decide: their code, and how their arguments are made."""
     entries = [step_entry(step, word) for step, word in steps_named(encoding).items()]
-    return [source_module(step_class(entry)) for entry in entries if entry.home is not None]
+    roots = [root for entry in entries for root in (*_class_code(entry), *function_code(entry.arguments))]
+    return {"code": code_digest(*roots), "arguments": [function_text(entry.arguments) for entry in entries]}
+
+
+def _class_code(entry: EncoderEntry) -> list[str]:
+    return [] if entry.home is None else [class_code(step_class(entry))]
 
 
 def step_mistakes(encoding: Encoding) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from scipy import sparse
 from evenhand.errors import ConfError, DataError
 from evenhand.models.entries.samplers import SamplerEntry, Wish
 from evenhand.models.sampler_lineage import parents_of, unexplained
+from evenhand.models.stored_names import class_code, function_code, function_text
 from evenhand.records.pipeline import Output
 from evenhand.study.registry import SAMPLERS, named_object
 from evenhand.study.study import Balance
@@ -156,10 +157,19 @@ def _sampler_class(entry: SamplerEntry) -> type:
     return found
 
 
-def sampler_module(kind: str) -> str | None:
-    """The module that holds the code of a sampler; None for what changes no rows."""
+def sampler_code(kind: str) -> list[str]:
+    """Where the code of one sampler is, as keys of the store name it: its class, and what its arguments are made by."""
     entry = SAMPLERS[kind]
-    return None if entry.home is None else _sampler_class(entry).__module__
+    if entry.home is None or entry.arguments is None:
+        return []
+    found = _sampler_class(entry)
+    return [class_code(found), *function_code(entry.arguments)]
+
+
+def sampler_arguments(kind: str) -> list[str]:
+    """How the arguments of one sampler are made, for a key."""
+    made = SAMPLERS[kind].arguments
+    return [] if made is None else function_text(made)
 
 
 def suited_kind(kind: str, outputs: tuple[Output, ...]) -> str:

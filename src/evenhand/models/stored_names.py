@@ -4,6 +4,7 @@ A file is never changed: old names are replaced in the copy that is read, after 
 """
 
 import json
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,26 @@ def source_module(found: type) -> str:
     """The module that holds the code of a class, also where the class is named at a door."""
     home = DOORS.get(found.__module__, {}).get(found.__name__)
     return f"{found.__module__}.{home}" if home else found.__module__
+
+
+def class_code(found: type) -> str:
+    """Where the code of a class is, as keys of the store name it."""
+    return f"{source_module(found)}:{found.__qualname__}"
+
+
+def function_code(made: Callable[..., Any]) -> list[str]:
+    """The definitions beside a small function of an entry that it may use, as keys of the store name them."""
+    return [f"{made.__module__}:{name}" for name in made.__code__.co_names]
+
+
+def function_text(made: Callable[..., Any]) -> list[str]:
+    """What a small function of an entry does, for a key: its instructions, constants and names."""
+    code = made.__code__
+    return [
+        code.co_code.hex(),
+        repr([one for one in code.co_consts if not hasattr(one, "co_code")]),
+        repr(code.co_names),
+    ]
 
 
 def with_current_names(file: Path) -> bytes:

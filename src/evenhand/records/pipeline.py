@@ -73,8 +73,8 @@ class Table:
 class Ledger:
     """Which row is held out and which fold each training row is judged in.
 
-    `split_id` is made of rows and sides alone, so that runs of other versions can be set side by side; `digest` is the
-    key of the store, which changes with the code and the packages that made the ledger.
+    `split_id` is made of rows, targets and sides, so that runs of other versions can be set side by side; `digest` is
+    that of the ledger's content, as every digest of a record is.
     """
 
     digest: str
@@ -188,6 +188,7 @@ class Scores:
     warnings: tuple[str, ...] = ()
     settled: dict[str, Any] = field(default_factory=dict)
     budgeted: Budgeted | None = None
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -268,6 +269,7 @@ class Judgement:
     decided: Decided | None = None
     calibrated: Calibrated | None = None
     trials: tuple[ResamplingTrial, ...] = ()
+    digest: str = ""  # of the content of `predictions`
 
     @property
     def best(self) -> Figures:

@@ -1,10 +1,11 @@
-"""What outlives a task: the artifact store, encoded matrices, append-only ledgers and locks.
+"""What outlives a task: the artifact store and the code its keys hold, encoded matrices, append-only ledgers and locks.
 
 Not here: what is in an entry (tasks), and anything of MLflow (tracking).
 """
 
 __all__ = [
     "artifact_store",
+    "code_digest",
     "ledger",
     "locks",
     "matrices",

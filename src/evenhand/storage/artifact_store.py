@@ -1,55 +1,51 @@
 """Content-addressed files that tasks exchange and later runs reuse.
 
-A key is the digest of what went in, the parameters, the source of the code that does the work (with all of our modules
-that it imports) and the versions of the numeric packages. An entry is a folder that is written under another name and
-renamed when it is whole, so that a half-written one is never seen.
+A key is the digest of the content that went in, the parameters, the code that can change the numbers and the versions
+of the numeric packages. An entry is a folder that is written under another name, brought to the disk and renamed when
+it is whole, so that a half-written one is never seen. Its facts hold the digest of every file and their own: an entry
+that is not what was written counts as none and is made anew. Its content digest leaves out what differs each time it
+is made (seconds, memory), so that the stages after one that came out equal are found.
 """
 
-import ast
 import errno
 import hashlib
-import importlib.util
 import json
+import logging
 import os
 import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, is_dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, is_dataclass
+from pathlib import Path, PurePath
 from typing import Any
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.fault_injection import around
+from evenhand.storage.code_digest import code_digest, versions
 
-NUMERIC_PACKAGES = (
-    "numpy",
-    "scipy",
-    "pandas",
-    "pyarrow",
-    "scikit-learn",
-    "imbalanced-learn",
-    "numba",
-    "scikit-learn-intelex",
-)
 FACTS = "facts.json"
-OURS = "evenhand"
+UNCOUNTED = frozenset({"seconds", "fit_seconds", "predict_seconds", "peak_mb", "notes", "warnings", "ended", "words"})
 _under_way: dict[Path, threading.Lock] = {}
 _guard = threading.Lock()
-_reading_code = threading.Lock()  # ast.parse from two threads at once fails in Python 3.11
+_verified: dict[Path, list[tuple[int, int, int]]] = {}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A folder of the store, the facts kept with it, and whether it was there before."""
+    """A folder of the store, the digest of its content, the facts kept with it, and whether it was there before."""
 
     digest: str
     path: Path
     facts: dict[str, Any]
     reused: bool
+    files: dict[str, str] = field(default_factory=dict)
+
+    def part(self, name: str, *facts: str) -> str:
+        """The digest of one folder of the entry, or one file, and of the facts named."""
+        files = {file: found for file, found in self.files.items() if file == name or file.startswith(f"{name}/")}
+        return digest([files, {each: self.facts[each] for each in facts}])
 
 
 def home() -> Path:
@@ -69,48 +65,6 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-@cache
-def versions() -> dict[str, str]:
-    """The installed versions of the packages that numbers depend on."""
-    found = {}
-    for name in NUMERIC_PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def code_digest(module: str) -> str:
-    """What changes when the code behind a module does: its source and all of our own that it imports, or a version."""
-    with _reading_code:
-        return _code_digest(module)
-
-
-@cache
-def _code_digest(module: str) -> str:
-    package = module.partition(".")[0]
-    if package != OURS and (installed := _installed_version(package)):
-        return digest([package, installed])
-    return digest({name: _source_digest(file) for name, file in _closure(module).items()})
-
-
-def _installed_version(package: str) -> str:
-    """The version of a package that was installed from elsewhere; empty for code that lies beside the study."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.origin or "site-packages" not in spec.origin:
-        return ""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "as in the versions of the key"
-
-
-@cache
-def _source_digest(file: str) -> str:
-    return hashlib.blake2b(Path(file).read_bytes(), digest_size=16).hexdigest()
-
-
 class Store:
     """Makes an entry once; later calls with the same key find it."""
 
@@ -118,30 +72,52 @@ class Store:
         self.root = root or home() / "store"
 
     def keep(
-        self, stage: str, inputs: Mapping[str, Any], module: str, build: Callable[[Path], Mapping[str, Any]]
+        self, stage: str, inputs: Any, code: str | Sequence[str], build: Callable[[Path], Mapping[str, Any]]
     ) -> Entry:
-        """The entry for these inputs; `build` fills a folder and returns facts if there is none yet."""
-        key = digest([stage, inputs, code_digest(module), versions()])
+        """The entry for these inputs; `build` fills a folder and returns facts if there is none yet.
+
+        `code` names where the numbers come from, as code_digest takes it: `module:function`, one or several.
+        """
+        roots = (code,) if isinstance(code, str) else tuple(code)
+        key = digest([stage, _without_paths(inputs), code_digest(*roots), versions()])
         path = self.root / stage / key[:2] / key
         with _building(path):
-            if (facts := _read_facts(path)) is not None:
-                return Entry(key, path, facts, reused=True)
-            return Entry(key, path, self._build(path, build), reused=False)
+            return self._found(path) or self._build(path, build)
 
-    def _build(self, path: Path, build: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
+    def _found(self, path: Path) -> Entry | None:
+        """The entry at its place if it is what was written; any other is taken away."""
+        try:
+            kept = _read_facts(path)
+            if kept is None:
+                return None
+            _verify(path, kept["files"])
+        except _Damaged as damage:
+            logging.getLogger("evenhand").warning("%s in the store %s: made anew", "/".join(path.parts[-3:]), damage)
+            self._remove(path)
+            return None
+        except OSError as error:
+            raise _place_error(error, path) from error
+        return Entry(kept["digest"], path, kept["facts"], True, kept["files"])
+
+    def _build(self, path: Path, build: Callable[[Path], Mapping[str, Any]]) -> Entry:
         unfinished = self.root / "unfinished" / f"{os.getpid()}-{uuid.uuid4().hex}"
         try:
             unfinished.mkdir(parents=True)
             facts = json.loads(json.dumps(dict(build(unfinished)), default=_plain))
+            files = {str(file.relative_to(unfinished)): file_digest(file) for file in _files(unfinished)}
+            kept = {"digest": digest([files, _counted(facts)]), "facts": facts, "files": files}
             with around("store.facts"):
-                (unfinished / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+                (unfinished / FACTS).write_text(json.dumps({**kept, "seal": digest(kept)}), encoding="utf-8")
+            _to_disk(unfinished)
             with around("store.rename"):
-                _rename(unfinished, path)
+                is_ours = _rename(unfinished, path)
         except OSError as error:
             raise _place_error(error, self.root) from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
-        return facts
+        if not is_ours:
+            return self._found(path) or self._build(path, build)
+        return Entry(kept["digest"], path, facts, False, files)
 
     def entries(self) -> list[tuple[Path, float, int]]:
         """Every entry with the time of its last use and its size in bytes."""
@@ -158,13 +134,17 @@ class Store:
         for path, _, size in entries:
             if left <= most_bytes:
                 break
-            doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
-            doomed.parent.mkdir(parents=True, exist_ok=True)
-            with around("store.prune"):
-                path.rename(doomed)
-            shutil.rmtree(doomed)
+            self._remove(path)
             left, removed = left - size, removed + 1
         return removed, left
+
+    def _remove(self, path: Path) -> None:
+        """Take an entry away at once, and then its files."""
+        doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
+        doomed.parent.mkdir(parents=True, exist_ok=True)
+        with around("store.prune"):
+            path.rename(doomed)
+        shutil.rmtree(doomed)
 
     def sweep(self, older_than_seconds: float = 7 * 86_400.0) -> None:
         """Remove what processes that ended in the middle left behind; a fit that goes on for days is left alone."""
@@ -201,29 +181,95 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+class _Damaged(Exception):
+    """An entry is not what was written."""
+
+
 def _read_facts(path: Path) -> dict[str, Any] | None:
-    try:
-        text = (path / FACTS).read_text(encoding="utf-8")
-        os.utime(path / FACTS)
-    except FileNotFoundError:
+    """What is kept beside the files of an entry, proved by its own digest; None where there is no entry."""
+    if not path.exists():
         return None
-    except OSError as error:
-        raise _place_error(error, path) from error
-    return json.loads(text)
+    try:
+        kept = json.loads((path / FACTS).read_text(encoding="utf-8"))
+        seal = kept.pop("seal")
+    except FileNotFoundError:
+        raise _Damaged("has no facts") from None
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise _Damaged("has facts that cannot be read") from None
+    if seal != digest(kept):
+        raise _Damaged("has facts that were changed after they were written")
+    os.utime(path / FACTS)
+    return kept
 
 
-def _rename(unfinished: Path, path: Path) -> None:
-    """Give a whole entry its name; the same entry made by another process meanwhile is as good."""
+def _verify(path: Path, files: Mapping[str, str]) -> None:
+    """Hold the files of an entry against their digests; once in this process, and again if a file was touched."""
+    try:
+        stats = [(path / name).stat() for name in files]
+        seen = [(found.st_size, found.st_mtime_ns, found.st_ino) for found in stats]
+        if _verified.get(path) == seen:
+            return
+        changed = next((name for name, expected in files.items() if file_digest(path / name) != expected), None)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise _Damaged(f"lacks its file {Path(str(error.filename)).name}") from None
+    if changed is not None:
+        raise _Damaged(f"has a file that is not what was written, {changed}")
+    _verified[path] = seen
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+def _counted(facts: Any) -> Any:
+    """The facts without what differs from one making to the next, or is only for people to read."""
+    if isinstance(facts, dict):
+        return {name: _counted(value) for name, value in facts.items() if name not in UNCOUNTED}
+    return [_counted(value) for value in facts] if isinstance(facts, list) else facts
+
+
+def _without_paths(inputs: Any) -> Any:
+    """The inputs, refused if a place is among them: a key holds content, so that a moved store is found."""
+    if isinstance(inputs, PurePath):
+        raise TypeError(f"a key holds digests, not places such as '{inputs}'")
+    if isinstance(inputs, Mapping):
+        return {name: _without_paths(value) for name, value in inputs.items()}
+    return [_without_paths(value) for value in inputs] if isinstance(inputs, list | tuple) else inputs
+
+
+def _to_disk(folder: Path) -> None:
+    """Have the kernel write all files below a folder, and the folders, before the entry gets its name."""
+    for path in (*_files(folder), *_folders(folder)):
+        _fsync(path)
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    yield from (path for path in folder.rglob("*") if path.is_dir())
+    yield folder
+
+
+def _fsync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _rename(unfinished: Path, path: Path) -> bool:
+    """Give a whole entry its name; false where another process gave it to the same entry meanwhile."""
     try:
         unfinished.rename(path)
+        return True
     except FileNotFoundError:
         if not unfinished.exists():
             raise
         path.parent.mkdir(parents=True, exist_ok=True)
-        _rename(unfinished, path)
+        return _rename(unfinished, path)
     except OSError as error:
-        if error.errno not in {errno.EEXIST, errno.ENOTEMPTY} or _read_facts(path) is None:
+        if error.errno not in {errno.EEXIST, errno.ENOTEMPTY} or not path.exists():
             raise
+        return False
 
 
 def _place_error(error: OSError, place: Path) -> PlaceError:
@@ -239,48 +285,3 @@ def _place_error(error: OSError, place: Path) -> PlaceError:
     return PlaceError(
         f"the store '{place}' could not be used: {error.strerror or error}. Set EVENHAND_HOME to another folder."
     )
-
-
-def _closure(module: str) -> dict[str, str]:
-    package, todo, files = module.partition(".")[0], [module], {}
-    while todo:
-        name = todo.pop()
-        file = _file_of(name)
-        if name in files or file is None:
-            continue
-        files[name] = file
-        todo += [found for found in _imported(name, file) if found.partition(".")[0] == package]
-    return files
-
-
-@cache
-def _file_of(module: str) -> str | None:
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ModuleNotFoundError, AttributeError, ValueError):
-        return None
-    return spec.origin if spec is not None and spec.origin and spec.origin.endswith(".py") else None
-
-
-def _parsed(source: str) -> ast.Module:
-    """The tree of a source text; Python 3.11 fails at times while another thread parses, and not when asked again."""
-    for pause in (0.0, 0.01, 0.1, 1.0):
-        try:
-            return ast.parse(source)
-        except SystemError:
-            time.sleep(pause)
-    return ast.parse(source)
-
-
-@cache
-def _imported(module: str, file: str) -> list[str]:
-    """The names a source file imports; `from a import b` counts as a and as a.b."""
-    package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
-    found = []
-    for node in ast.walk(_parsed(Path(file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            name = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            found += [name, *(f"{name}.{alias.name}" for alias in node.names)]
-    return found
