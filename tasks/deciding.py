@@ -34,6 +34,7 @@ from evenhand.records.pipeline import ENSEMBLE, Figures, Judgement, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store
+from evenhand.study.registry import METRICS
 from evenhand.study.study import Study
 
 CODE = (
@@ -65,7 +66,9 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
         "repeats": study.split.repeats,
         "drifts": "time" in {study.split.folds_by or study.split.holdout},
     }
-    entry = Store().keep("decided", inputs, CODE, lambda _: _build(judgement, scores, table, study, share))
+    entry = Store().keep(
+        "decided", inputs, [*CODE, *METRICS.modules], lambda _: _build(judgement, scores, table, study, share)
+    )
     decided = _with_facts(judgement, entry.facts)
     if decided.decided is not None:
         (logger().info if decided.decided.is_reached else logger().warning)("%s", decided.decided.words)

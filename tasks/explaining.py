@@ -17,6 +17,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
 from evenhand.storage.artifact_store import Store
+from evenhand.study.registry import METRICS
 from evenhand.study.study import Study
 
 SHARE_OF_FITS, FEWEST_SECONDS, MOST_SECONDS = 0.03, 0.15, 20.0
@@ -50,7 +51,7 @@ def explain(
     def build(_: Any) -> dict[str, Any]:
         return as_plain(_explained(model, judgement.metric, rows, table, study, seconds))
 
-    facts = Store().keep("explained", inputs, CODE, build).facts
+    facts = Store().keep("explained", inputs, [*CODE, *METRICS.modules], build).facts
     found = Explained(**{**facts, "effects": tuple(_effect(each) for each in facts["effects"]),
                          "left_out": tuple(facts["left_out"])})  # fmt: skip
     logger().info("%s shuffled on %s", counted(len(found.effects), "column"), counted(found.n_rows, "holdout row"))

@@ -17,7 +17,7 @@ from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgem
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store
-from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.registry import LOWER_IS_BETTER, METRICS
 from evenhand.study.study import Study
 
 TASK = "evenhand.records.pipeline:Table.task"
@@ -45,7 +45,12 @@ def select(judgement: Judgement, table: Table, study: Study) -> Judgement:
         "seed": study.seed,
     }
     selection = new_selection(study, metric, members)
-    entry = Store().keep("ensembles", inputs, CODE, lambda folder: _build(folder, judgement, members, selection, table))
+    entry = Store().keep(
+        "ensembles",
+        inputs,
+        [*CODE, *METRICS.modules],
+        lambda folder: _build(folder, judgement, members, selection, table),
+    )
     ensemble = Ensemble(weights=entry.facts["weights"], average=selection.average, metric=metric)
     logger().info("%d of %d candidates are in the ensemble", len(ensemble.weights), len(members))
     placed_ = placed(judgement, _figures(entry.facts, members, ensemble), entry.path / "predictions.parquet", ensemble)

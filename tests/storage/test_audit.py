@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 from makers import make_regression, make_study, two_clouds, work, write_rows
 
-from evenhand.models import model_code
+from evenhand.data import sources
+from evenhand.models import encoder_steps, model_code
 from evenhand.storage.artifact_store import Store, file_digest
 from evenhand.storage.code_digest import NOT_NUMERIC, _bound, code_digest, code_of
+from evenhand.tasks import fitting, tuning
 
 HARMLESS_FILES = {
     "/proc": "memory and processors of this machine",
@@ -108,7 +110,8 @@ class Audit:
         self.keep, self.patch = Store.keep, monkeypatch
         audited = self.audited
         monkeypatch.setattr(Store, "keep", lambda store, *given: audited(store, *given))  # noqa: PLW0108
-        monkeypatch.setattr(model_code, "code_digest", self.noted_roots)
+        for module in (model_code, encoder_steps, fitting, sources, tuning):
+            monkeypatch.setattr(module, "code_digest", self.noted_roots)
         read = os._Environ.__getitem__
 
         def noted(environ, name):

@@ -112,9 +112,8 @@ def _opened(study: Study, scratch: Path) -> Opened:
     kind, value = study.source.kind
     home = SOURCES[kind].home
     found: Opened = named_object(home, f"source.{kind}")(value, study, scratch)
-    if SOURCES.is_own(kind):
-        return found
-    return replace(found, inputs={**found.inputs, "code": code_digest(":".join(home.rpartition(".")[::2]))})
+    code = code_digest(":".join(home.rpartition(".")[::2]))
+    return replace(found, inputs={**found.inputs, "code": code})
 
 
 def open_path(patterns: Sequence[str], study: Study, scratch: Path) -> Opened:

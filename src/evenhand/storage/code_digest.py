@@ -40,6 +40,8 @@ NOT_NUMERIC = {
     "evenhand.models.entries": "the class, code and arguments of the entry at hand are in the key",
     "evenhand.models.catalogue:class_of": "finds the class whose code is in the key (models.model_code)",
     "evenhand.models.stored_names": "names of classes in files; no number is made of them",
+    "evenhand.estimators:__getattr__": "finds a class by its name at the door",
+    "evenhand.models:__getattr__": "finds a class by its name at the door",
     "evenhand.estimators.distances:inverse_square": "looked up by name: in the key where a plan asks for it",
 }
 _reading = threading.Lock()  # ast.parse from two threads at once fails in Python 3.11
