@@ -9,10 +9,8 @@ from scipy.stats import norm
 from evenhand.statistics import (
     auc_interval,
     auc_power,
-    best_group,
     corrected_resampled_t,
     delong,
-    delong_p_values,
     delong_test,
     drift,
     friedman_nemenyi,
@@ -44,18 +42,9 @@ def false_differences():
         seen = [scored(draw, size, (0.8, 0.8), 0.6) for _ in range(2000)]
         hits = sum(delong_test(y, *scores.T).differs(ALPHA) for y, scores in seen)
         rows.append(row(f"DeLong, equal models, {size[0]} + {size[1]} rows", asked, hits, len(seen)))
-    seen = [scored(draw, (100, 400), [0.8] * 8, 0.6) for _ in range(1000)]
-    hits = sum(split_group(y, scores) for y, scores in seen)
-    rows.append(row("group of the best splits 8 equal models", asked, hits, len(seen)))
     ranked = [friedman_nemenyi(draw.normal(size=(10, 6))) for _ in range(2000)]
     hits = sum(len(found.group_of_best) < 6 for found in ranked)
     return [*rows, row("Nemenyi splits 6 equal models over 10 studies", asked, hits, len(ranked))]
-
-
-def split_group(y, scores):
-    areas, p_values = delong_p_values(y, scores)
-    names = [str(model) for model in range(len(areas))]
-    return len(best_group(names, areas, p_values, alpha=ALPHA).members) < len(names)
 
 
 def fold_gaps(draw, shift, n_rows=500, n_features=20, n_folds=10):

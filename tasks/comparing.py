@@ -1,18 +1,22 @@
-"""Which candidates differ significantly from the best, and which of the others is to be served."""
+"""The verdict of each candidate against the best, and which of them is to be served."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
-from evenhand.evaluation.paired_comparison import paired
+from evenhand.evaluation.paired_comparison import minority_of, paired
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.records.pipeline import Figures, Judgement, Plan, Table, Versus
+from evenhand.evaluation.verdicts import clipped_joint, joint_of, region_of
+from evenhand.records.pipeline import Figures, Judgement, Plan, Table
+from evenhand.records.verdicts import Expected, Versus
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.statistics import Comparison, best_group, holm, power_of
+from evenhand.statistics import Comparison, holm, power_of
+from evenhand.statistics.against_best import GapToBest, firmer, verdicts
+from evenhand.statistics.expected import expected_of_chosen
+from evenhand.statistics.joint import JointFigures
 from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE, UNSAMPLED
 from evenhand.study.study import Study
 
@@ -22,56 +26,70 @@ DRAWS_ON_HOLDOUT = 400  # the least p-value of so many draws is still below 0.05
 
 @step("compare")
 def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
-    """The judgement with each candidate set against the best, and the one to serve chosen."""
-    metric = judgement.metric
-    comparable = [each for each in judgement.figures if each.folds.get(metric)]
-    if len(comparable) < 2:
+    """The judgement with the verdict of each candidate, what the best is expected to score, and the one to serve."""
+    comparable = [each for each in judgement.figures if each.folds.get(judgement.metric)]
+    said = _out_of_fold(judgement, comparable, table)
+    joint = _joint(judgement, comparable, said, table)
+    if joint is None:
         return replace(judgement, chosen=judgement.best.plan.name)
-    best, others = comparable[0], comparable[1:]
-    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-    folds = sign * np.array([each.folds[metric] for each in comparable])
-    gaps, deviations, p_values = corrected_t_tests(folds, study.split.repeats)
-    group = best_group([each.plan.name for each in comparable], folds.mean(axis=1), p_values, alpha=study.alpha)
-    reach = float(t.ppf(0.975, folds.shape[1] - 1))
-    on_holdout = _on_holdout(judgement, [best, *others[:RIVALS_ON_HOLDOUT]], table, study.alpha)
-    versus = [
-        _versus(each, gaps[0, k], reach * deviations[0, k], group.p_values[each.plan.name], study.alpha)
-        for k, each in enumerate(others, 1)
-    ]
-    versus_with_holdout = tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus)
-    judgement = replace(judgement, versus=versus_with_holdout)
-    chosen = _simplest(judgement, study) if study.prefer == "simplest" else best
-    logger().info(
-        "%d of %d candidates are not significantly different from the best", len(judgement.group) - 1, len(others)
-    )
+    judgement = replace(judgement, expected=_expected(judgement.metric, joint))
+    others = comparable[1:]
+    if not others:
+        return replace(judgement, chosen=judgement.best.plan.name)
+    found = _verdicts(judgement, joint, said, study)
+    on_holdout = _on_holdout(judgement, comparable[: RIVALS_ON_HOLDOUT + 1], table, study.alpha)
+    versus = [_versus(each.plan.name, gap) for each, gap in zip(others, found[1:], strict=True)]
+    judgement = replace(judgement, versus=tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus))
+    n_worse, n_same = len(others) - len(judgement.group) + 1, len(judgement.same) - 1
+    logger().info("%d of %d candidates are worse than the best, %d practically the same", n_worse, len(others), n_same)
+    chosen = _simplest(judgement, study) if study.prefer == "simplest" else judgement.best
     return replace(judgement, chosen=chosen.plan.name)
 
 
-def corrected_t_tests(folds: np.ndarray, repeats: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Differences, deviations and p-values of all pairs of rows (models) over columns (folds).
-
-    Folds share training rows, so the variance is (1/k + n_test/n_train) s² instead of s²/k: Nadeau, Bengio (2003).
-    """
-    n_folds = folds.shape[1]
-    per_repeat = n_folds / repeats
-    differences = folds[:, None, :] - folds[None, :, :]
-    gaps = differences.mean(axis=2)
-    deviations = np.sqrt((1 / n_folds + 1 / (per_repeat - 1)) * differences.var(axis=2, ddof=1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistics = np.where(deviations > 0, np.abs(gaps) / deviations, np.where(gaps == 0, 0.0, np.inf))
-    return gaps, deviations, 2 * t.sf(statistics, n_folds - 1)
+def _out_of_fold(judgement: Judgement, comparable: Sequence[Figures], table: Table) -> list[CandidatePredictions]:
+    predictions = Predictions(judgement.predictions, table)
+    return [predictions.of(each.plan.name, each.scale).out_of_fold for each in comparable]
 
 
-def _versus(each: Figures, difference: float, reach: float, p_value: float, alpha: float) -> Versus:
-    return Versus(each.plan.name, difference, difference - reach, difference + reach, p_value, p_value <= alpha)
+def _joint(
+    judgement: Judgement, comparable: Sequence[Figures], said: Sequence[CandidatePredictions], table: Table
+) -> JointFigures | None:
+    metric, n_classes = judgement.metric, len(table.classes)
+    if not comparable or len(comparable[0].folds[metric]) < 2:
+        return None
+    folds = [each.folds[metric] for each in comparable]
+    return joint_of(said, folds, metric, n_classes, minority_of(said[0].prediction_set, n_classes))
+
+
+def _verdicts(
+    judgement: Judgement, joint: JointFigures, said: Sequence[CandidatePredictions], study: Study
+) -> list[GapToBest]:
+    region = region_of(judgement.metric, judgement.best.mean(judgement.metric), study.equivalence)
+    share = study.split.repeats / len(joint.folds)
+    found = verdicts(joint, region=region, alpha=study.alpha, test_share=share)
+    cut = clipped_joint(said, judgement.metric, joint.leader)
+    if cut is None:
+        return found
+    return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))
+
+
+def _expected(metric: str, joint: JointFigures) -> Expected:
+    estimate, interval = expected_of_chosen(joint)
+    if metric in LOWER_IS_BETTER:
+        return Expected(metric, -estimate, -interval.high, -interval.low)
+    return Expected(metric, estimate, interval.low, min(interval.high, 1.0))
+
+
+def _versus(name: str, gap: GapToBest) -> Versus:
+    return Versus(name, gap.estimate, gap.low, gap.high, gap.p_value, gap.verdict, gap.detectable)
 
 
 def _simplest(judgement: Judgement, study: Study) -> Figures:
-    """The cheapest kind of candidate among those not significantly different from the best, the better one of equals.
+    """The cheapest kind of candidate of those practically the same as the best, and the better one of equals.
 
     Of one kind, what learned from the rows as they are comes before what resamples them.
     """
-    group = [each for each in judgement.figures if each.plan.name in judgement.group]
+    group = [each for each in judgement.figures if each.plan.name in judgement.same]
     return min(group, key=lambda each: (each.plan.weight, not _as_they_are(each.plan, study)))
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.evaluation.bootstrap import spreads_of
+from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.acceleration import solver_of
 from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
-from evenhand.records.pipeline import FINAL, Balanced, Plan, Prepared, Scores, Table
+from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
@@ -25,7 +25,6 @@ from evenhand.study.registry import METRICS
 COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
-DRAWS_OF_HOLDOUT, DRAWS_OF_A_FOLD = 500, 60
 
 
 @step("fit")
@@ -123,21 +122,20 @@ def _is_thinned(plan: Plan, prepared: Prepared) -> bool:
 
 def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[str, Any]]:
     """Metrics and their spread, kept apart from the scores so that a new metric costs no refit."""
-    n_draws = DRAWS_OF_HOLDOUT if prepared.fold == FINAL else DRAWS_OF_A_FOLD
     inputs = {
         "scores": entry.digest, "training": prepared.training.digest, "n_classes": len(table.classes),
-        "n_draws": n_draws, "formulas": code_digest(*METRICS.modules),
+        "formulas": code_digest(*METRICS.modules),
     }  # fmt: skip
     kept = Store().keep(
         "metrics",
         inputs,
         MEASURE_CODE,
-        lambda _: _measure(entry, len(table.classes), prepared.training.path, n_draws),
+        lambda _: _measure(entry, len(table.classes), prepared.training.path),
     )
     return kept.facts
 
 
-def _measure(entry: Entry, n_classes: int, training: Path, n_draws: int) -> dict[str, dict[str, Any]]:
+def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:
     held = dict(np.load(entry.path / "scores.npz"))
     is_probability = entry.facts["scale"] == "probability"
     minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
@@ -153,7 +151,7 @@ def _measure(entry: Entry, n_classes: int, training: Path, n_draws: int) -> dict
     training_metrics = metrics_of(prediction_set("training_"), n_classes, minority)
     if not len(held["truth"]):
         return {"held": {}, "training": training_metrics, "spreads": {}}
-    spreads = spreads_of(prediction_set(""), n_classes, minority, n_draws=n_draws)
+    spreads = spreads_of(prediction_set(""), n_classes, minority)
     return {
         "held": metrics_of(prediction_set(""), n_classes, minority),
         "training": training_metrics,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenhand.errors import ConfError, DataError
-from evenhand.evaluation.bootstrap import intervals_of_means
+from evenhand.evaluation.intervals import intervals_of_means
 from evenhand.evaluation.metrics import applicable, usual_metric
 from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table

@@ -129,6 +129,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.candidate": plan.candidate,
         "evenhand.rank": str(rank),
         "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
+        **({"evenhand.verdict": verdict} if (verdict := results.judgement.verdict(plan.name)) else {}),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
@@ -139,6 +140,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         mlflow_client.log_params(run.place, run_id, shown)
         mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(scored, results.table))
+        mlflow_client.log_metrics(run.place, run_id, _gap_metrics(results.judgement, plan.name))
         if results.table.classes:
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
@@ -152,6 +154,20 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
+
+
+def _gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:
+    """How far a candidate is behind the best, as its verdict has it."""
+    found = next((each for each in judgement.versus if each.name == name), None)
+    return {} if found is None else {f"gap_{key}": value for key, value in found.gap().items()}
+
+
+def _expected_metrics(judgement: Judgement) -> dict[str, float]:
+    """What the best is expected to score on new rows."""
+    if (one := judgement.expected) is None:
+        return {}
+    name = f"expected_{one.metric}"
+    return {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
 
 
 def _members(ensemble: Ensemble) -> str:
@@ -181,6 +197,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "fits_executed": report.n_executed,
             "fits_reused": report.n_reused,
             **metrics_of_decided(judgement.decided, judgement.calibrated),
+            **_expected_metrics(judgement),
         },
     )
     mlflow_client.log_tags(

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from evenhand.errors import ConfError
 from evenhand.estimators.ensemble.selection import EnsembleSelection
-from evenhand.evaluation.bootstrap import intervals_of_means, spreads_of
+from evenhand.evaluation.intervals import intervals_of_means, spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.ensembling import new_selection, score_matrix
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table

@@ -48,6 +48,8 @@ PROTOCOL = (
     "The held-out rows were scored once, after the comparison.",
 )
 
+VERDICTS = ["best", "not separated", "worse"]
+
 
 def facts(name, target, task, metric, n_training, n_holdout, **more):
     """The facts of a study with every field that a page shows."""
@@ -117,7 +119,7 @@ def told(order):
     return {
         "gate": GateVerdict(False, "The served model is as good on the same rows: difference 0.004, p = 0.41."),
         "comparisons": (
-            ComparisonRow(order[1], -0.012, -0.041, 0.017, 0.41, "do not differ significantly", 0.35),
+            ComparisonRow(order[1], -0.012, -0.041, 0.017, 0.41, "not separated (detectable: 0.03)", 0.35),
             ComparisonRow(order[2], -0.071, -0.118, -0.024, 0.008, "worse", 0.41),
         ),
         "refused": (("one_class_svm", "It needs a class to learn from; none was named."),),
@@ -280,6 +282,7 @@ def candidate(place, name, folds, training, held):
         place < 2,
         {"knn": ("champion",), "dummy": ("baseline",)}.get(name, ()),
         others=(("roc_auc", 0.9),),
+        verdict=VERDICTS[min(place, 2)],
     )
 
 

@@ -23,13 +23,16 @@ from evenhand.cli.main import main
 from evenhand.runtime.process_identity import OWNED_BY
 from evenhand.storage.artifact_store import Store
 
-# Its first fit goes on until there is a file `go`; the others are over at once.
+# Its first fit goes on until there is a file `go`; the others are over at once, and so is the trial of whether it can
+# be stored, whose table has four columns.
 SLOW = """
 import os, time
 from sklearn.neighbors import KNeighborsClassifier
 
 class SlowNeighbours(KNeighborsClassifier):
     def fit(self, X, y):
+        if X.shape[1] == 4:
+            return super().fit(X, y)
         try:
             os.close(os.open("begun", os.O_CREAT | os.O_EXCL))
         except FileExistsError:

@@ -258,14 +258,19 @@ def test_champion_is_dashed_and_the_best_is_drawn_last():
     assert [names[int(place)] for place, class_ in lines if "champion" in class_.split()] == ["knn"]
 
 
-def test_candidates_that_does_not_differ_from_the_best_have_a_group_of_their_own():
+def test_candidates_stand_in_the_order_of_their_ranks_with_their_verdicts():
     text = page(makers.binary())
 
     board = text.split(" data-sortable", 1)[1].split("</table>")[0]
-    near, far = board.split("Not significantly different from the best", 1)[1].split("Behind the best", 1)
-    assert near.count('class="near"') == 2
-    assert far.count('class="far"') == 2
-    assert "1 of the 3 others do not differ significantly from it." in text
+    assert re.findall(r'data-rank="(\d+)"', board) == ["1", "2", "3", "4"]
+    assert board.count('class="near"') == 2
+    assert board.count('class="far"') == 2
+    assert re.findall(r'class="mark">(worse|not separated|practically the same)<', board) == [
+        "not separated",
+        "worse",
+        "worse",
+    ]
+    assert "Of the 3 others: 2 worse, 1 not separated." in text
 
 
 def test_nothing_is_said_of_chance_where_nobody_asked():
@@ -273,7 +278,7 @@ def test_nothing_is_said_of_chance_where_nobody_asked():
 
     text = page(replace(makers.binary(), leaderboard=rows))
 
-    assert "told from" not in text
+    assert "not separated" not in text.split(" data-sortable", 1)[0]
 
 
 def test_leaderboard_of_many_folds_the_rest_away_and_loses_none():

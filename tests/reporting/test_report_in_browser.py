@@ -272,12 +272,12 @@ def test_pointing_at_a_name_lifts_its_curve_out(used):
     assert used[0]["unpicked"] == 0
 
 
-def test_leaderboard_sorts_within_its_groups(used):
+def test_leaderboard_sorts_all_its_rows(used):
     sort = used[0]["sort"]
 
     first, second, third, fourth = sort["before"]
     assert sort["rising"] == [[first, second, third, fourth], "ascending"]
-    assert sort["falling"] == [[second, first, fourth, third], "descending"]
+    assert sort["falling"] == [[fourth, third, second, first], "descending"]
 
 
 def test_everything_folded_away_is_open_in_print(used):

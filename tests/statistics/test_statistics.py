@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scikit_posthocs import posthoc_nemenyi_friedman
 from scipy.stats import binom, friedmanchisquare, norm
+from statsmodels.stats.multitest import multipletests
 
 from evenhand.statistics import (
     Interval,
@@ -15,7 +17,6 @@ from evenhand.statistics import (
     auc_interval,
     auc_power,
     auc_variance,
-    best_group,
     binned_counts,
     corrected_resampled_t,
     delong,
@@ -236,8 +237,10 @@ def test_friedman_and_nemenyi_of_demsars_example():
     ranking = friedman_nemenyi(DEMSAR)
 
     np.testing.assert_allclose(ranking.mean_ranks, [3.143, 2.0, 2.893, 1.964], atol=5e-4)
-    assert ranking.chi_squared == pytest.approx(9.28, abs=0.01)
-    assert ranking.f_statistic == pytest.approx(3.69, abs=0.01)
+    # 9.28 without correction for ties; three pairs (2**3 - 2 = 6 each) and one four (4**3 - 4 = 60) tie, of 14 * 60
+    assert ranking.chi_squared == pytest.approx(9.28 / (1 - (3 * 6 + 60) / (14 * 60)), abs=0.01)
+    # Iman and Davenport: 13 * 10.23 / (14 * 3 - 10.23)
+    assert ranking.f_statistic == pytest.approx(4.19, abs=0.01)
     assert ranking.critical_difference == pytest.approx(1.25, abs=0.005)
     assert ranking.p_value < 0.05
     assert friedman_nemenyi(DEMSAR, alpha=0.1).critical_difference == pytest.approx(1.12, abs=0.005)
@@ -272,6 +275,32 @@ def test_friedmans_p_value_is_that_of_scipy_where_nothing_is_tied():
     assert friedman_nemenyi(figures).chi_squared_p_value == pytest.approx(friedmanchisquare(*figures.T).pvalue)
 
 
+def test_friedmans_p_value_is_that_of_scipy_where_figures_are_tied():
+    figures = np.random.default_rng(0).integers(0, 4, size=(9, 5)).astype(float)
+
+    assert friedman_nemenyi(figures).chi_squared == pytest.approx(friedmanchisquare(*figures.T).statistic)
+    assert friedman_nemenyi(figures).chi_squared_p_value == pytest.approx(friedmanchisquare(*figures.T).pvalue)
+
+
+def test_models_that_are_all_tied_show_no_difference():
+    ranking = friedman_nemenyi(np.ones((5, 3)))
+
+    assert (ranking.chi_squared, ranking.chi_squared_p_value) == (0.0, 1.0)
+
+
+def test_nemenyis_p_values_are_those_of_scikit_posthocs():
+    figures = np.random.default_rng(1).normal(size=(12, 5)) + np.array([0, 0.2, 0.4, 0.9, 1.5])
+
+    expected = posthoc_nemenyi_friedman(figures).to_numpy()
+    np.testing.assert_allclose(friedman_nemenyi(figures).pair_p_values, expected, atol=1e-6)
+
+
+def test_holms_p_values_are_those_of_statsmodels():
+    p_values = np.random.default_rng(2).uniform(size=30) ** 3
+
+    np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1])
+
+
 def test_ranks_without_any_disagreement_are_certain():
     assert friedman_nemenyi(np.tile([0.9, 0.8, 0.7], (5, 1))).p_value == 0
 
@@ -279,19 +308,6 @@ def test_ranks_without_any_disagreement_are_certain():
 def test_ranks_over_a_single_study_are_refused():
     with pytest.raises(ValueError, match="two studies and two models, but found 1 and 2"):
         friedman_nemenyi(np.array([[0.5, 0.6]]))
-
-
-def test_the_best_group_is_corrected_over_every_pair():
-    # sorted pairs .005 .02 .5 times 3 2 1: c differs from a (.015), b does not (.04 would, .02 * 2, at .05; at .03 not)
-    p_values = np.array([[1, 0.02, 0.005], [0.02, 1, 0.5], [0.005, 0.5, 1]])
-
-    wide = best_group(["a", "b", "c"], [0.9, 0.8, 0.7], p_values, alpha=0.03)
-    narrow = best_group(["a", "b", "c"], [0.9, 0.8, 0.7], p_values, alpha=0.05)
-
-    assert wide.best == "a"
-    assert wide.members == ("a", "b")
-    assert narrow.members == ("a",)
-    assert wide.p_values == pytest.approx({"a": 1, "b": 0.04, "c": 0.015})
 
 
 def test_obrien_fleming_spending_is_that_of_demets_and_lan():

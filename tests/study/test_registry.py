@@ -8,7 +8,7 @@ import pytest
 from evenhand.data import SourceEntry
 from evenhand.errors import ConfError
 from evenhand.evaluation import MetricEntry
-from evenhand.evaluation.bootstrap import spreads_of
+from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import Judged, PredictionSet, applicable, metrics_of
 from evenhand.models import EncoderEntry, ModelEntry, SamplerEntry
 from evenhand.models.catalogue import class_of

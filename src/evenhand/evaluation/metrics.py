@@ -257,3 +257,16 @@ def weighted_ranking(predicted: PredictionSet, times: np.ndarray) -> tuple[np.nd
     with np.errstate(invalid="ignore"):
         precision = np.where(seen > 0, seen_up / seen, 0.0)
     return area, (ups * precision).sum(axis=1) / seen_up[:, -1]
+
+
+def losses_of(predicted: PredictionSet) -> dict[str, np.ndarray]:
+    """The loss of every row, where the scores are probabilities."""
+    if predicted.scores is None or not predicted.is_probability:
+        return {}
+    tiny = np.finfo(np.float64).eps
+    if predicted.scores.ndim == 1:
+        chance = np.where(predicted.truth == 1, predicted.scores, 1 - predicted.scores)
+        return {"log_loss": -np.log(np.clip(chance, tiny, 1 - tiny)), "brier_score_loss": (1 - chance) ** 2}
+    rows = np.arange(len(predicted.truth))
+    chance = predicted.scores[rows, predicted.truth.astype(int)] / predicted.scores.sum(axis=1)
+    return {"log_loss": -np.log(np.clip(chance, tiny, 1 - tiny))}

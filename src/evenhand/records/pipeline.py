@@ -7,6 +7,7 @@ from typing import Any, Literal
 from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
 from evenhand.records.fit_budget import Budgeted
 from evenhand.records.tuning import Tuned, Tuning
+from evenhand.records.verdicts import Expected, Versus, verdict_of
 
 Kind = Literal["numeric", "categorical", "text", "date"]
 TRAINING, HOLDOUT, WITHHELD = 0, 1, 2
@@ -238,23 +239,6 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
-class Versus:
-    """How much better the best is than one candidate: by folds, and on the holdout where there is one."""
-
-    name: str
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    is_apart: bool
-    holdout_difference: float | None = None
-    holdout_low: float | None = None
-    holdout_high: float | None = None
-    holdout_p_value: float | None = None
-    holdout_power: float | None = None
-
-
-@dataclass(frozen=True)
 class Judgement:
     """All candidates, best first by the metric of the study, with the rows their scores are about."""
 
@@ -270,6 +254,7 @@ class Judgement:
     calibrated: Calibrated | None = None
     trials: tuple[ResamplingTrial, ...] = ()
     digest: str = ""  # of the content of `predictions`
+    expected: Expected | None = None
 
     @property
     def best(self) -> Figures:
@@ -278,13 +263,22 @@ class Judgement:
 
     @property
     def winner(self) -> Figures:
-        """The candidate to serve: the best, or the simplest of those that do not differ significantly from it."""
+        """The candidate to serve: the best, or the simplest of those that are practically the same."""
         return next((each for each in self.figures if each.plan.name == self.chosen), self.best)
 
     @property
     def group(self) -> tuple[str, ...]:
-        """The best and the candidates that do not differ significantly from it; empty where nothing was compared."""
-        return (self.best.plan.name, *(each.name for each in self.versus if not each.is_apart)) if self.versus else ()
+        """The best and the candidates that were not found worse; empty where nothing was compared."""
+        return (self.best.plan.name, *(one.name for one in self.versus if not one.is_worse)) if self.versus else ()
+
+    @property
+    def same(self) -> tuple[str, ...]:
+        """The best and the candidates that are practically the same."""
+        return (self.best.plan.name, *(one.name for one in self.versus if one.verdict == "same"))
+
+    def verdict(self, name: str) -> str:
+        """The verdict of one candidate; empty where nothing was compared."""
+        return str(verdict_of(name, self.best.plan.name, self.versus)["verdict"]) if self.versus else ""
 
 
 @dataclass(frozen=True)
@@ -340,12 +334,12 @@ class Report:
             "metric": self.judgement.metric,
             "chosen": self.judgement.winner.plan.name,
             "group": list(self.judgement.group),
+            "expected": as_plain(self.judgement.expected),
             "candidates": [self._candidate(figures) for figures in self.judgement.figures],
             **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
             "checks": [asdict(check) for check in self.checks],
-            "explained": as_plain(self.explained),
-            "stages": as_plain(self.stages),
+            **as_plain({name: getattr(self, name) for name in ("explained", "stages")}),
             "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
             "report": str(self.page) if self.page else None,
         }
@@ -354,6 +348,7 @@ class Report:
         plan = figures.plan
         return {
             "name": plan.name,
+            **verdict_of(plan.name, self.judgement.best.plan.name, self.judgement.versus),
             "model": plan.model,
             "encoding": plan.encoding,
             "balance": plan.balance,
@@ -388,9 +383,14 @@ class LeaderboardRow:
     holdout: float | None
     train: float | None
     note: str = ""
-    is_level: bool = False
     holdout_interval: tuple[float, float] | None = None
     measured: dict[str, float | None] = field(default_factory=dict)
+    verdict: str = ""
+
+    @property
+    def is_level(self) -> bool:
+        """Whether it was compared with the best and not found worse."""
+        return self.verdict in {"same", "unseparated"}
 
 
 @dataclass(frozen=True)

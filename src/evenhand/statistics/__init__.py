@@ -1,8 +1,9 @@
-"""Paired tests, intervals, corrections, drift, ranks, thresholds and power: pure functions of arrays.
+"""Verdicts, paired tests, intervals, corrections, drift, ranks, thresholds and power: pure functions of arrays.
 
 Not here: anything that knows a model, a study or a table.
 """
 
+from evenhand.statistics.against_best import GapToBest, verdicts
 from evenhand.statistics.auc import (
     auc_by_chance,
     auc_interval,
@@ -14,8 +15,6 @@ from evenhand.statistics.auc import (
     wilson_interval,
 )
 from evenhand.statistics.comparisons import (
-    BestGroup,
-    best_group,
     corrected_resampled_t,
     holm,
     mcnemar,
@@ -33,20 +32,23 @@ from evenhand.statistics.drift import (
     share_shifts,
     stability_index,
 )
+from evenhand.statistics.expected import expected_of_chosen
+from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
 from evenhand.statistics.ranks import StudyRanking, critical_difference, friedman_nemenyi
 from evenhand.statistics.records import Comparison, Interval
 
 __all__ = [
-    "BestGroup",
     "Comparison",
     "Drift",
+    "FoldInfluence",
+    "GapToBest",
     "Interval",
+    "JointFigures",
     "StudyRanking",
     "auc_by_chance",
     "auc_interval",
     "auc_power",
     "auc_variance",
-    "best_group",
     "binned_counts",
     "corrected_resampled_t",
     "counts_between",
@@ -55,9 +57,11 @@ __all__ = [
     "delong_p_values",
     "delong_test",
     "drift",
+    "expected_of_chosen",
     "friedman_nemenyi",
     "holm",
     "jensen_shannon",
+    "joint_figures",
     "mcnemar",
     "odds_shift",
     "power_of",
@@ -65,5 +69,6 @@ __all__ = [
     "share_shifts",
     "spend_alpha",
     "stability_index",
+    "verdicts",
     "wilson_interval",
 ]

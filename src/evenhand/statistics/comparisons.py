@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binomtest, chi2, norm, t
@@ -64,32 +63,6 @@ def power_of(difference: float, interval: Interval, *, alpha: float = 0.05) -> f
         return 1.0 if difference else alpha
     shift, z = abs(difference) / deviation, float(norm.ppf(1 - alpha / 2))
     return float(norm.cdf(shift - z) + norm.cdf(-shift - z))
-
-
-@dataclass(frozen=True)
-class BestGroup:
-    """The best model, those not significantly different from it, and the adjusted p-value of each against the best."""
-
-    best: str
-    members: tuple[str, ...]
-    p_values: dict[str, float]
-
-
-def best_group(
-    names: Sequence[str], figures: Sequence[float] | np.ndarray, p_values: np.ndarray, *, alpha: float = 0.05
-) -> BestGroup:
-    """Return which models do not differ significantly from the one with the greatest figure.
-
-    Holm's correction runs over ALL pairs, not only those with the best: the best is found in the same data, so any pair
-    may turn out to be the one that is looked at. `p_values` is the symmetric matrix of paired tests.
-    """
-    above = np.triu_indices(len(names), 1)
-    adjusted = np.ones((len(names), len(names)))
-    adjusted[above] = holm(np.asarray(p_values)[above])
-    adjusted = np.minimum(adjusted, adjusted.T)
-    best = int(np.argmax(figures))
-    members = tuple(name for name, p_value in zip(names, adjusted[best], strict=True) if p_value > alpha)
-    return BestGroup(names[best], members, dict(zip(names, adjusted[best].tolist(), strict=True)))
 
 
 def spend_alpha(alpha: float, n_looks: int, *, shape: str = "even") -> np.ndarray:

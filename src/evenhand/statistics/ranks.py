@@ -57,15 +57,18 @@ class StudyRanking:
 def friedman_nemenyi(figures: np.ndarray, *, alpha: float = 0.05) -> StudyRanking:
     """Rank models over studies from figures of shape (n_studies, n_models), greater is better.
 
-    The p-value is that of Iman and Davenport's F, less conservative than chi squared: Demšar (2006), JMLR 7.
+    The p-value is that of Iman and Davenport's F, less conservative than chi squared: Demšar (2006), JMLR 7. Ties
+    within a study raise both, as Friedman's correction has it.
     """
     figures = np.asarray(figures, dtype=float)
     n_studies, n_models = figures.shape
     if min(n_studies, n_models) < 2:
         raise ValueError(f"Ranks over studies need two studies and two models, but found {n_studies} and {n_models}.")
-    means = rankdata(-figures, axis=1).mean(axis=0)
+    ranks = rankdata(-figures, axis=1)
+    means = ranks.mean(axis=0)
     spread = float((means**2).sum() - n_models * (n_models + 1) ** 2 / 4)
-    chi_squared = 12 * n_studies / (n_models * (n_models + 1)) * spread
+    untied = _untied_share(ranks)
+    chi_squared = 12 * n_studies / (n_models * (n_models + 1)) * spread / untied if untied else 0.0
     rest = n_studies * (n_models - 1) - chi_squared
     f_statistic = (n_studies - 1) * chi_squared / rest if rest > 1e-12 else math.inf
     return StudyRanking(
@@ -78,6 +81,13 @@ def friedman_nemenyi(figures: np.ndarray, *, alpha: float = 0.05) -> StudyRankin
         chi_squared_p_value=float(chi2.sf(chi_squared, n_models - 1)),
         n_studies=n_studies,
     )
+
+
+def _untied_share(ranks: np.ndarray) -> float:
+    """Friedman's correction for ties: the share of the ranks' variance that ties leave."""
+    n_studies, n_models = ranks.shape
+    tied = sum(float((counts**3 - counts).sum()) for row in ranks for counts in [np.unique(row, return_counts=True)[1]])
+    return 1 - tied / (n_studies * (n_models**3 - n_models))
 
 
 def critical_difference(n_models: int, n_studies: int, alpha: float = 0.05) -> float:

@@ -88,6 +88,10 @@ class Study(Settings):
         "present", description="full: every resampled candidate also runs with nothing and with class weights"
     )
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false difference, overall")
+    equivalence: Annotated[float, Field(ge=0)] | None = Field(
+        None,
+        description="gap to the best that makes no practical difference; left out: by metric, .005 of an AUC",
+    )
     gate: Gate | None = Field(None, description="left out: no run promotes its model by itself")
     guards: dict[str, Annotated[float, Field(ge=0)]] = Field(
         {}, description="metrics of the champion and by how much a new one may be worse in them"
@@ -97,8 +101,7 @@ class Study(Settings):
     feedback: Feedback | None = Field(None, description="left out: nothing is known of how the champion really does")
     notify: Notify | None = Field(None, description="left out: nobody is notified")
     prefer: Literal["best", "simplest"] = Field(
-        "best",
-        description="simplest: serve the cheapest of the candidates that are not significantly different from the best",
+        "best", description="simplest: serve the cheapest of the candidates that are practically the same as the best"
     )
     seed: int = 0
     engine: Literal["threads", "processes"] = "threads"

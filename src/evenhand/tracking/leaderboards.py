@@ -70,7 +70,7 @@ def read_latest_study(name: str) -> Study:
 
 
 def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardRow:
-    """A line of the leaderboard; which candidates are level with the best is by the study's own metric alone."""
+    """A line of the leaderboard; verdicts are about the metric of the study alone."""
     found = child.data.metrics
     return LeaderboardRow(
         name=child.info.run_name or child.info.run_id,
@@ -80,5 +80,5 @@ def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardR
         train=found.get(f"train_{metric}"),
         measured=dict(found),
         note=child.data.tags.get("evenhand.warnings", ""),
-        is_level=is_own and child.data.tags.get("evenhand.level") == "true",
+        verdict=child.data.tags.get("evenhand.verdict", "") if is_own else "",
     )

@@ -8,7 +8,7 @@ import pandas as pd
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import ConfError, DataError, EvenhandError, listed
-from evenhand.evaluation.bootstrap import spreads_of
+from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of
 from evenhand.evaluation.paired_comparison import ALPHA, corrected, gaps_of, minority_of, predict_the_same
 from evenhand.evaluation.predictions import predictions_on
@@ -102,7 +102,7 @@ def _side(each: PastRun, judged: SetsByLoss, n_classes: int) -> Side:
     minority = minority_of(judged[False], n_classes)
     values: dict[str, Value] = {}
     for is_loss, sets in judged.items():
-        spreads = spreads_of(sets, n_classes, minority, n_draws=500)
+        spreads = spreads_of(sets, n_classes, minority)
         for name, value in metrics_of(sets, n_classes, minority).items():
             if (name in PROBABILITY_METRICS) == is_loss:
                 low, high = (spreads[name].low, spreads[name].high) if name in spreads else (None, None)

@@ -41,7 +41,7 @@ class Picture(Figure):
 
 @dataclass(frozen=True)
 class LeaderboardMark:
-    """What the leaderboard picture shows of one candidate; `group` where it is not significantly worse."""
+    """What the leaderboard picture shows of one candidate; `group` where it was not found worse than the best."""
 
     name: str
     folds: tuple[float, ...]
@@ -162,7 +162,7 @@ def overlay(candidates: Sequence[tuple[str, Roc, PrecisionRecall]]) -> Figure:
 
 
 def leaderboard(rows: Sequence[LeaderboardMark], metric: str, most: int = 30) -> Figure:
-    """Each candidate's folds as dots and their mean as a bar; blue where it does not differ significantly."""
+    """Each candidate's folds as dots and their mean as a bar; blue where it was not found worse than the best."""
     shown = list(rows[:most])
     figure = _figure(8.4, 1.5 + 0.34 * len(shown), f"Leaderboard by {metric.replace('_', ' ')}")
     axes = figure.subplots()
@@ -193,7 +193,7 @@ def _leaderboard_key(shown: Sequence[LeaderboardMark], n_rows: int) -> str:
     if any(row.holdout is not None for row in shown):
         words.append("diamond: held-out rows")
     if any(row.group for row in shown):
-        words.append("blue: not significantly different from the best")
+        words.append("blue: not found worse than the best")
     if n_rows > len(shown):
         words.append(f"{n_rows - len(shown)} more not shown")
     return " · ".join(words)

@@ -6,7 +6,8 @@ from math import isfinite
 from evenhand.evaluation import curves
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.probability_map import ScoreMap, calibrated
-from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapshot, Table, Versus
+from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapshot, Table
+from evenhand.records.verdicts import VERDICT_WORDS, Versus
 from evenhand.reporting.html import content
 from evenhand.reporting.html.build_tuning import tuned_curves
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -33,7 +34,7 @@ def page_content(
         title=f"{study.name}: {judgement.best.plan.name} leads",
         study=_facts(report, study, snapshot, table, ledger, when),
         leaderboard=tuple(
-            _marked(_candidate(rank, each, judgement.metric, judgement.group), champion)
+            _marked(_candidate(rank, each, judgement.metric, judgement), champion)
             for rank, each in enumerate(judgement.figures, 1)
         ),
         curves=_curves(judgement, predictions, table, champion),
@@ -43,6 +44,7 @@ def page_content(
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
         refused=judgement.refused,
+        expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
         leak_checks=tuple(content.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
@@ -99,15 +101,16 @@ def _facts(
 
 
 def _comparison(each: Versus) -> content.ComparisonRow:
-    words = "apart" if each.is_apart else "not significantly different from the best"
-    if each.holdout_difference is not None and each.holdout_p_value is not None:
-        words += f"; on the holdout {each.holdout_difference:+.4f} (p = {each.holdout_p_value:.2g})"
+    words = each.words
+    if each.holdout_difference is not None and each.holdout_low is not None and each.holdout_high is not None:
+        ends = f"{each.holdout_low:+.4f} to {each.holdout_high:+.4f}"
+        words += f"; on the holdout alone {each.holdout_difference:+.4f} ({ends})"
     return content.ComparisonRow(
         each.name, each.difference, each.low, each.high, each.p_value, words, each.holdout_power
     )
 
 
-def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) -> content.CandidateRow:
+def _candidate(rank: int, each: Figures, metric: str, judgement: Judgement) -> content.CandidateRow:
     plan, interval = each.plan, each.holdout_interval.get(metric)
     return content.CandidateRow(
         rank=rank,
@@ -121,7 +124,8 @@ def _candidate(rank: int, each: Figures, metric: str, group: tuple[str, ...]) ->
         holdout=each.holdout.get(metric),
         holdout_low=interval[0] if interval else None,
         holdout_high=interval[1] if interval else None,
-        group=plan.name in group,
+        group=plan.name in judgement.group if judgement.versus else None,
+        verdict=VERDICT_WORDS.get(judgement.verdict(plan.name), ""),
         train=each.train.get(metric),
         fit_seconds=each.fit_seconds,
         predict_seconds=each.predict_seconds,

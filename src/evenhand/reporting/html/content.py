@@ -16,6 +16,7 @@ from evenhand.evaluation.curves import (
     Sweep,
 )
 from evenhand.records.decision import Explained, Pairing, Stage
+from evenhand.records.verdicts import Expected
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -49,7 +50,8 @@ class StudyFacts:
 class CandidateRow:
     """One row of the leaderboard.
 
-    `group`: it does not differ significantly from the best, None where not compared; `marks` are words such as
+    `group` says whether it was not found worse than the best, None that nobody asked; `verdict` is what the comparison
+    with the best came to; `marks` are short words such as
     champion, ensemble or baseline.
     """
 
@@ -73,6 +75,7 @@ class CandidateRow:
     marks: tuple[str, ...] = ()
     params: str = ""
     others: tuple[tuple[str, float], ...] = ()
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,9 @@ class ConfusionTable:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A candidate against the best over the same folds: the difference, its interval and the corrected p value.
+    """A candidate against the best on the same out-of-fold rows: difference, interval, p value and verdict in words.
 
-    `power` is the chance that the holdout would separate them if they truly differed by a little.
+    `power` is the chance that the holdout alone would find a small true difference.
     """
 
     name: str
@@ -226,6 +229,7 @@ class PageContent:
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
     comparisons: tuple[ComparisonRow, ...] = ()
+    expected: Expected | None = None
     refused: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()

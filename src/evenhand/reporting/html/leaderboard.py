@@ -38,7 +38,7 @@ def head(content: PageContent) -> Html:
     study, gate = content.study, content.gate
     about = tag("p", study.description, class_="about") if study.description else None
     verdict = gate_words(gate) if gate else GATE_PLACE
-    answer = tag("div", tag("p", _leads(content)), _equals(content.leaderboard), verdict, class_="answer")
+    answer = tag("div", tag("p", _leads(content)), _verdicts(content), verdict, class_="answer")
     return tag("header", tag("h1", content.title), about, answer, _key_facts(study, len(content.leaderboard)))
 
 
@@ -48,14 +48,14 @@ def gate_words(gate: GateVerdict) -> Html:
 
 
 def leaderboard(content: PageContent) -> Html:
-    """All candidates, best first, those that are not significantly different from the best in a group of their own."""
+    """All candidates, best first, with the verdict of each against the best."""
     study, rows = content.study, content.leaderboard
     first = rows[:MOST_ROWS]
     low, high = strip_ends([value for row in first for value in _values(row)], [row.cv_mean for row in first])
     strip = Strip(low, high, height=30, held_beneath=any(row.holdout is not None for row in rows))
     heads = _heads(rows, study.metric, strip)
     words = f"Candidates by {spoken(study.metric)}"
-    board = framed(heads, _bodies(first, strip, heads), words, class_="board", data_sortable=True)
+    board = framed(heads, [_body(first, rows[0].cv_mean, strip, heads)], words, class_="board", data_sortable=True)
     direction = "lower is better" if study.lower_is_better else "higher is better"
     lead = f"By {spoken(study.metric)} over {_n_folds(rows)}; {direction}."
     rest = _rest(rows[MOST_ROWS:], rows[0].cv_mean, strip, heads)
@@ -72,17 +72,28 @@ def _leads(content: PageContent) -> Html:
     return joined(name, f" leads with {metric} ", value, f" over {_n_folds([best])}", held, ".")
 
 
-def _equals(rows: Sequence[CandidateRow]) -> Html | None:
-    n_others, n_equal = len(rows) - 1, sum(bool(row.group) for row in rows[1:])
-    if n_others == 0:
+def _verdicts(content: PageContent) -> Html | None:
+    """How many of the others are worse, the same or not separated, and what the best is expected to score."""
+    others = content.leaderboard[1:]
+    if not others:
         words = "It is the only candidate."
-    elif all(row.group is None for row in rows[1:]):
-        return None
-    elif n_equal == 0:
-        words = "Every other candidate differs significantly from it."
+    elif all(row.group is None for row in others):
+        words = ""
     else:
-        words = f"{n_equal} of the {counted(n_others, 'other', 'others')} do not differ significantly from it."
-    return tag("p", words)
+        found = [row.verdict for row in others]
+        named = [(verdict, found.count(verdict)) for verdict in ("worse", "practically the same", "not separated")]
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in named if n)
+        words = f"Of the {counted(len(others), 'other', 'others')}: {counts}." if counts else ""
+    return tag("p", words, _expected(content)) if words or content.expected else None
+
+
+def _expected(content: PageContent) -> str:
+    """The figure of the best, corrected for having been chosen by it."""
+    if (one := content.expected) is None:
+        return ""
+    ends = f"{number(one.low)} to {number(one.high)}"
+    value = f"{number(one.estimate)} ({ends})"
+    return f" Corrected for the choice, {spoken(one.metric)} on new rows is expected to be {value}."
 
 
 def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
@@ -118,19 +129,8 @@ def _heads(rows: Sequence[CandidateRow], metric: str, strip: Strip) -> list[Head
     return heads
 
 
-def _bodies(rows: Sequence[CandidateRow], strip: Strip, heads: Sequence[Heading]) -> list[Html]:
-    near = [row for row in rows if _is_near(row)]
-    far = [row for row in rows if not _is_near(row)]
-    if len(near) < 2 or not far:
-        return [_body("", rows, rows[0].cv_mean, strip, heads)]
-    named = [("Not significantly different from the best", near), ("Behind the best", far)]
-    return [_body(words, part, rows[0].cv_mean, strip, heads) for words, part in named]
-
-
-def _body(words: str, rows: Sequence[CandidateRow], best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
-    cell = tag("th", words, colspan=len(heads), scope="rowgroup", role="rowheader")
-    divider = tag("tr", cell, role="row", class_="divider") if words else None
-    return tag("tbody", divider, [_row(row, best, strip, heads) for row in rows], role="rowgroup")
+def _body(rows: Sequence[CandidateRow], best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
+    return tag("tbody", [_row(row, best, strip, heads) for row in rows], role="rowgroup")
 
 
 def _row(row: CandidateRow, best: float, strip: Strip, heads: Sequence[Heading]) -> Html:
@@ -166,7 +166,8 @@ def line_of(row: CandidateRow) -> Line:
 
 
 def _who(row: CandidateRow) -> Html:
-    marks = [joined(" ", tag("span", mark, class_="mark")) for mark in row.marks]
+    verdict = (row.verdict,) if row.verdict not in {"", "best"} else ()
+    marks = [joined(" ", tag("span", mark, class_="mark")) for mark in (*verdict, *row.marks)]
     parts = [part for part in (row.model, row.encoding, row.balance, row.params) if part and part not in row.name]
     how = tag("span", breakable(" · ".join(parts)), class_="how") if parts else None
     return joined(tag("span", breakable(row.name), class_="name"), marks, how)
@@ -200,7 +201,7 @@ def _key(rows: Sequence[CandidateRow]) -> Html:
 def _rest(rows: Sequence[CandidateRow], best: float, strip: Strip, heads: Sequence[Heading]) -> Html | None:
     if not rows:
         return None
-    body = _body("", rows, best, strip, heads)
+    body = _body(rows, best, strip, heads)
     inner = framed(heads, [body], "The other candidates", class_="board", data_sortable=True)
     return details(counted(len(rows), "more candidate", "more candidates"), inner)
 

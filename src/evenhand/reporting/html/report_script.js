@@ -193,7 +193,7 @@
     heading.setAttribute("aria-sort", falling ? "descending" : "ascending");
     const value = (row) => (key in row.dataset ? Number(row.dataset[key]) : Infinity);
     for (const body of board.tBodies) {
-      const rows = [...body.rows].filter((row) => !row.classList.contains("divider"));
+      const rows = [...body.rows];
       rows.sort((one, two) => (falling ? -1 : 1) * (value(one) - value(two) || 0));
       body.append(...rows);
     }

@@ -30,7 +30,7 @@ MOST_EFFECTS, MOST_COLUMNS, MOST_NAMED = 20, 15, 8
 
 
 def comparisons(content: PageContent) -> Html | None:
-    """Each candidate against the best, over the same folds."""
+    """Each candidate against the best, on the same out-of-fold rows."""
     found = content.comparisons
     if not found:
         return None
@@ -42,13 +42,16 @@ def comparisons(content: PageContent) -> Html | None:
 
     columns = [
         (Heading("Candidate", "text"), lambda one: one.name),
-        (Heading("Worse than the best, or better", "wide"), drawn),
+        (Heading("Behind the best", "wide"), drawn),
         (Heading("Difference"), lambda one: number(one.difference)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
         (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
     ]
-    lead = "Where the interval holds zero, chance could have made the difference."
+    lead = (
+        "One computation gives interval, p value and verdict: the lower end holds for all candidates at once, the "
+        "upper one for each. A gap inside the region of practical equivalence is called practically the same."
+    )
     if any(one.power is not None for one in found):
         columns.insert(-1, (Heading("Power", minor=True), lambda one: "" if one.power is None else f"{one.power:.0%}"))
         lead += f" Power is the chance that the holdout separates two that truly differ by {POWER_DIFFERENCE}."

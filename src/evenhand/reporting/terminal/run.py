@@ -11,13 +11,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from evenhand.records.decision import Decided
-from evenhand.records.pipeline import Leaderboard, LeaderboardRow, Plan, Report
+from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, time_text
 from evenhand.study.study import Study
 
 RANK_WIDTH = 7
+MARKS = {"same": "=", "unseparated": "~", "worse": "<"}
 WORDS = {
     "ingest": "reading",
     "clean": "cleaning",
@@ -161,18 +162,15 @@ def show_report(report: Report) -> None:
             train=each.train.get(metric),
             measured=each.measured,
             note="; ".join(each.warnings),
-            is_level=each.plan.name in judgement.group[1:],
+            verdict=judgement.verdict(each.plan.name),
             holdout_interval=each.holdout_interval.get(metric),
         )
         for each in judgement.figures
     )
     console = _console()
     console.print(_leaderboard(report.study, metric, rows, console.width))
-    if len(judgement.group) > 1:
-        level = counted(len(judgement.group) - 1, "candidate")
-        console.print(f"= {level} not significantly different from the best by their folds", highlight=False)
-    if judgement.winner is not judgement.best:
-        console.print(f"chosen: {judgement.winner.plan.name}, the simplest of them", highlight=False)
+    for line in verdict_lines(judgement):
+        console.print(line, highlight=False)
     if judgement.decided is not None:
         style = "" if judgement.decided.is_reached else "yellow"
         for line in decided_lines(judgement.decided):
@@ -189,6 +187,25 @@ def show_report(report: Report) -> None:
     if report.page is not None:
         console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
     console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+
+
+def verdict_lines(judgement: Judgement) -> list[str]:
+    """How many candidates are worse, the same or not separated, and what the best is expected to score."""
+    found = [each.verdict for each in judgement.versus]
+    lines = []
+    if n_worse := found.count("worse"):
+        lines.append(f"< {counted(n_worse, 'candidate')} worse than the best")
+    if n_same := found.count("same"):
+        lines.append(f"= {counted(n_same, 'candidate')} practically the same as the best")
+    if gaps := [each.detectable for each in judgement.versus if each.verdict == "unseparated"]:
+        ends = f"{min(gaps):.3g}" if len(gaps) == 1 else f"{min(gaps):.3g} to {max(gaps):.3g}"
+        lines.append(f"~ {counted(len(gaps), 'candidate')} not separated from the best (detectable: {ends})")
+    if judgement.winner is not judgement.best:
+        lines.append(f"chosen: {judgement.winner.plan.name}, the simplest of those practically the same")
+    if (expected := judgement.expected) is not None:
+        ends = f"{expected.low:.4f} to {expected.high:.4f}"
+        lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends})")
+    return lines
 
 
 def decided_lines(decided: Decided) -> list[str]:
@@ -271,7 +288,7 @@ def _leaderboard(study: str, metric: str, rows: Sequence[LeaderboardRow], width:
     for rank, standing in enumerate(rows, 1):
         line = _line(standing)
         more = [standing.note] if has_notes else []
-        mark, style = "=" if standing.is_level else "", "bold" if rank == 1 else ""
+        mark, style = MARKS.get(standing.verdict, ""), "bold" if rank == 1 else ""
         table.add_row(str(rank), mark, standing.name, *(each.text(line) for each in shown), *more, style=style)
     return table
 

@@ -1,0 +1,232 @@
+"""The interval of every metric of one model, each by the method that covers; docs/decisions/0022 has what was tried."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from evenhand.evaluation.bootstrap import drawn_rows, figures_of_tables
+from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.metrics import Judged, PredictionSet, confusion, losses_of, metrics_of
+from evenhand.statistics.intervals import (
+    area_interval,
+    drawn_tables,
+    f1_interval,
+    log_interval,
+    logit_interval,
+    mean_of_shares,
+    share_interval,
+    skewed_mean_interval,
+)
+from evenhand.statistics.records import Interval
+from evenhand.study.registry import LOWER_IS_BETTER, METRICS
+
+FEWEST_OF_A_CLASS, N_DRAWS = 5, 500
+RANKED = frozenset({"roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovr_weighted"})
+TOO_FEW = "too few positives for an interval"
+MEAN_OF_AREAS = 0.65  # the mean of the areas of all classes varies as one area of so many of the rows in each class
+RARE_UPS = 50
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The interval of a metric, and its standard error from drawing the judged rows anew."""
+
+    low: float
+    high: float
+    error: float
+
+
+def spreads_of(
+    predicted: PredictionSet, n_classes: int, minority: int = 1, *, level: float = 0.95
+) -> dict[str, Spread]:
+    """The spread of every metric that these rows give and whose interval covers with so many rows of each class."""
+    if len(predicted.truth) < 2:
+        return {}
+    known = metrics_of(predicted, n_classes, minority)
+    found = intervals_of(predicted, n_classes, minority, known, level=level)
+    return {
+        name: Spread(interval.low, interval.high, _error(predicted, name, interval, n_classes, minority))
+        for name, interval in found.items()
+    }
+
+
+def _error(predicted: PredictionSet, metric: str, interval: Interval, n_classes: int, minority: int) -> float:
+    """The standard error by influence; by the width of the interval where no row moves the metric, as at its bounds."""
+    influence = influence_of(predicted, metric, n_classes, minority)
+    error = float(np.sqrt(influence @ influence)) / len(predicted.truth) if influence is not None else 0.0
+    return error or (interval.high - interval.low) / 2 / float(norm.ppf(0.5 + interval.level / 2))
+
+
+def intervals_of(
+    predicted: PredictionSet, n_classes: int, minority: int, known: dict[str, float], *, level: float = 0.95
+) -> dict[str, Interval]:
+    """The interval of each known metric, but for those that so few rows of a class give none for."""
+    if n_classes == 0:
+        found = _of_regression(predicted, known, level)
+    else:
+        table = confusion(predicted.truth, predicted.predictions, n_classes)
+        found = _of_table(table, minority, known, level)
+        found |= _of_losses(predicted, level)
+        if table.sum(axis=1).min() >= FEWEST_OF_A_CLASS:
+            found |= _of_ranking(predicted, n_classes, known, level)
+    others = [name for name in known if name not in found and not METRICS.is_own(name)]
+    found |= _of_others(Judged(predicted, n_classes, minority), others, level)
+    return {name: found[name] for name in known if name in found}
+
+
+def _of_others(judged: Judged, names: Sequence[str], level: float) -> dict[str, Interval]:
+    """Metrics of other packages, which no method of ours is known to cover for: percentiles of rows drawn anew."""
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    drawn = drawn_rows(judged, names, seed=0, n_draws=N_DRAWS)
+    return {
+        name: Interval(float(np.quantile(values, tails[0])), float(np.quantile(values, tails[1])), level)
+        for name, values in drawn.items()
+        if np.isfinite(values).all()
+    }
+
+
+def _of_table(table: np.ndarray, minority: int, known: Iterable[str], level: float) -> dict[str, Interval]:
+    """Plain shares by Wilson, others by tables drawn with their class counts."""
+    drawn = figures_of_tables(drawn_tables(table) * (table.sum(axis=1) > 0)[:, None], minority, known)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    found = {
+        name: Interval(float(np.quantile(values, tails[0])), float(np.quantile(values, tails[1])), level)
+        for name, values in drawn.items()
+        if np.isfinite(values).all()
+    }
+    right, true = np.diag(table), table.sum(axis=1)
+    found["accuracy"] = share_interval(int(right.sum()), int(table.sum()), level=level)
+    if true[minority]:
+        found["minority_accuracy"] = share_interval(int(right[minority]), int(true[minority]), level=level)
+    return found | _of_two(table, level) if len(table) == 2 else found
+
+
+def _of_two(table: np.ndarray, level: float) -> dict[str, Interval]:
+    """Recall, precision, F1 and balanced accuracy of the positive class and both."""
+    (right_down, wrong_up), (wrong_down, right_up) = table.tolist()
+    ups, called, downs = wrong_down + right_up, wrong_up + right_up, right_down + wrong_up
+    found = {}
+    if ups:
+        found["recall"] = share_interval(right_up, ups, level=level)
+        found["f1"] = f1_interval(right_up, wrong_up + wrong_down, level=level)
+    if called:
+        found["precision"] = share_interval(right_up, called, level=level)
+    if ups and downs:
+        found["balanced_accuracy"] = mean_of_shares((right_down, right_up), (downs, ups), level=level)
+    return found
+
+
+def _of_ranking(predicted: PredictionSet, n_classes: int, known: dict[str, float], level: float) -> dict[str, Interval]:
+    counts = np.bincount(predicted.truth.astype(int), minlength=n_classes)
+    found = {}
+    for name in RANKED & known.keys():
+        influence = influence_of(predicted, name, n_classes)
+        if influence is None:
+            continue
+        variance = variance_by_class(influence, predicted.truth)
+        if name == "average_precision":
+            found[name] = _of_precision(predicted, known[name], variance, int(counts[1]), level)
+        else:
+            sizes = (
+                (int(counts.min()), int(counts.max())) if n_classes == 2 else (int(MEAN_OF_AREAS * counts.sum()),) * 2
+            )
+            found[name] = area_interval(known[name], variance, *sizes, level=level)
+    return found
+
+
+def variance_by_class(influence: np.ndarray, truth: np.ndarray) -> float:
+    """The variance of a metric from the influence of its rows, raised for the mean taken off in each class."""
+    parts = [influence[truth == k] for k in np.unique(truth)]
+    return float(sum(part @ part * len(part) / max(len(part) - 1, 1) for part in parts)) / len(truth) ** 2
+
+
+def _of_precision(predicted: PredictionSet, figure: float, variance: float, n_up: int, level: float) -> Interval:
+    """On the scale of log odds by Student's t of the positives, about a figure freed of a part of its upward bias.
+
+    A few high-ranking positives make a small figure, and the variance is then uncertain: it is widened by up to 15 %.
+    """
+    if variance == 0 or not 0 < figure < 1:
+        return share_interval(round(figure * n_up), n_up, level=level)
+    centre = (figure + _precision_without_self(predicted)) / 2
+    widened = 1 + 0.15 * (1 - figure) * min(1.0, (RARE_UPS / n_up) ** 0.5)
+    return logit_interval(figure, widened * variance**0.5, degrees=n_up - 1, level=level, centre=centre)
+
+
+def _precision_without_self(predicted: PredictionSet) -> float:
+    """Average precision with half of each positive row counted where that row itself is judged."""
+    ranks = predicted.scores if predicted.ranks is None else predicted.ranks
+    is_up = predicted.truth[np.argsort(-ranks, kind="stable")] == 1  # type: ignore[operator]
+    up, down = np.cumsum(is_up)[is_up] - 0.5, np.cumsum(~is_up)[is_up]
+    return float(np.mean(up / (up + down)))
+
+
+def _of_losses(predicted: PredictionSet, level: float) -> dict[str, Interval]:
+    """Means of losses per row by Hall's transformation, which takes their skewness off."""
+    found = {name: skewed_mean_interval(values, level=level) for name, values in losses_of(predicted).items()}
+    return {name: Interval(max(0.0, each.low), each.high, level) for name, each in found.items()}
+
+
+def _of_regression(predicted: PredictionSet, known: dict[str, float], level: float) -> dict[str, Interval]:
+    """On the scale of logarithms by Student's t; R2 and RMSE with the jackknife's variance, RMSE's skewness too."""
+    degrees = len(predicted.truth) - 1
+    found = {}
+    for name in ("mean_absolute_error", "median_absolute_error"):
+        influence = influence_of(predicted, name, 0)
+        if influence is not None and name in known:
+            error = float(np.sqrt(influence @ influence / (len(influence) * degrees)))
+            found[name] = log_interval(known[name], error, degrees=degrees, level=level)
+    return found | _of_squares(predicted, known, degrees, level)
+
+
+def _of_squares(predicted: PredictionSet, known: dict[str, float], degrees: int, level: float) -> dict[str, Interval]:
+    n, squared = len(predicted.truth), (predicted.truth - predicted.predictions) ** 2
+    if not squared.any():
+        return {
+            name: Interval(known[name], known[name], level) for name in ("root_mean_squared_error", "r2") & known.keys()
+        }
+    without = (squared.sum() - squared) / (n - 1)
+    plain = log_interval(
+        float(squared.mean()), float(squared.mean() * _jackknife(np.log(without))), degrees=degrees, level=level
+    )
+    high = max(plain.high, skewed_mean_interval(squared, level=level).high)
+    found = {"root_mean_squared_error": Interval(float(plain.low**0.5), float(high**0.5), level)}
+    if "r2" in known:
+        means = (predicted.truth.sum() - predicted.truth) / (n - 1)
+        around = (np.sum(predicted.truth**2) - predicted.truth**2) / (n - 1) - means**2
+        rest = 1 - known["r2"]
+        left = log_interval(rest, rest * _jackknife(np.log(without / around)), degrees=degrees, level=level)
+        found["r2"] = Interval(1 - left.high, 1 - left.low, level)
+    return found
+
+
+def _jackknife(left_out: np.ndarray) -> float:
+    """The jackknife's standard error from the figure without each of the rows."""
+    n = len(left_out)
+    return float(np.sqrt((n - 1) / n * np.sum((left_out - left_out.mean()) ** 2)))
+
+
+def intervals_of_means(
+    metrics: Sequence[Mapping[str, float]], errors: Sequence[Mapping[str, float]], *, level: float = 0.95
+) -> dict[str, tuple[float, float]]:
+    """How far the mean of each metric over folds would move if other rows had been judged; retraining adds to it."""
+    shared = [name for name in errors[0] if all(name in each for each in errors)] if errors else []
+    found = {}
+    for name in shared:
+        mean = float(np.mean([each[name] for each in metrics]))
+        error = float(np.sqrt(np.sum([each[name] ** 2 for each in errors]))) / len(errors)
+        interval = _of_mean(name, mean, error, level)
+        found[name] = (interval.low, interval.high)
+    return found
+
+
+def _of_mean(metric: str, mean: float, error: float, level: float) -> Interval:
+    """On the scale of the metric: logarithm for errors, log odds for what lies between 0 and 1, else as it is."""
+    if metric in LOWER_IS_BETTER:
+        return log_interval(mean, error, degrees=np.inf, level=level)
+    if metric not in {"r2", "matthews_corrcoef"} and 0 < mean < 1:
+        return logit_interval(mean, error, level=level)
+    reach = float(norm.ppf(0.5 + level / 2)) * error
+    least = {"r2": -np.inf, "matthews_corrcoef": -1.0}.get(metric, 0.0)
+    return Interval(max(least, mean - reach), min(1.0, mean + reach), level)

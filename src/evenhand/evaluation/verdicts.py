@@ -1,0 +1,102 @@
+"""From the out-of-fold predictions of all candidates to their joint figures, and how much difference matters."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.metrics import PredictionSet, losses_of
+from evenhand.evaluation.predictions import CandidatePredictions
+from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
+from evenhand.study.registry import LOWER_IS_BETTER
+
+MEANS_OF_ROWS = frozenset({"accuracy", "log_loss", "brier_score_loss"})
+EQUIVALENT = {"roc_auc": 0.005, "roc_auc_ovr": 0.005, "roc_auc_ovr_weighted": 0.005}
+EQUIVALENT_SHARE = 0.01
+CUT, ONE_ROW = 0.99, 0.25
+
+
+def joint_of(
+    candidate: Sequence[CandidatePredictions],
+    folds: Sequence[Sequence[float]],
+    metric: str,
+    n_classes: int,
+    minority: int,
+) -> JointFigures | None:
+    """The figures of all candidates in all folds, greater is better, with the influence of every judged row.
+
+    `folds` are the figures that the leaderboard shows, so that the verdicts are about those. None where a metric gives
+    no influence.
+    """
+    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+    names = list(dict.fromkeys(candidate[0].fold))
+    found = []
+    for k, name in enumerate(names):
+        parts = [each.only(each.fold == name) for each in candidate]
+        influences = [influence_of(part.prediction_set, metric, n_classes, minority) for part in parts]
+        known = [each for each in influences if each is not None]
+        if len(known) < len(parts):
+            return None
+        figures = sign * np.array([each[k] for each in folds])
+        strata = _strata(parts[0].prediction_set, metric, n_classes)
+        found.append(FoldInfluence(figures, sign * np.column_stack(known), parts[0].row, strata))
+    return joint_figures(found)
+
+
+def clipped_joint(candidate: Sequence[CandidatePredictions], metric: str, lead: int) -> JointFigures | None:
+    """The joint figures of mean losses, each row's excess over the leader's cut at its 99th percentile.
+
+    None where the metric is no mean of losses, where no candidate's excess hangs on a single row, or where another
+    would lead.
+    """
+    losses = [_losses(each, metric) for each in candidate]
+    known = [each for each in losses if each is not None]
+    if len(known) < len(candidate):
+        return None
+    rows = np.column_stack(known)
+    excess = rows - rows[:, [lead]]
+    if not _hangs_on_one(excess):
+        return None
+    cut = rows[:, [lead]] + np.minimum(excess, np.quantile(excess, CUT, axis=0))
+    fold, found = candidate[0].fold, []
+    for name in dict.fromkeys(fold):
+        part = cut[fold == name]
+        mean = part.mean(axis=0)
+        found.append(FoldInfluence(-mean, mean - part, candidate[0].row[fold == name], np.zeros(len(part), dtype=int)))
+    joint = joint_figures(found)
+    return joint if joint.leader == lead else None
+
+
+def _hangs_on_one(excess: np.ndarray) -> bool:
+    """Whether a quarter of the squared excess of any candidate comes from one row."""
+    squared = excess**2
+    return bool((squared.max(axis=0) > ONE_ROW * squared.sum(axis=0)).any())
+
+
+def _losses(candidate: CandidatePredictions, metric: str) -> np.ndarray | None:
+    """The loss of every row in the units of the metric; squared errors over the variance of their fold for R2."""
+    if metric == "mean_absolute_error":
+        return np.asarray(np.abs(candidate.truth - candidate.predicted))
+    if metric != "r2":
+        return losses_of(candidate.prediction_set).get(metric)
+    squared = (candidate.truth - candidate.predicted) ** 2
+    for name in dict.fromkeys(candidate.fold):
+        squared[candidate.fold == name] /= candidate.truth[candidate.fold == name].var()
+    return np.asarray(squared)
+
+
+def _strata(predicted: PredictionSet, metric: str, n_classes: int) -> np.ndarray:
+    """The class of every row, for metrics that weigh classes apart."""
+    if n_classes == 0 or metric in MEANS_OF_ROWS:
+        return np.zeros(len(predicted.truth), dtype=int)
+    return predicted.truth.astype(int)
+
+
+def region_of(metric: str, best: float, equivalence: float | None) -> float:
+    """The gap that makes no practical difference: as the study has it, else by metric.
+
+    .005 of an area under the ROC curve, .01 of other shares and of R2, 1 % of the best's error.
+    """
+    if equivalence is not None:
+        return equivalence
+    return EQUIVALENT_SHARE * abs(best) if metric in LOWER_IS_BETTER else EQUIVALENT.get(metric, EQUIVALENT_SHARE)

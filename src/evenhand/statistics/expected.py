@@ -1,0 +1,37 @@
+"""What the best of many candidates can be expected to score: its figure corrected for having been chosen by it."""
+
+import math
+
+import numpy as np
+from scipy.stats import t
+
+from evenhand.statistics.joint import JointFigures
+from evenhand.statistics.records import Interval
+
+N_DRAWS = 4000
+REDRAWN = 1.2
+LEFT_OUT = 0.6
+
+
+def expected_of_chosen(joint: JointFigures, *, level: float = 0.95, seed: int = 0) -> tuple[float, Interval]:
+    """Return what the candidate with the greatest mean is expected to score on new rows, and its interval.
+
+    Bootstrap bias corrected cross-validation (Tsamardinos et al. 2018, Machine Learning 107) draws judged rows, chooses
+    by those drawn and scores by those left out. To first order in the rows' weights the figures drawn are normal with
+    the joint covariance, and those left out lie as far on the other side of the estimate: no row need be drawn. That is
+    unbiased where all candidates are equal and too low where they are not; the bootstrap's estimate of the bias of the
+    maximum, taken off the maximum, errs the other way. Returned is the mean of both, the first with a weight of 0.6.
+
+    The variance is that of the chosen one's judged rows, raised by a fifth for the training rows, as simulations ask.
+    """
+    means, lead = joint.means, joint.leader
+    values, vectors = np.linalg.eigh(joint.covariance)
+    draw = np.random.default_rng(seed)
+    drawn = draw.normal(size=(N_DRAWS, len(means))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    chosen = (means + drawn).argmax(axis=1)
+    optimism = float(drawn[np.arange(N_DRAWS), chosen].mean())
+    left_out = float(means[chosen].mean()) - optimism
+    estimate = LEFT_OUT * left_out + (1 - LEFT_OUT) * (float(means[lead]) - optimism)
+    reach = float(t.ppf(0.5 + level / 2, max(joint.degrees, 1)))
+    reach *= math.sqrt(max(REDRAWN * float(joint.covariance[lead, lead]), 0.0))
+    return estimate, Interval(estimate - reach, estimate + reach, level)

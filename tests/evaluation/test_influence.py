@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of, weighted
+from evenhand.statistics import delong
+
+STEP = 1e-5
+
+
+def of_two(n: int = 80) -> PredictionSet:
+    draw = np.random.default_rng(0)
+    truth = (draw.random(n) < 0.3).astype(int)
+    scores = np.round(1 / (1 + np.exp(1 - draw.normal(size=n) - 1.5 * truth)), 2)  # with ties
+    return PredictionSet(truth, (scores > 0.5).astype(int), scores, is_probability=True)
+
+
+def of_three(n: int = 90) -> PredictionSet:
+    draw = np.random.default_rng(1)
+    truth = np.arange(n) % 3
+    shares = draw.dirichlet(np.ones(3), n) + 0.5 * np.eye(3)[truth]
+    return PredictionSet(truth, shares.argmax(axis=1), shares / shares.sum(axis=1, keepdims=True), is_probability=True)
+
+
+def of_numbers(n: int = 60) -> PredictionSet:
+    draw = np.random.default_rng(2)
+    y = draw.normal(size=n)
+    return PredictionSet(y, y + draw.normal(size=n) / 2, None)
+
+
+CASES = [
+    *((of_two(), 2, name) for name in applicable(2)),
+    *((of_three(), 3, name) for name in applicable(3) if name != "roc_auc_ovr_weighted"),
+    *((of_numbers(), 0, name) for name in applicable(0) if name != "median_absolute_error"),
+]
+
+
+@pytest.mark.parametrize("told, n_classes, metric", CASES, ids=[f"{n}-{name}" for _, n, name in CASES])
+def test_influence_is_the_slope_of_the_metric_by_the_weight_of_each_row(told, n_classes, metric):
+    n = len(told.truth)
+
+    found = influence_of(told, metric, n_classes)
+
+    heavier = weighted(told, metric, n_classes, 1, 1 + STEP * np.eye(n))
+    plain = weighted(told, metric, n_classes, 1, np.ones((1, n)))[0]
+    np.testing.assert_allclose(found, n * (heavier - plain) / STEP, atol=2e-3 * max(1, np.abs(found).max()))
+
+
+@pytest.mark.parametrize("told, n_classes", [(of_two(), 2), (of_three(), 3), (of_numbers(), 0)])
+def test_influences_add_up_to_nothing(told, n_classes):
+    for metric in metrics_of(told, n_classes):
+        assert influence_of(told, metric, n_classes).mean() == pytest.approx(0, abs=0.15 / len(told.truth) ** 0.5)
+
+
+def test_the_variance_of_an_area_is_delongs():
+    told = of_two(400)
+    _, covariance = delong(told.truth, told.scores)
+
+    found = influence_of(told, "roc_auc", 2)
+
+    # DeLong divides by one row less in each class: 400 rows, some 120 of them positive
+    assert found @ found / 400**2 == pytest.approx(covariance[0, 0], rel=0.01)
+
+
+def test_a_metric_that_the_model_cannot_have_has_no_influence():
+    without_scores = PredictionSet(np.array([0, 1, 1]), np.array([0, 1, 0]), None)
+
+    for metric in ("roc_auc", "average_precision", "log_loss", "brier_score_loss"):
+        assert influence_of(without_scores, metric, 2) is None
+
+
+def test_one_class_alone_has_no_area():
+    assert influence_of(PredictionSet(np.ones(3, int), np.ones(3, int), np.arange(3.0)), "roc_auc", 2) is None

@@ -1,0 +1,169 @@
+import numpy as np
+import pytest
+from scipy.stats import binom
+from statsmodels.stats.proportion import proportion_confint
+
+from evenhand.evaluation.intervals import intervals_of_means, spreads_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
+from evenhand.statistics import auc_interval
+from evenhand.statistics.intervals import (
+    area_interval,
+    f1_interval,
+    log_interval,
+    mean_of_shares,
+    share_interval,
+    skewed_mean_interval,
+    table_interval,
+)
+
+
+def told_of_two(n: int = 2000, seed: int = 0) -> PredictionSet:
+    random = np.random.default_rng(seed)
+    truth = (random.random(n) < 0.1).astype(int)
+    scores = 1 / (1 + np.exp(2.5 - random.normal(size=n) - 2.5 * truth))
+    return PredictionSet(truth, (scores > 0.5).astype(int), scores, is_probability=True)
+
+
+def test_every_metric_of_two_classes_lies_inside_its_interval():
+    told = told_of_two()
+
+    spreads = spreads_of(told, 2)
+
+    known = metrics_of(told, 2)
+    assert set(spreads) == set(known)
+    for name, spread in spreads.items():
+        assert spread.low < known[name] < spread.high
+        assert spread.error > 0
+
+
+def test_more_than_two_classes_and_numbers_have_intervals_too():
+    random = np.random.default_rng(1)
+    truth = random.integers(0, 3, 600)
+    shares = random.dirichlet(np.ones(3), 600) + 0.6 * np.eye(3)[truth]
+    classes = PredictionSet(
+        truth, shares.argmax(axis=1), shares / shares.sum(axis=1, keepdims=True), is_probability=True
+    )
+    y = random.normal(size=600)
+    numbers = PredictionSet(y, y + random.normal(size=600) / 2, None)
+
+    for told, n_classes in ((classes, 3), (numbers, 0)):
+        known = metrics_of(told, n_classes)
+        found = spreads_of(told, n_classes)
+        assert set(found) == set(known)
+        for name, spread in found.items():
+            assert spread.low <= known[name] <= spread.high
+
+
+def test_one_row_has_no_interval():
+    assert spreads_of(PredictionSet(np.array([1]), np.array([1]), np.array([0.7]), True), 2) == {}
+
+
+def test_a_class_of_few_rows_has_no_interval_of_its_ranking():
+    truth = np.repeat([0, 1], [50, 4])
+    told = PredictionSet(truth, truth, np.linspace(0, 1, 54), is_probability=True)
+
+    found = spreads_of(told, 2)
+
+    assert "accuracy" in found
+    assert not {"roc_auc", "average_precision"} & set(found)
+
+
+def test_a_perfect_model_is_not_certain_to_be_perfect():
+    truth = np.repeat([0, 1], [40, 6])
+    told = PredictionSet(truth, truth, np.linspace(0.01, 0.99, 46), is_probability=True)
+
+    found = spreads_of(told, 2)
+
+    # all six positives found: Wilson's lower end is 6 / (6 + 1.96**2) = .61
+    assert found["recall"].low == pytest.approx(6 / (6 + 1.96**2), abs=0.001)
+    for name in ("recall", "precision", "f1", "roc_auc", "average_precision", "accuracy", "balanced_accuracy"):
+        assert found[name].high == pytest.approx(1.0)
+        assert found[name].low < 0.97
+        assert found[name].error > 0
+
+
+def test_a_share_has_the_interval_of_statsmodels():
+    low, high = proportion_confint(7, 20, method="wilson")
+
+    found = share_interval(7, 20)
+
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_no_hit_and_nothing_but_hits_reach_the_end():
+    assert share_interval(0, 9).low == 0
+    assert share_interval(9, 9).high == 1
+
+
+def test_the_interval_of_f1_is_that_of_the_share_of_right_rows():
+    # 6 right, 6 wrong: J = 1/2 and F1 = 2/3; the ends of J are moved alike
+    share = share_interval(6, 12)
+
+    found = f1_interval(6, 6)
+
+    assert found.low == pytest.approx(2 * share.low / (1 + share.low))
+    assert found.low < 2 / 3 < found.high
+
+
+def test_the_mean_of_one_share_has_the_interval_of_the_share():
+    one, share = mean_of_shares([7], [20]), share_interval(7, 20)
+
+    assert (one.low, one.high) == pytest.approx((share.low, share.high))
+
+
+def test_an_area_in_the_middle_has_about_the_interval_of_delong():
+    told = told_of_two()
+
+    spread, expected = spreads_of(told, 2)["roc_auc"], auc_interval(told.truth, told.scores)
+
+    assert (spread.low, spread.high) == pytest.approx((expected.low, expected.high), abs=0.01)
+
+
+def test_turning_the_scores_round_turns_the_interval_of_the_area_round():
+    above, below = area_interval(0.8, 0.002, 20, 100), area_interval(0.2, 0.002, 20, 100)
+
+    assert (below.low, below.high) == pytest.approx((1 - above.high, 1 - above.low))
+
+
+def test_the_interval_of_a_mean_without_skewness_is_the_usual_one():
+    values = np.concatenate([np.linspace(-1, 1, 101)])
+
+    found = skewed_mean_interval(values)
+
+    assert found.high == pytest.approx(1.96 * values.std() / 10, abs=1e-3)
+    assert found.low == pytest.approx(-found.high)
+
+
+def test_the_interval_of_a_skewed_mean_reaches_farther_to_the_long_side():
+    values = np.random.default_rng(0).exponential(size=50)
+
+    found = skewed_mean_interval(values)
+
+    assert found.high - values.mean() > values.mean() - found.low
+
+
+def test_an_error_of_nothing_has_no_width():
+    assert (log_interval(0.0, 0.0, degrees=10).low, log_interval(0.0, 0.0, degrees=10).high) == (0, 0)
+
+
+def test_the_interval_of_a_function_of_a_table_covers_a_share():
+    def share(tables):
+        return tables[:, 1, 1] / tables.sum(axis=(1, 2))
+
+    found = [table_interval(np.array([[75 - k, 0], [0, k]]), share) for k in range(76)]
+
+    # each count of 75 rows weighed by its chance where the share is .2
+    covered = sum(binom.pmf(k, 75, 0.2) for k, each in enumerate(found) if each.covers(0.2))
+    assert 0.93 <= covered <= 0.98
+
+
+def test_the_interval_of_a_mean_over_folds_stays_inside_the_bounds_of_the_metric():
+    metrics = [{"roc_auc": 0.99, "log_loss": 0.01, "r2": 0.99}] * 2
+    errors = [{"roc_auc": 0.02, "log_loss": 0.02, "r2": 0.2}] * 2
+
+    found = intervals_of_means(metrics, errors)
+
+    assert 0 < found["roc_auc"][0] < 0.99 < found["roc_auc"][1] < 1
+    assert 0 < found["log_loss"][0] < 0.01 < found["log_loss"][1]
+    # two folds: the error of the mean is .2 / sqrt 2
+    assert found["r2"] == pytest.approx((0.99 - 1.96 * 0.2 / 2**0.5, 1.0), abs=1e-3)
