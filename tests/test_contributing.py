@@ -24,8 +24,10 @@ study = eh.Study(
     balance=["one_sided"], candidates={"extra_trees": {}},
 )
 (figures,) = work(study).judgement.figures
-print(json.dumps({"parts": [figures.plan.model, figures.plan.encoding, figures.plan.balance], "interval": figures.cv_interval["specificity"],
-                  "mean": figures.mean("specificity"), "columns": [each.name for each in columns()]}))
+print(json.dumps({
+    "parts": [figures.plan.model, figures.plan.encoding, figures.plan.balance], "mean": figures.mean("specificity"),
+    "interval": figures.cv_interval["specificity"], "columns": [each.name for each in columns()],
+}))
 """
 
 
