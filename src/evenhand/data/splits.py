@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger
+from evenhand.statistics.near_copies import near_links
 
 NEAR_BITS = 20
 
@@ -21,6 +22,18 @@ def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarr
                 mantissa, exponent = np.frexp(features[name].to_numpy())
                 features[name] = np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent)
     return pd.util.hash_pandas_object(features, index=False).to_numpy()
+
+
+def linked_rows(features: pd.DataFrame) -> np.ndarray:
+    """A number that rows share if they are copies of one another, exact or near; it depends on contents, not on order.
+
+    It is the least content hash of the rows linked; numbers are compared by distance, all other columns by equality.
+    """
+    names = [name for name in features.columns if pd.api.types.is_numeric_dtype(features[name].dtype)]
+    numbers = features[names].to_numpy(dtype=np.float64, na_value=np.nan)
+    others = features.drop(columns=names)
+    blocks = content_hashes(others) if len(others.columns) else np.zeros(len(features), dtype=np.uint64)
+    return near_links(numbers, blocks, content_hashes(features))
 
 
 def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
