@@ -3,7 +3,8 @@
 Copies of a third of the rows are put beside a table, each altered in one way, and count as linked where they have the
 link of their row. Clean tables have no altered copies: rows linked with a row of other content count as false. Tables
 are made up (numbers of many shapes, counts, ids, prices, categories), and those in the folder $EVENHAND_DATA if there.
-Run with -P: numba takes a file named coverage.py beside the script for the package. One nearest neighbour on labels at random has an area of .5 where no copy of a judged row was trained on.
+One nearest neighbour on labels at random has an area of .5 where no copy of a judged row was trained on.
+Run it with -P: numba takes a file named coverage.py beside the script for the package of that name.
 
 usage: python -P benchmarks/near_copies.py [--quick]
 """
@@ -30,7 +31,7 @@ FILES = {
 }
 SHAPES = {
     "normal": lambda draw, n: draw.normal(size=n),
-    "lognormal": lambda draw, n: draw.lognormal(0, 2, n),
+    "lognormal": lambda draw, n: draw.lognormal(0, 1, n),
     "far from zero": lambda draw, n: 1000 + draw.normal(size=n),
     "uniform": lambda draw, n: draw.random(n),
     "small count": lambda draw, n: draw.poisson(3, n).astype(float),

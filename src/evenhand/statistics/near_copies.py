@@ -1,9 +1,10 @@
 """Which rows are nearly the same: linked by distance, at the widest tolerance that chance does not reach.
 
 Two rows are near if their categories and missing cells are the same and every number differs by less than a tolerance
-relative to its size and the spread of its column. The tolerance is wide enough for noise of 1e-4 where rows are so far
-apart otherwise that chance would link fewer than one in 100,000 of them, or else that of values rounded to 6 or 7 digits
-or float32, or else nothing but equality.
+relative to its size and the spread of its column. The tolerance is wide enough for noise of 1e-4 where rows are
+otherwise so far apart that chance would link fewer than one in 25,000 of them; or else it is that of values rounded to
+six or seven digits or to float32; or else nothing but equality links. Values of a grid, such as counts, ids and cents,
+are the same or rounded or others.
 """
 
 from collections.abc import Iterator
@@ -14,15 +15,17 @@ from scipy.stats import norm
 
 NOISE = 1e-4
 ROUNDED = (6e-6, 6e-7, 7e-8)  # to six digits, to seven digits, to float32
-CHANCE_LINKS = 1 / 200_000
+CHANCE_LINKS = 1 / 50_000
 MOST_PAIRS = 1_000_000
-TAIL = 200
+TAIL = 500
 FEWEST_PAIRS = 100
 MOST_DECIMALS = 6
+COARSE_UNIT = 0.005
 GRID_SHARE = 0.1
 CELL = 16.0
 SLACK = 1.01
 REACH = 2.0
+MOST_POWER = 8.0
 BULK = (0.25, 0.05, 0.005)
 TINY = 1e-12
 
@@ -124,20 +127,21 @@ def _levels(rows: _Rows) -> Iterator[_Level]:
 def _roots(rows: _Rows) -> np.ndarray:
     """For each row the first row that it is linked with.
 
-    Rows with others just outside the tolerance are linked by the next narrower one: there, nearness is no evidence.
+    Where pairs just outside the tolerance make links by chance likely, their rows are linked by the next narrower one.
     """
     from evenhand.statistics.near_pairs import MARK, UNITE, root_of, scan
 
-    parent, pairs = np.arange(len(rows.X)), _sampled_pairs(rows.blocks)
-    for level in _levels(rows):
-        if not len(pairs.left) or _chance(rows, pairs, level) > CHANCE_LINKS * len(rows.X):
+    parent, pairs, limit = np.arange(len(rows.X)), _sampled_pairs(rows.blocks), CHANCE_LINKS * len(rows.X)
+    for level in _levels(rows) if len(pairs.left) else ():
+        n_inside, power = _chance(rows, pairs, level)
+        if n_inside > limit:
             continue
         settings = rows.X, rows.grid, rows.unit, level.scale, level.tolerance
         windows = _windows(rows, pairs, level)
         trial, crowded = parent.copy(), np.zeros(len(parent), dtype=np.bool_)
         scan(*settings, 1.0, UNITE, windows, trial, crowded)
         scan(*settings, REACH, MARK, windows, trial, crowded)
-        if not crowded.any():
+        if crowded.sum() / 2 <= limit * np.expm1(min(power, MOST_POWER) * np.log(REACH)):
             parent = trial
             break
         scan(*settings, 1.0, UNITE, windows, parent, crowded)
@@ -162,8 +166,8 @@ def _sampled_pairs(blocks: np.ndarray) -> _Pairs:
     return _Pairs(order[places], order[others], n * (n - 1) / 2 / drawn)
 
 
-def _chance(rows: _Rows, pairs: _Pairs, level: _Level) -> float:
-    """How many pairs chance has within the tolerance.
+def _chance(rows: _Rows, pairs: _Pairs, level: _Level) -> tuple[float, float]:
+    """How many pairs chance has within the tolerance, and the power of the distance that they grow by.
 
     Where values of grids keep nearly all pairs of the sample apart, and where few rows share a block, the distances in
     the other columns are those of any rows, and taken to be independent of the grids and blocks.
@@ -173,21 +177,21 @@ def _chance(rows: _Rows, pairs: _Pairs, level: _Level) -> float:
     tolerance, scale = level.tolerance, level.scale
     is_kept = ~are_other_values(rows.X, rows.grid, rows.unit, scale, tolerance, pairs.left, pairs.right)
     far = pair_distances(rows.X, scale, pairs.left[is_kept], pairs.right[is_kept])
-    free = rows.unit == 0
+    free = rows.unit < COARSE_UNIT
     if (far > tolerance).sum() >= FEWEST_PAIRS:
         return chance_pairs(far, pairs.weight[is_kept], tolerance)
     left, right = pairs.left, pairs.right
     if len(left) < FEWEST_PAIRS:
         left, right = _any_pairs(len(rows.X))
     if not free.any():
-        return float(pairs.weight.sum()) * _share_within(rows.X, level, left, right)
+        return float(pairs.weight.sum()) * _share_within(rows.X, level, left, right), 0.0
     elsewhere = pair_distances(np.ascontiguousarray(rows.X[:, free]), scale[free], left, right)
     share = (is_kept.sum() + 1) / (len(is_kept) + 1)
     return chance_pairs(elsewhere, np.full(len(left), share * pairs.weight.sum() / len(left)), tolerance)
 
 
 def _share_within(X: np.ndarray, level: _Level, left: np.ndarray, right: np.ndarray) -> float:
-    """The share of pairs that are near in all columns, as if half of these were independent and the others followed."""
+    """The share of pairs near in all columns, as if half of these were independent and the others followed."""
     share = 1.0
     for j, scale in enumerate(level.scale):
         a, b = X[left, j], X[right, j]
@@ -198,26 +202,26 @@ def _share_within(X: np.ndarray, level: _Level, left: np.ndarray, right: np.ndar
 
 def _any_pairs(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Some pairs of rows, of whatever blocks."""
-    n_lags = int(np.clip(FEWEST_PAIRS * TAIL // n_rows, 1, n_rows - 1))
+    n_lags = int(np.clip(MOST_PAIRS // 50 // n_rows, 1, n_rows - 1))
     left = [np.arange(n_rows - lag) for lag in range(1, n_lags + 1)]
     return np.concatenate(left), np.concatenate([each + lag for lag, each in enumerate(left, start=1)])
 
 
-def chance_pairs(distances: np.ndarray, weights: np.ndarray, tolerance: float) -> float:
-    """How many pairs chance has within the tolerance, from how the least distances above it thin out.
+def chance_pairs(distances: np.ndarray, weights: np.ndarray, tolerance: float) -> tuple[float, float]:
+    """How many pairs chance has within the tolerance, and their power, from how distances above it thin out.
 
-    The number of pairs within a distance grows as its power; the power is fitted by maximum likelihood to the 200 pairs
-    next above the tolerance, and taken two standard errors lower. Pairs below are copies, and not looked at.
+    The number of pairs within a distance grows as its power; the power is fitted by maximum likelihood to the 500 pairs
+    next above the tolerance, and taken a standard error lower. Pairs below are copies, and not looked at.
     """
     above = np.flatnonzero(distances > tolerance)
     nearest = above[np.argsort(distances[above], kind="stable")[:TAIL]]
     if not len(nearest):
-        return 0.0
+        return 0.0, 0.0
     logs = np.log(distances[nearest] / tolerance)
     edge, powers = logs.max() * (1 + 1e-9), np.geomspace(0.05, 60, 300)
     fits = len(logs) * (np.log(powers) - edge * powers - np.log1p(-np.exp(-edge * powers))) + powers * logs.sum()
-    power = powers[np.argmax(fits)] * max(1 - 2 / np.sqrt(len(logs)), 0.1)
-    return float(weights[nearest].sum() / np.expm1(min(edge * power, 700.0)))
+    power = powers[np.argmax(fits)] * max(1 - 1 / np.sqrt(len(logs)), 0.1)
+    return float(weights[nearest].sum() / np.expm1(min(edge * power, 700.0))), float(power)
 
 
 def _windows(rows: _Rows, pairs: _Pairs, level: _Level) -> tuple[np.ndarray, ...]:

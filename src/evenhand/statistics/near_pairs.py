@@ -1,4 +1,4 @@
-"""Rows whose columns all differ by no more than a tolerance, found by windows of two sort keys and verified one by one."""
+"""Rows whose columns all differ by no more than a tolerance, found in windows of two sort keys and then verified."""
 
 import numpy as np
 from numba import njit
@@ -66,7 +66,6 @@ def _are_near(X, grid, unit, scale, tolerance, reach, i, k):
         a, b = X[i, j], X[k, j]
         if (a - b) ** 2 > limit * (max(a * a, b * b) + scale[j] ** 2):
             return False
-    for j in range(X.shape[1]):
         if _is_other(X, grid, unit, scale, tolerance, i, k, j):
             return False
     return True
