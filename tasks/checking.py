@@ -57,10 +57,11 @@ def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
     """Whether a row has an exact or near copy on the other side of the holdout or of a fold."""
     name = "copies across sides"
     features = frame[[feature.name for feature in table.features]]
-    side = pq.read_table(ledger.path)["side"].to_numpy()
+    columns = pq.read_table(ledger.path, columns=["side", "link"])
+    side, links = columns["side"].to_numpy(), columns["link"].to_numpy()
     n_exact = n_near = 0
     for is_near in (False, True):
-        content = content_hashes(features, is_near=is_near)
+        content = links if is_near else content_hashes(features)
         across = np.isin(content[side == HOLDOUT], content[side == TRAINING]).sum()
         for fold in ledger.folds:
             trained, judged = fold_rows(ledger, fold)
