@@ -56,6 +56,21 @@ def customers(seed: int, has_number: bool = False, noise: float = 0.0) -> Frame:
     return frame.assign(**visit, **number, y=y[whose]).sample(frac=1, random_state=seed)
 
 
+def customers_of_few_words(seed: int) -> Frame:
+    """Rows of customers of whom only what many share is known."""
+    random = np.random.default_rng(seed)
+    whose = np.repeat(np.arange(300), random.integers(2, 9, 300))
+    of_customer = pd.DataFrame({
+        "age": random.integers(18, 80, 300), "region": random.choice(list("abcdefgh"), 300),
+        "sex": random.choice(["f", "m"], 300), "years": random.integers(0, 20, 300),
+        "plan": random.choice(["s", "m", "l"], 300),
+    })  # fmt: skip
+    y = (random.random(300) < 0.3).astype(int)[whose]
+    frame = of_customer.iloc[whose].reset_index(drop=True)
+    visit = {"x0": random.normal(size=len(frame)), "spent": random.exponential(size=len(frame))}
+    return frame.assign(**visit, y=y).sample(frac=1, random_state=seed)
+
+
 def target_mean(seed: int) -> Frame:
     """The share of positives of a category, over all rows."""
     frame, y, random = base(seed)
@@ -119,11 +134,13 @@ PLANTED: dict[str, tuple[tuple[str, ...], dict[str, Callable[[int], Frame]]]] = 
         {
             "without a number": customers,
             "with a number": lambda seed: customers(seed, has_number=True),
+            "of few words": customers_of_few_words,
             "nearly the same": lambda seed: customers(seed, noise=1e-4),
         },
     ),
     "target mean over all data": (("target means",), {"150 cities": target_mean}),
-    "missingness 97 %": (("missing values",), {"right in 97 %": missing_with_target, "missing in 97 %": missing_mostly}),
+    "missingness 97 %": (("missing values",), {
+        "right in 97 %": missing_with_target, "missing in most": missing_mostly}),
     "id that follows the target": (("identifiers",), {"negatives first": number_after_target}),
     "post-outcome amount": (("known after the outcome",), {"recovered": amount_after_outcome}),
     "time series split at random": (
@@ -236,7 +253,9 @@ def clean() -> None:
         if wrong := grave(found_in(frame, **settings)):
             n_false += 1
             print(f"  {name}: {'; '.join(f'{each.name}: {each.words}' for each in wrong)}", flush=True)
-    print(f"clean studies with a warning: asked at most {ASKED_FALSE} of 100, measured {n_false} of {N_CLEAN}", flush=True)
+    print(
+        f"clean studies with a warning: asked at most {ASKED_FALSE} of 100, measured {n_false} of {N_CLEAN}", flush=True
+    )
 
 
 def real_studies() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -19,7 +19,7 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
 def serial_correlation(scores: np.ndarray) -> tuple[float, float]:
     """Return the correlation of scores of mean zero with those before them, and its one-sided p-value under chance.
 
-    In an order that has nothing to do with the values it is nearly normal with variance 1 / n (Wald and Wolfowitz 1943).
+    In an order that knows nothing of the values it is nearly normal with variance 1 / n (Wald and Wolfowitz 1943).
     """
     products = scores[1:] * scores[:-1]
     known = np.isfinite(products)

@@ -119,14 +119,19 @@ class Rows:
             found[feature.name] = strength(column, self.y_some, is_numeric=is_numeric, is_class=self.is_class)
         return found
 
+    def matrix(self, used: np.ndarray) -> np.ndarray:
+        """The features of some rows, missing values below all others."""
+        columns = [self.numbers(feature.name, used) for feature in self.features]
+        return np.column_stack([np.where(np.isfinite(x), x, np.nanmin(x, initial=0.0) - 1.0) for x in columns])
+
     def numbers(self, name: str, rows: np.ndarray | None = None) -> np.ndarray:
-        """A column as floats: numbers as they are, categories by codes; NaN where a value is missing."""
+        """A column as floats: numbers as they are, categories by codes in their order; NaN where a value is missing."""
         import pandas as pd
 
         column = self.frame[name] if rows is None else self.frame[name].iloc[rows]
         if column.dtype.kind in "fiub":
             return column.to_numpy(dtype=float)
-        codes = pd.factorize(column)[0].astype(float)
+        codes = pd.factorize(column, sort=True)[0].astype(float)
         codes[codes < 0] = np.nan
         return codes
 

@@ -1,22 +1,19 @@
 """Rows in the order of time: those that are trained on after those that are judged, and random splits of such rows."""
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-from sklearn.model_selection import cross_val_predict
 
 from evenhand.data.splits import fold_rows
 from evenhand.evaluation.leakage.entry import Finding, Rows
+from evenhand.evaluation.leakage.trees import residuals
 from evenhand.records.pipeline import FINAL
 from evenhand.statistics.row_numbers import row_numbers
 from evenhand.statistics.serial import lag_of_copy, normal_scores, serial_correlation
 
 MOST_IN_ORDER, MOST_FITTED, FEWEST_ROWS = 20_000, 6_000, 60
 ALIKE, OF_THE_REST, OF_THE_TARGET = 0.2, 0.15, 0.5
-SORTED = 0.95
-COORDINATES = re.compile(r"(.*_)?(lat|latitude|lon|lng|long|longitude|easting|northing)", re.IGNORECASE)
+SORTED, FEW_CHANGES = 0.95, 5
 
 
 def later_training_rows(rows: Rows) -> Finding:
@@ -53,25 +50,28 @@ def order_of_rows(rows: Rows) -> Finding:
     if "time" in {split.holdout, split.folds_by}:
         return Finding("ok", "rows are split by time")
     series = _series(rows)
-    if series.known.sum() < FEWEST_ROWS:
-        return Finding("skipped", "too few rows to see an order")
+    if series.known.sum() < FEWEST_ROWS or not rows.features:
+        return Finding("skipped", "too few rows or columns to see an order")
     clock = _clock(rows, series)
-    alike, of = _features_alike(rows, series)
-    if lagged := _lagged(rows, series):
-        return Finding("warning", lagged, _remedy(rows, clock))
-    own, p_own = _target_alike(rows, series)
-    words = f"neighbours in the order of {'time' if rows.study.columns.time else 'the source'} are alike"
-    if alike >= ALIKE and (left := _rest_alike(rows, series)) >= OF_THE_REST:
-        is_place = not clock and any(COORDINATES.fullmatch(feature.name) for feature in rows.features)
-        words = f"{words} beyond what features explain: {rows.table.target} by {left:.2f} (serial correlation)"
-        return Finding("note" if is_place else "warning", words, _remedy(rows, clock, is_place=is_place))
-    if own >= OF_THE_TARGET and p_own < rows.level and alike < ALIKE:
-        return Finding("warning", f"{words}: {rows.table.target} by {own:.2f} (serial correlation)", _remedy(rows, clock))
-    if clock and alike >= ALIKE:
-        return Finding("warning", f"{words}: '{of}' by {alike:.2f} (serial correlation)", _remedy(rows, clock))
+    if found := _lagged(rows, series) or _alike(rows, series, clock):
+        return Finding("warning", found, _remedy(rows, clock))
     if clock:
         return Finding("note", f"'{clock}' holds times, and rows are split at random", _remedy(rows, clock))
     return Finding("ok", "neighbours in the order of the source are no more alike than others")
+
+
+def _alike(rows: Rows, series: Series, clock: str) -> str:
+    """Words where neighbours in the order are alike as those of a series are; the rest of a target counts first."""
+    words = f"neighbours in the order of {'time' if rows.study.columns.time else 'the source'} are alike"
+    target = rows.table.target
+    alike, of = _features_alike(rows, series)
+    if alike < ALIKE:
+        own, p_value = _target_alike(rows, series)
+        is_series = own >= OF_THE_TARGET and p_value < rows.level
+        return f"{words}: {target} by {own:.2f} (serial correlation)" if is_series else ""
+    if (left := _rest_alike(rows, series)) >= OF_THE_REST:
+        return f"{words} beyond what features explain: {target} by {left:.2f} (serial correlation)"
+    return f"{words}: '{of}' by {alike:.2f} (serial correlation)" if clock else ""
 
 
 def _series(rows: Rows) -> Series:
@@ -122,58 +122,57 @@ def _features_alike(rows: Rows, series: Series) -> tuple[float, str]:
 
 def _target_alike(rows: Rows, series: Series) -> tuple[float, float]:
     """The serial correlation of the target; none where rows are sorted by it."""
+    if _is_sorted(rows, series):
+        return 0.0, 1.0
+    return serial_correlation(normal_scores(series.target))
+
+
+def _is_sorted(rows: Rows, series: Series) -> bool:
+    """Whether rows are in the order of their targets, or class by class."""
     known = series.target[series.known]
     steps = np.diff(known)
     if (steps >= 0).mean() >= SORTED or (steps <= 0).mean() >= SORTED:
-        return 0.0, 1.0
-    if rows.is_class and np.count_nonzero(steps) < 0.1 * len(known):
-        return 0.0, 1.0
-    return serial_correlation(normal_scores(series.target))
+        return True
+    return rows.is_class and bool(np.count_nonzero(steps) < FEW_CHANGES * len(rows.table.classes))
 
 
 def _lagged(rows: Rows, series: Series) -> str:
     """Words where a column is the target of some rows before."""
     for feature in rows.features:
-        if feature.kind == "numeric" and (
-            lag := lag_of_copy(rows.numbers(feature.name, series.places), series.target)
-        ):
+        if feature.kind == "numeric" and (lag := lag_of_copy(rows.numbers(feature.name, series.places), series.target)):
             before = "the row before" if lag == 1 else f"{lag} rows before"
             return f"'{feature.name}' is {rows.table.target} of {before} in the source, as in a series of times"
     return ""
 
 
 def _rest_alike(rows: Rows, series: Series) -> float:
-    """The serial correlation of what trees leave of the target, out of fold; 0 where chance gives as much."""
+    """The serial correlation of what trees leave of the target, out of fold; 0 where chance gives as much.
+
+    What trees cannot follow of a column is alike in the order of that column too, so the most of those is taken off
+    first: a table that was sorted by a column is no series.
+    """
     used = np.flatnonzero(series.known)
     first = max(0, (len(used) - MOST_FITTED) // 2)
     used = used[first : first + MOST_FITTED]
-    X = np.column_stack([_filled(rows.numbers(each.name, series.places[used])) for each in rows.features])
-    y = series.target[used]
-    settings = {"n_estimators": 30, "min_samples_leaf": 3, "random_state": 0}
-    folds = np.random.default_rng(0).permutation(len(used)) % 2
-    splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(2)]
-    if not rows.is_class:
-        left = (y - cross_val_predict(ExtraTreesRegressor(**settings), X, y, cv=splits))[:, None]
-    else:
-        kinds, codes = np.unique(y, return_inverse=True)
-        if any(len(np.unique(codes[trained])) < len(kinds) for trained, _ in splits):
-            return 0.0
-        shares = cross_val_predict(ExtraTreesClassifier(**settings), X, codes, cv=splits, method="predict_proba")
-        left = (np.eye(len(kinds))[codes] - shares)[:, -1 if len(kinds) == 2 else slice(None)].reshape(len(y), -1)
-    series_of = np.full((len(series.places), left.shape[1]), np.nan)
-    series_of[used] = left - left.mean(axis=0)
-    found = [serial_correlation(series_of[:, j]) for j in range(left.shape[1])]
-    return max((correlation for correlation, p_value in found if p_value < rows.level), default=0.0)
+    if _is_sorted(rows, series) and not rows.is_class:
+        return 0.0
+    X, y = rows.matrix(series.places[used]), series.target[used]
+    left = residuals(X, y, np.random.default_rng(0).permutation(len(used)) % 2, is_class=rows.is_class)
+    of = y if _is_sorted(rows, series) else np.zeros(len(y))
+    for k in np.unique(of):
+        left[of == k] -= left[of == k].mean(axis=0)
+    return max(_beyond_columns(left[:, j], used, X, len(series.places), rows.level) for j in range(left.shape[1]))
 
 
-def _filled(values: np.ndarray) -> np.ndarray:
-    """Missing values below all others."""
-    return np.where(np.isfinite(values), values, np.nanmin(values, initial=0.0) - 1.0)
+def _beyond_columns(left: np.ndarray, used: np.ndarray, X: np.ndarray, n: int, level: float) -> float:
+    in_order = np.full(n, np.nan)
+    in_order[used] = left
+    correlation, p_value = serial_correlation(in_order)
+    by_columns = [serial_correlation(left[np.argsort(x, kind="stable")])[0] for x in X.T if len(np.unique(x)) > 2]
+    return correlation - max(0.0, *by_columns, 0.0) if p_value < level else 0.0
 
 
-def _remedy(rows: Rows, clock: str, *, is_place: bool = False) -> str:
-    if is_place:
-        return "if new rows come from other places, say columns.group with a column of places and split.holdout: group"
+def _remedy(rows: Rows, clock: str) -> str:
     how = "say split.holdout: time and folds_by: time"
     if clock == rows.study.columns.time and clock:
         return how

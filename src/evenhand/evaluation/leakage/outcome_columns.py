@@ -94,7 +94,10 @@ def _moves(values: np.ndarray, clock: np.ndarray, rows: Rows) -> str:
     found = []
     for k in range(len(rows.table.classes)):
         of_class, others = known & (rows.y_some == k), known & (rows.y_some != k)
-        if min(of_class.sum(), others.sum()) < FEWEST_PURE or min(map(_n_kinds, (values[of_class], values[others]))) < 2:
+        if (
+            min(of_class.sum(), others.sum()) < FEWEST_PURE
+            or min(map(_n_kinds, (values[of_class], values[others]))) < 2
+        ):
             continue
         own = spearmanr(values[of_class], clock[of_class])[0]
         other = spearmanr(values[others], clock[others])[0]
@@ -154,8 +157,6 @@ def _in_words(name: str, traces: list[Trace], marked: str, other: str, rows: Row
     if pure:
         one = max(pure, key=lambda each: each.n)
         side = marked if one.marked else other
-        return (
-            f"where '{name}' is {side} ({one.n:,} training rows), {one.share:.0%} have {rows.table.target} {one.of}"
-        )
+        return f"where '{name}' is {side} ({one.n:,} training rows), {one.share:.0%} have {rows.table.target} {one.of}"
     measure = "AUC" if rows.is_class else "R2"
     return f"whether '{name}' is {marked} alone has {measure} {max(each.strength for each in traces):.3f}"

@@ -21,6 +21,8 @@ def training_against_holdout(rows: Rows) -> Finding:
     One row of each content, key or group is asked about, since such rows are on one side together.
     """
     how = rows.study.split.holdout
+    if not rows.features:
+        return Finding("skipped", "no columns of numbers or categories")
     training, held = _units(rows)
     if min(len(training), len(held)) < FEWEST_OF_A_SIDE:
         return Finding("skipped", "too few rows on a side to see")
@@ -35,8 +37,8 @@ def training_against_holdout(rows: Rows) -> Finding:
     if how == "time":
         return Finding("note", f"{words}: what rows are like moves with time", "look at drift of these columns")
     remedy = (
-        f"split.holdout: {how} should make sides alike. Look for a column that follows the split (a number, time or name "
-        "of a file), and put it in columns.ignore; or split by what it stands for (columns.group, columns.time)"
+        f"split.holdout: {how} should make sides alike. Look for a column that follows the split (a number, a time), "
+        "and put it in columns.ignore; or split by what it stands for (columns.group, columns.time)"
     )
     return Finding("warning", words, remedy)
 
@@ -56,13 +58,9 @@ def _units(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 def _separated(rows: Rows, used: np.ndarray, is_held: np.ndarray) -> tuple[float, list[str]]:
     """The area out of fold, and the columns that trees use most."""
-    X = np.column_stack([_filled(rows.numbers(feature.name, used)) for feature in rows.features])
+    X = rows.matrix(used)
     trees = ExtraTreesClassifier(40, min_samples_leaf=5, class_weight="balanced", random_state=0)
     folds = StratifiedKFold(2, shuffle=True, random_state=0)
     shares = cross_val_predict(trees, X, is_held, cv=folds, method="predict_proba")[:, 1]
     used_most = np.argsort(-trees.fit(X, is_held).feature_importances_)[:NAMED]
     return float(roc_auc_score(is_held, shares)), [rows.features[j].name for j in used_most]
-
-
-def _filled(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values), values, np.nanmin(values, initial=0.0) - 1.0)

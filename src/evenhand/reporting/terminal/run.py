@@ -193,7 +193,7 @@ def check_lines(checks: Sequence[Check]) -> list[tuple[str, str]]:
     """What leakage checks came to, each line with its style: the counts, and those that ask for something."""
     styles = {"note": "", "warning": "yellow", "error": "red"}
     lines = [
-        (f"{each.severity}: {each.name}: {each.words}{f'; {each.remedy}' if each.remedy else ''}", styles[each.severity])
+        (f"{each.severity}: {each.name}: {'; '.join(filter(None, (each.words, each.remedy)))}", styles[each.severity])
         for each in checks
         if each.severity in styles
     ]
