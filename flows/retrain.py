@@ -57,7 +57,7 @@ def retrain(
             balance,
             {(e, b, f): (prepared[e, f].training, table, study, b) for (e, b), f in product(balances, folds)},
         )
-        traced = trace(prepared, balanced, ledger, allows_leaks)
+        traced = trace(prepared, balanced, ledger, study, allows_leaks)
         tuned = side_by_side(
             tune,
             {(p.name, f): (p, f, table, ledger, study) for p, f in product(costly_first, folds) if p.tuning},

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,10 +19,10 @@ from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
+from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Explained, Stage, metrics_of_decided
 from evenhand.records.pipeline import (
     ENSEMBLE,
-    Check,
     Ensemble,
     Figures,
     Judgement,
@@ -208,8 +208,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.data": results.snapshot.digest,
             "evenhand.metric": judgement.metric,
             "evenhand.best": best.plan.name,
-            "evenhand.leaks": ", ".join(each.name for each in results.checks if each.verdict == "failed")
-            or "none found",
+            **_check_tags(results.checks),
             **_decided_tags(judgement),
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
@@ -234,6 +233,16 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
     if (picture := overlay(scored, results.table.task)) is not None:
         mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+
+
+def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
+    """What leakage checks came to, in words."""
+    warnings = "; ".join(f"{each.name}: {each.words}" for each in checks if each.severity == "warning")
+    return {
+        "evenhand.leaks": ", ".join(each.name for each in checks if each.severity == "error") or "none found",
+        "evenhand.checks": counted_by_severity(each.severity for each in checks),
+        "evenhand.warnings": warnings or "none",
+    }
 
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:

@@ -202,7 +202,7 @@ def test_a_perfect_regression_makes_a_page():
 
 
 def test_leak_checks_are_counted_by_verdict_worst_first():
-    assert "1 warned, 2 passed, 1 skipped." in page(makers.binary())
+    assert "1 warning, 2 ok, 1 skipped." in page(makers.binary())
 
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!--]]>"
@@ -229,7 +229,7 @@ def test_names_that_are_markup_stay_words_everywhere():
         validation=tuple(
             replace(one, candidate=ATTACK, parameter=ATTACK, values=(ATTACK,) * 7) for one in base.validation
         ),
-        leak_checks=(LeakCheck(ATTACK, "failed", ATTACK),),
+        leak_checks=(LeakCheck(ATTACK, "error", ATTACK),),
         columns=(ColumnFacts(ATTACK, ATTACK, 10, 1, ATTACK, ATTACK),),
         card=ModelCard(ATTACK, ATTACK, ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
         notes=(ATTACK,),

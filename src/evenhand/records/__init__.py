@@ -4,6 +4,7 @@ Not here: anything that computes; a record only reads its own fields.
 """
 
 __all__ = [
+    "checks",
     "comparison",
     "decision",
     "fit_budget",

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.records.checks import Check
 from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
 from evenhand.records.fit_budget import Budgeted
 from evenhand.records.tuning import Tuned, Tuning
@@ -289,15 +290,6 @@ class Model:
     path: Path
     digest: str
     largest_difference: float
-
-
-@dataclass(frozen=True)
-class Check:
-    """What one leakage check found."""
-
-    name: str
-    verdict: Literal["passed", "warned", "failed", "skipped"]
-    words: str
 
 
 @dataclass(frozen=True)

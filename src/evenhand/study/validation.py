@@ -6,6 +6,7 @@ from typing import Any
 from evenhand.errors import listed, nearest
 from evenhand.study.registry import (
     BALANCES,
+    CHECKS,
     CLASS_METRICS,
     CLASSIFIERS,
     DECISION_METRICS,
@@ -32,7 +33,7 @@ class Inconsistent(ValueError):
 
 def inconsistencies(study: Any) -> list[Mistake]:
     """Every place where a study contradicts itself or names what it does not have."""
-    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback)
+    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback, _checks)
     return [mistake for check in checks for mistake in check(study)]
 
 
@@ -145,6 +146,12 @@ def _split(study: Any) -> Iterator[Mistake]:
         keys = [key for key in ("holdout", "folds_by") if getattr(study.split, key) == role]
         if keys and getattr(study.columns, role) is None:
             yield ("split", keys[0]), f"{keys[0]}: {role} needs columns.{role}: name the column"
+
+
+def _checks(study: Any) -> Iterator[Mistake]:
+    for name in study.checks:
+        if name not in CHECKS:
+            yield unknown(("checks", name), name, CHECKS, "check")
 
 
 def _feedback(study: Any) -> Iterator[Mistake]:

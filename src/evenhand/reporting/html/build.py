@@ -47,7 +47,7 @@ def page_content(
         expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
-        leak_checks=tuple(content.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
+        leak_checks=tuple(content.LeakCheck(**vars(each)) for each in report.checks),
         explained=report.explained,
         stages=report.stages,
         validation=(*_validation(judgement), *tuned_curves(report)),

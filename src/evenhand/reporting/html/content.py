@@ -15,6 +15,7 @@ from evenhand.evaluation.curves import (
     Roc,
     Sweep,
 )
+from evenhand.records.checks import Severity
 from evenhand.records.decision import Explained, Pairing, Stage
 from evenhand.records.verdicts import Expected
 
@@ -154,8 +155,9 @@ class LeakCheck:
     """One thing that was checked against a leak from held rows, and what was found in words."""
 
     name: str
-    verdict: Literal["passed", "warned", "failed", "skipped"]
+    severity: Severity
     words: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided
 from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
 from evenhand.records.verdicts import VERDICT_MARKS
@@ -175,9 +176,8 @@ def show_report(report: Report) -> None:
         style = "" if judgement.decided.is_reached else "yellow"
         for line in decided_lines(judgement.decided):
             console.print(line, highlight=False, style=style)
-    for check in report.checks:
-        if check.verdict in {"warned", "failed"}:
-            console.print(f"{check.verdict}: {check.name}: {check.words}", highlight=False, style="yellow")
+    for line, style in check_lines(report.checks):
+        console.print(line, highlight=False, style=style)
     console.print(
         f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
         f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
@@ -187,6 +187,17 @@ def show_report(report: Report) -> None:
     if report.page is not None:
         console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
     console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+
+
+def check_lines(checks: Sequence[Check]) -> list[tuple[str, str]]:
+    """What leakage checks came to, each line with its style: the counts, and those that ask for something."""
+    styles = {"note": "", "warning": "yellow", "error": "red"}
+    lines = [
+        (f"{each.severity}: {each.name}: {'; '.join(filter(None, (each.words, each.remedy)))}", styles[each.severity])
+        for each in checks
+        if each.severity in styles
+    ]
+    return [*lines, (f"leakage checks: {counted_by_severity(each.severity for each in checks)}", "")] if checks else []
 
 
 def verdict_lines(judgement: Judgement) -> list[str]:
