@@ -75,7 +75,7 @@ def retrain(
         compared = compare(select(judged, table, study), table, study)
         judgement = decide(compared, scores, table, study)
         model = refit(judgement, prepared, balanced, table, study)
-        explained = explain(model, judgement, tuple(scores.values()), table, ledger, study)
+        explained = explain(model, judgement, table, ledger, study)
         found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
         results = Results(study, snapshot, table, ledger, judgement, model, *found)
         return gate(run, record(run, results), table, ledger, study)

@@ -41,6 +41,7 @@ def page_content(
         calibration=_calibration(best, judgement, table),
         calibration_figures=_calibration_figures(judgement),
         thresholds=_thresholds(best, judgement, table),
+        decided=judgement.decided,
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
         refused=judgement.refused,
@@ -204,19 +205,16 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
     part, decided = candidate.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
-    usual = 0.5 if candidate.is_probability else 0.0
-    chosen = usual if decided is None or decided.threshold is None else decided.threshold
+    usual, served = 0.5 if candidate.is_probability else 0.0, decided.served_threshold if decided else None
+    chosen = usual if served is None else served
     sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
-    if decided is None or decided.threshold is None:
-        why = decided.words if decided is not None and not decided.is_reached else ""
-        return content.Thresholds(
-            candidate.name, sweep, chosen, why=f"{why} The mark is the model's own threshold.".strip()
-        )
     prices = {}
-    if decided.cost is not None:
+    if decided is not None and decided.cost is not None:
         (left, alarm), (miss, found) = decided.cost
         prices = {"cost_false_positive": alarm - left, "cost_false_negative": miss - found}
-    return content.Thresholds(candidate.name, sweep, chosen=decided.threshold, why=decided.words, **prices)
+    mark = "" if served is not None else "The mark is the model's own threshold."
+    why = " ".join(each for each in (decided.words if decided else "", mark) if each)
+    return content.Thresholds(candidate.name, sweep, chosen, why=why, decided=decided, **prices)
 
 
 def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
@@ -225,11 +223,11 @@ def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Tab
         return None
     part, decided, labels = candidate.out_of_fold, judgement.decided, [str(label) for label in table.classes]
     if decided is not None:
-        outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds")
+        outcome, where = decided.served
         rows = tuple(tuple(float(n) for n in row) for row in outcome.counts)
         counted = curves.Confusion(tuple(labels), rows)
         name, per_class = f"{candidate.name} on {where}", curves.per_class(counted)
-        return content.ConfusionTable(name, counted, decided.threshold, per_class)
+        return content.ConfusionTable(name, counted, decided.served_threshold, per_class)
     counted = curves.confusion([labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted], labels)
     return content.ConfusionTable(candidate.name, counted, per_class=curves.per_class(counted))
 

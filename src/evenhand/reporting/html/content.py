@@ -16,7 +16,7 @@ from evenhand.evaluation.curves import (
     Sweep,
 )
 from evenhand.records.checks import Severity
-from evenhand.records.decision import Explained, Pairing, Stage
+from evenhand.records.decision import Decided, Explained, Pairing, Stage
 from evenhand.records.verdicts import Expected
 
 Pairs = tuple[tuple[str, str], ...]
@@ -101,6 +101,7 @@ class Thresholds:
     cost_false_positive: float = 1.0
     cost_false_negative: float = 1.0
     why: str = ""
+    decided: Decided | None = None
 
 
 @dataclass(frozen=True)
@@ -228,6 +229,7 @@ class PageContent:
     calibration: tuple[tuple[str, CalibrationCurve], ...] = ()
     calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None
+    decided: Decided | None = None
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
     comparisons: tuple[ComparisonRow, ...] = ()

@@ -16,6 +16,7 @@ from evenhand.reporting.html.resampling import trials
 SECTIONS = (
     figures.curves,
     figures.threshold,
+    figures.decision,
     figures.calibration,
     figures.confusion,
     figures.regression,

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.decision import Decided
+from evenhand.records.decision import Decided, DecisionOutcome
 from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
@@ -220,18 +220,25 @@ def verdict_lines(judgement: Judgement) -> list[str]:
 
 
 def decided_lines(decided: Decided) -> list[str]:
-    """What was decided, and what that comes to on the holdout, or without one on rows of other folds."""
-    outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds' rows")
+    """What was decided, and each decision with its figure cross-fitted and on the holdout, classes by name."""
     lines = [f"decided: {decided.words}"]
-    if len(outcome.counts) == 2 and decided.is_reached:
-        (_, wrong), (missed, found) = outcome.counts
-        flagged = f"{found + wrong:,} of {outcome.n_rows:,} rows flagged"
-        right = f"{found:,} rightly" + (
-            f" (precision {outcome.precision:.3f})" if outcome.precision is not None else ""
-        )
-        reached = f" (recall {outcome.recall:.3f})" if outcome.recall is not None else ""
-        lines.append(f"         on {where}: {flagged}, {right}; {found:,} of {found + missed:,} found{reached}")
+    if not decided.is_reached:
+        return lines
+    where = "cross-fitted" if decided.holdout is None else "cross-fitted / holdout"
+    lines.append(f"         {decided.figure.replace('_', ' ')}, {where}:")
+    for name, is_served, out_of_fold, holdout in decided.sides:
+        both = [f"{each.figure:.4g}" for each in (out_of_fold, holdout) if each is not None]
+        shown = holdout or out_of_fold
+        if shown is None:
+            continue
+        named = f"{name}{' (served)' if is_served else ''}"
+        rows = f"of {shown.n_rows:,} rows: {decided.by_class(shown)}{_precision(shown)}"
+        lines.append(f"         {named}: {' / '.join(both)}; {rows}")
     return lines
+
+
+def _precision(outcome: DecisionOutcome) -> str:
+    return "" if outcome.precision is None else f" (precision {outcome.precision:.3f})"
 
 
 def show_leaderboard(board: Leaderboard) -> None:
