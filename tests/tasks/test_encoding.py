@@ -13,6 +13,9 @@ from evenhand.tasks.splitting import split
 ENCODINGS = {
     "standard": {"numeric": {"scale": "standard", "impute": "mean"}},
     "ranks": {"numeric": {"scale": "rank_normal"}},
+    "power": {"numeric": {"scale": "power"}},
+    "log": {"numeric": {"scale": "log"}, "params": {"scale": {"standardize": True}}},
+    "two": {"numeric": {"bins": "two"}},
     "bins": {"numeric": {"bins": "quantile", "n_bins": 4}, "as": "ordinal"},
     "entropy": {"numeric": {"bins": "mdlp"}},
     "evidence": {"numeric": {"bins": "quantile", "n_bins": 4}, "as": "evidence"},

@@ -11,6 +11,8 @@ HOMES = {
     "TableKernelSVR": "machines.table_kernel",
     "BudgetSVC": "machines.budget_svm",
     "MDLPDiscretizer": "encoding.mdlp",
+    "TwoWaySplit": "encoding.mdlp",
+    "LogScale": "encoding.log_scale",
     "CategoryGrouper": "encoding.grouping",
     "EvidenceEncoder": "encoding.evidence",
     "MixedNB": "naive_bayes.mixed_nb",
