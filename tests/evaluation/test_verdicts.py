@@ -82,7 +82,7 @@ def test_one_wild_prediction_does_not_hide_a_gap_in_squared_errors():
 
     squares = (said[0].truth - said[0].predicted) ** 2
     assert joint.leader == 0
-    assert joint.means[0] == pytest.approx(-np.mean([squares[FOLD == name].mean() for name in dict.fromkeys(FOLD)]))
+    assert joint.means[0] == pytest.approx(-np.mean([squares[name == FOLD].mean() for name in dict.fromkeys(FOLD)]))
 
 
 def test_a_metric_without_influence_has_no_joint_estimate():
