@@ -8,5 +8,6 @@ __all__ = [
     "decision",
     "fit_budget",
     "pipeline",
+    "regression",
     "tuning",
 ]

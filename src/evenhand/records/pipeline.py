@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
 from evenhand.records.fit_budget import Budgeted
+from evenhand.records.regression import RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
 from evenhand.records.verdicts import Expected, Versus, verdict_of
 
@@ -321,6 +322,7 @@ class Report:
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
     stages: tuple[Stage, ...] = ()
+    regressions: tuple[RegressionTable, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
@@ -339,7 +341,7 @@ class Report:
             **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
             "checks": [asdict(check) for check in self.checks],
-            **as_plain({name: getattr(self, name) for name in ("explained", "stages")}),
+            **as_plain({name: getattr(self, name) for name in ("explained", "stages", "regressions")}),
             "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
             "report": str(self.page) if self.page else None,
         }
@@ -369,6 +371,7 @@ class Report:
             "peak_mb": figures.peak_mb,
             "solver": figures.solver,
             "scale": figures.scale,
+            "warnings": list(figures.warnings),
             "mlflow_run_id": self.run_ids.get(plan.name),
         }
 

@@ -10,6 +10,7 @@ from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapsh
 from evenhand.records.verdicts import VERDICT_WORDS, Versus
 from evenhand.reporting.html import content
 from evenhand.reporting.html.build_tuning import tuned_curves
+from evenhand.statistics import normal_quantiles
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
@@ -43,6 +44,7 @@ def page_content(
         thresholds=_thresholds(best, judgement, table),
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
+        regressions=report.regressions,
         refused=judgement.refused,
         expected=judgement.expected,
         trials=_trials(judgement, study),
@@ -268,6 +270,7 @@ def _regression(candidate: CandidatePredictions, table: Table) -> content.Regres
         curves.predicted_actual(part.truth, part.predicted),
         curves.residuals(part.truth, part.predicted),
         curves.deciles(part.truth, part.predicted),
+        normal_quantiles(part.truth - part.predicted),
     )
 
 

@@ -16,7 +16,9 @@ from evenhand.evaluation.curves import (
     Sweep,
 )
 from evenhand.records.decision import Explained, Pairing, Stage
+from evenhand.records.regression import RegressionTable
 from evenhand.records.verdicts import Expected
+from evenhand.statistics import NormalQuantiles
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -191,6 +193,7 @@ class Regression:
     points: PredictedActual
     residuals: Residuals
     deciles: tuple[Decile, ...] = ()
+    normal: NormalQuantiles | None = None
 
 
 @dataclass(frozen=True)
@@ -228,6 +231,7 @@ class PageContent:
     thresholds: Thresholds | None = None
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
+    regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
     refused: Pairs = ()
