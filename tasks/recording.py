@@ -115,6 +115,8 @@ def record(run: OpenRun, results: Results) -> Report:
         tuned=results.tuned,
         explained=results.explained,
         regressions=_regressions(results),
+        taken=results.table.taken,
+        notes=_outlier_notes(judgement, results),
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
@@ -180,6 +182,18 @@ def _members(ensemble: Ensemble) -> str:
     in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
     members = [{"candidate": name, "weight": weight} for name, weight in in_order]
     return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
+
+
+def _outlier_notes(judgement: Judgement, results: Results) -> tuple[str, ...]:
+    """How many training rows of each fold were left out as outliers, and of which classes."""
+    if not judgement.removed:
+        return ()
+    folds = [f"{each.n_removed:,} of {each.n_rows:,} on {each.fold}" for each in judgement.removed]
+    last, classes = judgement.removed[-1], results.table.classes
+    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=True)] if classes else []
+    rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
+    rule = f"cleaning.outliers: {results.study.cleaning.outliers}"
+    return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)
 
 
 def _regressions(results: Results) -> tuple[RegressionTable, ...]:

@@ -247,6 +247,24 @@ def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
     assert "Adjusted R²" in report.page.read_text(encoding="utf-8")
 
 
+def test_rows_left_out_are_counted_in_notes_page_and_json(mlruns):
+    columns, y = two_clouds()
+    columns["noise"][[1, 2, 30]] = 500
+    write_rows("rows.csv", {**columns, "gappy": np.where(np.arange(80) < 4, np.nan, 1.0)}, y)
+
+    report, found, _ = recorded(make_study(cleaning={"outliers": "iqr", "beyond": 9, "drop_missing": ["gappy"]}))
+
+    last = found.judgement.removed[-1]
+    told, text = report.as_json(), report.page.read_text(encoding="utf-8")
+    assert told["taken"] == {"drop_missing: gappy": 4}
+    assert [each["n_removed"] for each in told["outliers"]] == [each.n_removed for each in found.judgement.removed]
+    words = f"{last.n_removed} of {last.n_rows} on final; on final {last.by_class[0]} of class 0"
+    assert words in report.notes[0]
+    assert words in text
+    assert "4 rows taken out by drop_missing: gappy" in text
+    assert told["notes"] == list(report.notes)
+
+
 def test_what_was_tuned_is_recorded_with_every_trial(mlruns):
     write_two_clouds()
     candidates = {"knn": {"tune": {"trials": 3, "over": {"n_neighbors": [1, 3, 9]}}}}

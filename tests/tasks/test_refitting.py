@@ -75,6 +75,21 @@ def test_every_encoding_is_served_as_it_was_judged(encoding):
     assert loaded.scores(rows) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("method", ["iqr", "zscore", "isolation"])
+def test_a_model_learned_without_outliers_is_served_as_it_was_judged(method):
+    columns, y = two_clouds()
+    columns["noise"][[1, 2, 30]] = 500
+    write_rows("rows.csv", columns, np.where(y == 1, "storm", "calm"))
+
+    found, _, loaded = refitted(make_study(cleaning={"outliers": method}, candidates={"logistic": {}}))
+
+    rows = raw_holdout(found)
+    expected = judged(found, "score:logistic").loc[rows.index].to_numpy()
+    assert loaded.scores(rows) == pytest.approx(expected, abs=1e-9)
+    assert sum(each.n_removed for each in found.judgement.removed) > 0
+    assert len(found.judgement.removed) == 4  # three folds and the final fit
+
+
 def test_binary_words_are_served_as_they_were_judged():
     _, y = two_clouds()
     words = [

@@ -23,6 +23,7 @@ HOMES = {
     "TopValues": "encoding.top_values",
     "inverse_square": "distances",
     "OutlierClassifier": "outlier",
+    "OutlierRows": "outlier_rows",
     "OrdinaryLeastSquares": "ols",
     "ColumnWeights": "encoding.column_weights",
     "ForestRanking": "encoding.forest_ranking",

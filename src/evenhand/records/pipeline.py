@@ -122,6 +122,20 @@ class Held(Matrix):
 
 
 @dataclass(frozen=True)
+class Removed:
+    """Training rows of one fold that were left out as outliers, by class or, of numbers, in all."""
+
+    fold: str
+    n_rows: int
+    by_class: tuple[int, ...]
+
+    @property
+    def n_removed(self) -> int:
+        """How many were left out, of `n_rows`."""
+        return sum(self.by_class)
+
+
+@dataclass(frozen=True)
 class Prepared:
     """One encoding on one fold: fitted on the training rows, applied to the held ones."""
 
@@ -131,6 +145,7 @@ class Prepared:
     held: Held
     seconds: float
     reused: bool = False
+    removed: Removed | None = None
 
 
 @dataclass(frozen=True)
@@ -256,6 +271,7 @@ class Judgement:
     trials: tuple[ResamplingTrial, ...] = ()
     digest: str = ""  # of the content of `predictions`
     expected: Expected | None = None
+    removed: tuple[Removed, ...] = ()
 
     @property
     def best(self) -> Figures:
@@ -323,6 +339,7 @@ class Report:
     explained: Explained | None = None
     stages: tuple[Stage, ...] = ()
     regressions: tuple[RegressionTable, ...] = ()
+    taken: dict[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
@@ -330,6 +347,9 @@ class Report:
             "study": self.study,
             "split_id": self.split_id,
             "rows": {"train": self.n_training, "holdout": self.n_holdout},
+            "taken": dict(self.taken),
+            "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
+            "notes": list(self.notes),
             "seconds": self.seconds,
             "fits": {"executed": self.n_executed, "reused": self.n_reused},
             "best": self.judgement.best.plan.name,
