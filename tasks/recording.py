@@ -20,9 +20,10 @@ from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.decision import Explained, Stage, metrics_of_decided
+from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
 from evenhand.records.pipeline import (
     ENSEMBLE,
+    FINAL,
     Ensemble,
     Figures,
     Judgement,
@@ -33,6 +34,7 @@ from evenhand.records.pipeline import (
     Snapshot,
     Table,
 )
+from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
 from evenhand.reporting.figures.run_figures import leaderboard, overlay, pictures_of, roc_by_percent
 from evenhand.reporting.html.build import page_content
@@ -112,6 +114,9 @@ def record(run: OpenRun, results: Results) -> Report:
         checks=results.checks,
         tuned=results.tuned,
         explained=results.explained,
+        regressions=_regressions(results),
+        taken=results.table.taken,
+        notes=_outlier_notes(judgement, results),
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
@@ -150,7 +155,9 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         if rank <= PICTURED:
             for name, picture in pictures_of(scored, results.table):
                 mlflow_client.log_picture(run.place, run_id, picture, name)
-        _record_coefficients(run, run_id, results, figures)
+        if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
+            mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
+            mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
@@ -177,10 +184,27 @@ def _members(ensemble: Ensemble) -> str:
     return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
 
 
-def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: Figures) -> None:
-    last = next((each for each in reversed(results.scores) if each.plan == figures.plan.name), None)
-    if last is not None and (file := last.path.parent / "coefficients.json").exists():
-        mlflow_client.log_file(run.place, run_id, file)
+def _outlier_notes(judgement: Judgement, results: Results) -> tuple[str, ...]:
+    """How many training rows of each fold were left out as outliers, and of which classes."""
+    if not judgement.removed:
+        return ()
+    folds = [f"{each.n_removed:,} of {each.n_rows:,} on {each.fold}" for each in judgement.removed]
+    last, classes = judgement.removed[-1], results.table.classes
+    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=True)] if classes else []
+    rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
+    rule = f"cleaning.outliers: {results.study.cleaning.outliers}"
+    return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)
+
+
+def _regressions(results: Results) -> tuple[RegressionTable, ...]:
+    """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
+    files = {each.plan: each.path.with_name(COEFFICIENTS) for each in results.scores if each.fold == FINAL}
+    ranked = [each.plan.name for each in results.judgement.figures if each.plan.name in files]
+    return tuple(
+        RegressionTable.from_facts(name, json.loads(files[name].read_text(encoding="utf-8")))
+        for name in ranked
+        if files[name].exists()
+    )
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:

@@ -44,6 +44,14 @@ class Plots:
         """How far actual numbers lie from predicted ones."""
         return self._of("residuals", candidate)
 
+    def residuals_over_predicted(self, candidate: str | None = None) -> "Figure":
+        """What each prediction of a candidate missed, over the predicted numbers."""
+        return self._of("residuals_over_predicted", candidate)
+
+    def normal_plot(self, candidate: str | None = None) -> "Figure":
+        """The residuals of a candidate against the quantiles of a normal law (Q-Q plot), with 95 % intervals."""
+        return self._of("normal_plot", candidate)
+
     def overlay(self) -> "Figure":
         """ROC and precision-recall of all candidates over each other."""
         from evenhand.reporting.figures.run_figures import overlay

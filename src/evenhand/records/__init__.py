@@ -9,5 +9,6 @@ __all__ = [
     "decision",
     "fit_budget",
     "pipeline",
+    "regression",
     "tuning",
 ]

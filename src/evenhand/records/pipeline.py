@@ -7,6 +7,7 @@ from typing import Any, Literal
 from evenhand.records.checks import Check
 from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
 from evenhand.records.fit_budget import Budgeted
+from evenhand.records.regression import RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
 from evenhand.records.verdicts import Expected, Versus, verdict_of
 
@@ -122,6 +123,20 @@ class Held(Matrix):
 
 
 @dataclass(frozen=True)
+class Removed:
+    """Training rows of one fold that were left out as outliers, by class or, of numbers, in all."""
+
+    fold: str
+    n_rows: int
+    by_class: tuple[int, ...]
+
+    @property
+    def n_removed(self) -> int:
+        """How many were left out, of `n_rows`."""
+        return sum(self.by_class)
+
+
+@dataclass(frozen=True)
 class Prepared:
     """One encoding on one fold: fitted on the training rows, applied to the held ones."""
 
@@ -131,6 +146,7 @@ class Prepared:
     held: Held
     seconds: float
     reused: bool = False
+    removed: Removed | None = None
 
 
 @dataclass(frozen=True)
@@ -256,6 +272,7 @@ class Judgement:
     trials: tuple[ResamplingTrial, ...] = ()
     digest: str = ""  # of the content of `predictions`
     expected: Expected | None = None
+    removed: tuple[Removed, ...] = ()
 
     @property
     def best(self) -> Figures:
@@ -313,6 +330,8 @@ class Report:
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
     stages: tuple[Stage, ...] = ()
+    regressions: tuple[RegressionTable, ...] = ()
+    taken: dict[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
@@ -320,6 +339,9 @@ class Report:
             "study": self.study,
             "split_id": self.split_id,
             "rows": {"train": self.n_training, "holdout": self.n_holdout},
+            "taken": dict(self.taken),
+            "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
+            "notes": list(self.notes),
             "seconds": self.seconds,
             "fits": {"executed": self.n_executed, "reused": self.n_reused},
             "best": self.judgement.best.plan.name,
@@ -331,7 +353,7 @@ class Report:
             **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
             "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
             "checks": [asdict(check) for check in self.checks],
-            **as_plain({name: getattr(self, name) for name in ("explained", "stages")}),
+            **as_plain({name: getattr(self, name) for name in ("explained", "stages", "regressions")}),
             "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
             "report": str(self.page) if self.page else None,
         }
@@ -361,6 +383,7 @@ class Report:
             "peak_mb": figures.peak_mb,
             "solver": figures.solver,
             "scale": figures.scale,
+            "warnings": list(figures.warnings),
             "mlflow_run_id": self.run_ids.get(plan.name),
         }
 

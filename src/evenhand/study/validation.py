@@ -137,6 +137,11 @@ def _columns(study: Any) -> Iterator[Mistake]:
     for name, given in roles.items():
         if len(given) > 1:
             yield ("columns", given[1]), f"'{name}' is listed as {listed(given)}: give it one role"
+    if study.target in study.cleaning.drop_missing:
+        yield (
+            ("cleaning", "drop_missing"),
+            f"'{study.target}' is the target: its missing values are for cleaning.drop_missing_target; take it out",
+        )
     if study.target in roles:
         yield ("columns", roles[study.target][0]), f"'{study.target}' is the target: it cannot have another role"
 

@@ -10,6 +10,8 @@ from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapsh
 from evenhand.records.verdicts import VERDICT_WORDS, Versus
 from evenhand.reporting.html import content
 from evenhand.reporting.html.build_tuning import tuned_curves
+from evenhand.runtime.text import counted
+from evenhand.statistics import normal_quantiles
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
@@ -44,6 +46,7 @@ def page_content(
         decided=judgement.decided,
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
+        regressions=report.regressions,
         refused=judgement.refused,
         expected=judgement.expected,
         trials=_trials(judgement, study),
@@ -58,8 +61,13 @@ def page_content(
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
-        notes=tuple(dict.fromkeys((*table.notes, *ledger.notes, *report.notes))),
+        notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *ledger.notes, *report.notes))),
     )
+
+
+def _taken(table: Table) -> tuple[str, ...]:
+    """How many rows each rule of cleaning took out."""
+    return tuple(f"{counted(n_rows, 'row')} taken out by {rule}" for rule, n_rows in table.taken.items())
 
 
 def protocol(study: Study, ledger: Ledger) -> tuple[str, ...]:
@@ -266,6 +274,7 @@ def _regression(candidate: CandidatePredictions, table: Table) -> content.Regres
         curves.predicted_actual(part.truth, part.predicted),
         curves.residuals(part.truth, part.predicted),
         curves.deciles(part.truth, part.predicted),
+        normal_quantiles(part.truth - part.predicted),
     )
 
 

@@ -17,7 +17,9 @@ from evenhand.evaluation.curves import (
 )
 from evenhand.records.checks import Severity
 from evenhand.records.decision import Decided, Explained, Pairing, Stage
+from evenhand.records.regression import RegressionTable
 from evenhand.records.verdicts import Expected
+from evenhand.statistics import NormalQuantiles
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -194,6 +196,7 @@ class Regression:
     points: PredictedActual
     residuals: Residuals
     deciles: tuple[Decile, ...] = ()
+    normal: NormalQuantiles | None = None
 
 
 @dataclass(frozen=True)
@@ -232,6 +235,7 @@ class PageContent:
     decided: Decided | None = None
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
+    regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
     refused: Pairs = ()

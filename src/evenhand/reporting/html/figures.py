@@ -16,7 +16,14 @@ from evenhand.reporting.html.charts_classification import (
     precision_recall_chart,
     roc_chart,
 )
-from evenhand.reporting.html.charts_regression import decile_chart, predicted_chart, residual_chart, validation_chart
+from evenhand.reporting.html.charts_regression import (
+    decile_chart,
+    normal_chart,
+    predicted_chart,
+    residual_chart,
+    scatter_chart,
+    validation_chart,
+)
 from evenhand.reporting.html.content import CandidateCurves, ConfusionTable, PageContent, Thresholds
 from evenhand.reporting.html.elements import (
     Heading,
@@ -119,7 +126,13 @@ def regression(content: PageContent) -> Drawn:
     found = content.regression
     if found is None:
         return None, []
-    drawn = [predicted_chart(found.points, found.name), residual_chart(found.residuals, found.name)]
+    drawn = [
+        predicted_chart(found.points, found.name),
+        scatter_chart(found.points, found.name),
+        residual_chart(found.residuals, found.name),
+    ]
+    if found.normal is not None:
+        drawn.append(normal_chart(found.normal, found.name))
     if found.deciles:
         drawn.append(decile_chart(found.deciles, found.name))
     lead = f"{found.name} on {content.curves_rows}."
