@@ -17,6 +17,7 @@ def silent(line: str) -> None:
 
 def ui(port: int = 5000, report: Report = silent) -> None:
     """Serve MLflow's pages of all runs on this machine until Ctrl-C; `report` gets the lines that say where."""
+    from evenhand.service.access_key import key_file
     from evenhand.service.servers import check_free, serve_runs
 
     check_free(port)
@@ -31,8 +32,9 @@ def ui(port: int = 5000, report: Report = silent) -> None:
     report(f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml")
     report("starting MLflow's pages ...")
 
-    def ready(address: str) -> None:
-        report(f"open {address}{view.runs}  (Ctrl-C ends)")
+    def ready(address: str, link: str) -> None:
+        report(f"open {link}{view.runs.removeprefix('/')}  (this link works once; Ctrl-C ends)")
+        report(f"{address} asks for the key in {key_file()}")
         if view.overlay:
             report(f"ROC curves of the best candidates: {address}{view.overlay}")
 

@@ -15,9 +15,11 @@ class EvenhandGroup(click.Group):
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         from evenhand.runtime.gc_tuning import seldom
+        from evenhand.runtime.private_files import keep_private
         from evenhand.runtime.signals import at_once
 
         seldom()
+        keep_private()
         with at_once():
             return super().__call__(*arguments, **named)
 

@@ -11,6 +11,7 @@ __all__ = [
     "io_errors",
     "logs",
     "memory",
+    "private_files",
     "process_identity",
     "progress",
     "redaction",

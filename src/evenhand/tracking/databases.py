@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.errors import PlaceError
+from evenhand.runtime.private_files import private_folder
 from evenhand.storage.locks import waiting
 
 POSTGRES = "postgresql+asyncpg"
@@ -19,7 +20,7 @@ LOCKED_SECONDS = 10
 def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
     """Make the folder and the database, and let writers wait for each other instead of failing."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(file.parent)
         if not os.access(file.parent, os.W_OK):
             raise PermissionError(errno.EACCES, "it is read-only for this user or as it is mounted")
         if not file.exists():
