@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenhand.data.sources import opened
+from evenhand.data.sources import find_files, opened
 from evenhand.errors import DataError, PlaceError, listed
 from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, folder_digest, load_model
 from evenhand.monitoring.input_check import Incoming
-from evenhand.monitoring.output_files import Unfinished, finished_together, write_manifest
+from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, write_manifest
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -84,8 +84,9 @@ def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
 @step("score rows")
 def score_rows(chosen: ChosenModel, source: str, output: Path, batch_rows: int = BATCH_ROWS) -> Scored:
     """The rows of a file with scores, probabilities and decisions, in a file of their own."""
-    model = load_model(chosen.folder, chosen.digest, list(chosen.models))
     quarantine, manifest = output.with_name(f"{output.name}.quarantine.parquet"), _manifest_of(output)
+    check_output(output, find_files((source,), chosen.study._file), (output, quarantine, manifest))
+    model = load_model(chosen.folder, chosen.digest, list(chosen.models))
     study = chosen.study.model_copy(update={"source": Source(path=(source,))})
     with opened(study) as found:
         incoming = _incoming(found.read(), model, study)

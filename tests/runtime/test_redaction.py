@@ -30,7 +30,7 @@ MAIL = {"to": "me@sea.example", "host": "sea.example", "user": "me", "password":
         (f"https://{SECRET}@sea/rows.csv", "https://***@sea/rows.csv"),
         (
             f"https://sea/rows.csv?X-Amz-Signature={SECRET}&form=csv",
-            "https://sea/rows.csv?X-Amz-Signature=***&form=csv",
+            "https://sea/rows.csv?X-Amz-Signature=***&form=***",
         ),
         ("https://sea/rows.csv?token=${TOKEN}", "https://sea/rows.csv?token=${TOKEN}"),
         ("SELECT * FROM storms WHERE mail = 'me@sea.example'", "SELECT * FROM storms WHERE mail = 'me@sea.example'"),

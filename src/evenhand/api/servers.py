@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 
+from evenhand.runtime.redaction import masked_text
 from evenhand.service.prefect_session import be_quiet
 
 __all__ = ["silent", "ui", "up"]
@@ -26,8 +27,8 @@ def ui(port: int = 5000, report: Report = silent) -> None:
 
     view = find_view()
     if view.uri.startswith("http"):
-        server = view.uri.rstrip("/")
-        report(f"runs are kept by the server at {view.uri}, which serves its own pages: {server}{view.runs}")
+        server = masked_text(view.uri.rstrip("/"))
+        report(f"runs are kept by the server at {server}, which serves its own pages: {server}{view.runs}")
         return
     report(f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml")
     report("starting MLflow's pages ...")

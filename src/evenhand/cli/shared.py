@@ -38,6 +38,13 @@ set_option = click.option(
 only_option = click.option("--only", metavar="GLOB", help="Only candidates whose name matches, such as 'svm*'.")
 
 
+def echo(text: object, err: bool = False) -> None:
+    """Print a line of text, of which nothing can steer the terminal."""
+    from evenhand.runtime.text import printable
+
+    click.echo(printable(str(text)), err=err)
+
+
 def check_writable(file: Path) -> None:
     """Refuse a place that cannot be written before hours are spent on what belongs there."""
     from evenhand.errors import PlaceError
