@@ -76,8 +76,8 @@ def fetch(address: str) -> dict[Path, str]:
     protocol = secret.value.partition("://")[0].lower()
     if "://" in secret.value and protocol not in KNOWN:
         raise DataError(
-            f"{secret.shown} (source.url) begins with '{protocol[:40]}://', which is not known: write https, s3 or gs. A "
-            "file of this machine goes under source.path."
+            f"{secret.shown} (source.url) begins with '{protocol[:40]}://', which is not known: write https, s3 or gs. "
+            "A file of this machine goes under source.path."
         )
     if "://" not in secret.value:
         raise DataError(

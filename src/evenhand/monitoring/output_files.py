@@ -43,7 +43,8 @@ def without_formulas(table: pa.Table) -> pa.Table:
             starts = pc.and_(
                 pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, NUMBER))
             )
-            quoted = pc.binary_join_element_wise("'", texts, "").cast(field.type)
+            quote, nothing = pa.scalar("'", field.type), pa.scalar("", field.type)
+            quoted = pc.binary_join_element_wise(quote, texts, nothing)
             table = table.set_column(place, field, pc.if_else(starts, quoted, texts))
     return table.rename_columns([_harmless(name) for name in table.schema.names])
 

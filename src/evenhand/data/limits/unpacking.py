@@ -9,7 +9,7 @@ from evenhand.errors import DataError
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 FREE_BYTES, MOST_TIMES = 1 << 26, 300
-FREE_CELLS, MOST_CELLS_A_BYTE = 50_000_000, 1000
+FREE_CELLS, MOST_CELLS_A_BYTE = 200_000_000, 250
 
 
 def open_unpacked(path: Path) -> IO[bytes]:
