@@ -17,7 +17,7 @@ from evenhand.data.frames import ORDER, read_rows
 from evenhand.errors import EvenhandError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
+from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
@@ -43,11 +43,12 @@ from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
-from evenhand.storage.artifact_store import Store, file_digest, home, versions
+from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.recorded_models import RecordedModel, note_model
 
 EXAMPLE_ROWS = 5
 PICTURED = 3
@@ -238,15 +239,19 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
         },
     )
     mlflow_client.log_data(place, run_id, results.snapshot, study.name)
-    _record_files(run, report, results, scored)
-    _record_model(run, results)
+    _record_model(run, results, _record_files(run, report, results, scored))
 
 
-def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
+def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
+    """Log the files of a run; the digests of those that a model is made or used by."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
-    mlflow_client.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
-    mlflow_client.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
+    texts = {
+        "study.yaml": yaml.safe_dump(settings, sort_keys=False),
+        "report.json": json.dumps(report.as_json(), indent=2, default=str),
+    }
+    for name, text in texts.items():
+        mlflow_client.log_text(place, run_id, text, name)
     mlflow_client.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     mlflow_client.log_file(place, run_id, results.ledger.path)
     mlflow_client.log_file(place, run_id, results.table.path / ORDER)
@@ -257,6 +262,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
     if (picture := overlay(scored, results.table.task)) is not None:
         mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    return {name: text_digest(text) for name, text in texts.items()}
 
 
 def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
@@ -312,17 +318,21 @@ def _fold_table(judgement: Judgement) -> dict[str, object]:
     return {"columns": ["candidate", "metric", "fold", "value"], "data": rows}
 
 
-def _record_model(run: OpenRun, results: Results) -> None:
-    file = results.model.path
-    model, types = read_model(file, models_named(results.study))
+def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
+    """Log the model, and put it into our own ledger before its run can end."""
+    file, models = results.model.path, models_named(results.study)
+    model, types = read_model(file, models)
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
-    kept = {"evenhand.model_digest": file_digest(folder / MODEL_FILE), "evenhand.table": results.table.digest}
+    digest = file_digest(folder / MODEL_FILE)
+    kept = {"evenhand.model_digest": digest, "evenhand.table": results.table.digest}
     mlflow_client.log_tags(run.place, run.run_id, kept)
     if (scored := file.with_name(HOLDOUT_SCORES)).exists():
         mlflow_client.log_file(run.place, run.run_id, scored)
+        logged[HOLDOUT_SCORES] = file_digest(scored)
+    note_model(RecordedModel(results.study.name, run.run_id, digest, folder_digest(folder), tuple(models), logged))
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:

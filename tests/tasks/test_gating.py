@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from makers import make_study, room_of_its_own, two_clouds, work, write_rows
+from makers import know_models_of, make_study, room_of_its_own, two_clouds, work, write_rows
 
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
@@ -275,6 +275,7 @@ def runs(room, monkeypatch):
     """The runs, with a ledger of decisions and a registry of the test's own."""
     folder, made = room
     monkeypatch.chdir(folder)
+    know_models_of(folder)
     yield made
     client = mlflow_client.open_store().client()
     for model in client.search_registered_models():
@@ -406,7 +407,7 @@ def test_what_a_person_rolled_back_is_not_promoted_by_the_gate_again(runs):
 def test_a_rollback_stands_for_the_same_model_and_for_the_same_candidate_on_the_same_data(runs, changed, same):
     rolled_back(runs, "other_holdout", "it cries wolf")
     _, run, _ = runs["other_holdout"]
-    proposed = proposed_by(run.place, run.run_id)
+    proposed = proposed_by(run.place, run.run_id, "tiny")
     tags = proposed.tags | {f"evenhand.{name}": value for name, value in changed.items()}
 
     why = withdrawn(replace(proposed, tags=tags), decisions_of("tiny"))
@@ -420,7 +421,7 @@ def test_who_promotes_what_was_rolled_back_gives_it_back_to_the_gate(runs):
     decide(Decision("tiny", "promote", "it was right", back.champion, back.candidate), back.hash)
     _, run, _ = runs["other_holdout"]
 
-    assert withdrawn(proposed_by(run.place, run.run_id), decisions_of("tiny")) == ""
+    assert withdrawn(proposed_by(run.place, run.run_id, "tiny"), decisions_of("tiny")) == ""
 
 
 def test_a_rollback_of_a_run_that_was_removed_stands_for_nothing(runs):
@@ -430,7 +431,7 @@ def test_a_rollback_of_a_run_that_was_removed_stands_for_nothing(runs):
     decide(Decision("tiny", "rollback", "bad", first.candidate, gone), first.hash)
     _, run, _ = runs["other_holdout"]
 
-    assert withdrawn(proposed_by(run.place, run.run_id), decisions_of("tiny")) == ""
+    assert withdrawn(proposed_by(run.place, run.run_id, "tiny"), decisions_of("tiny")) == ""
 
 
 def test_the_candidate_that_serves_is_dashed_on_the_page_of_the_next_run(runs):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from makers import make_study, room_of_its_own, work, write_two_clouds
+from makers import know_models_of, make_study, room_of_its_own, work, write_two_clouds
 
 import evenhand as eh
 from evenhand.api.champions import go_back, promote_run, standing
@@ -47,6 +47,7 @@ def runs(room, monkeypatch):
     """The two runs, with a ledger and a registry of the test's own; models are proved here, not by a clean process."""
     folder, first, second = room
     monkeypatch.chdir(folder)
+    know_models_of(folder)
     monkeypatch.setattr(champion, "difference_when_reloaded", difference)
     yield first, second
     registry = client()

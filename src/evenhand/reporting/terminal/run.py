@@ -15,6 +15,7 @@ from evenhand.records.decision import Decided, DecisionOutcome
 from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
+from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, time_text
 from evenhand.study.study import Study
@@ -44,7 +45,7 @@ WORDS = {
 @contextmanager
 def following(study: Study) -> Iterator[None]:
     """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
-    idle, console = idle_boxes(study), Console(stderr=True)
+    idle, console = idle_boxes(study), PlainConsole(stderr=True)
     watcher = _Live(console, study.name) if console.is_terminal else _Lines()
 
     def on_step(step: StepProgress) -> None:
@@ -253,13 +254,13 @@ def show_leaderboard(board: Leaderboard) -> None:
 
 def _console() -> Console:
     """A console that does not squeeze tables into 80 columns where no terminal sets a width."""
-    console = Console()
-    return console if console.is_terminal else Console(width=120)
+    console = PlainConsole()
+    return console if console.is_terminal else PlainConsole(width=120)
 
 
 def show_studies(names: Sequence[str]) -> None:
     """The studies that have runs."""
-    console = Console()
+    console = PlainConsole()
     if not names:
         console.print("no study has run yet: evenhand run conf/quickstart.yaml")
     for name in names:
