@@ -16,6 +16,7 @@ from evenhand.evaluation.target_leakage import strength
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.catalogue import build_model
 from evenhand.models.encoder import new_encoder
+from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Check, Feature, Ledger, Output, Plan, Table
 from evenhand.runtime.steps import step
@@ -36,6 +37,7 @@ def check(
     """What every leakage check found; a failed one stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
     _check_purpose(frame, table, study)
+    refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     found = (
         straddling(frame, table, ledger),
         _leaking_columns(frame, y, table, ledger),

@@ -21,7 +21,6 @@ from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_nam
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.decision import Explained, Stage, metrics_of_decided
 from evenhand.records.pipeline import (
-    ENSEMBLE,
     Check,
     Ensemble,
     Figures,
@@ -145,8 +144,8 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
             )
-        if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
-            mlflow_client.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
+        if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
+            mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
         if rank <= PICTURED:
             for name, picture in pictures_of(scored, results.table):
                 mlflow_client.log_picture(run.place, run_id, picture, name)
@@ -174,7 +173,8 @@ def _members(ensemble: Ensemble) -> str:
     """What an ensemble is made of, the weightiest first."""
     in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
     members = [{"candidate": name, "weight": weight} for name, weight in in_order]
-    return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
+    facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
+    return json.dumps({**facts, "members": members}, indent=2)
 
 
 def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: Figures) -> None:

@@ -204,7 +204,9 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
     part, decided = candidate.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
+    ensemble = judgement.ensembles.get(candidate.name)
     usual = 0.5 if candidate.is_probability else 0.0
+    usual = usual if ensemble is None or ensemble.threshold is None else ensemble.threshold
     chosen = usual if decided is None or decided.threshold is None else decided.threshold
     sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
     if decided is None or decided.threshold is None:
