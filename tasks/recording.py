@@ -33,8 +33,9 @@ from evenhand.records.pipeline import (
     Table,
 )
 from evenhand.records.tuning import Tuned, Tuning
-from evenhand.reporting.figures.run_figures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.build import page_content
+from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
@@ -47,7 +48,6 @@ from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
 
 EXAMPLE_ROWS = 5
-PICTURED = 3
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,8 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             )
         if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
-        if rank <= PICTURED:
-            for name, picture in pictures_of(scored, results.table):
-                mlflow_client.log_picture(run.place, run_id, picture, name)
+        for name, picture in pictures_of(scored, results.table):
+            mlflow_client.log_text(run.place, run_id, picture, name)
         _record_coefficients(run, run_id, results, figures)
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
@@ -231,7 +230,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(scored, results.table.task)) is not None:
+    if (picture := overlay(scored, results.table.classes)) is not None:
         mlflow_client.log_picture(place, run_id, picture, "overlay.png")
 
 

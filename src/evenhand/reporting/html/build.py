@@ -38,6 +38,7 @@ def page_content(
             for rank, each in enumerate(judgement.figures, 1)
         ),
         curves=_curves(judgement, predictions, table, champion),
+        class_curves=_class_curves(best, table),
         calibration=_calibration(best, judgement, table),
         calibration_figures=_calibration_figures(judgement),
         thresholds=_thresholds(best, judgement, table),
@@ -144,26 +145,33 @@ def _marked(row: content.CandidateRow, champion: str) -> content.CandidateRow:
 def _curves(
     judgement: Judgement, predictions: Predictions, table: Table, champion: str
 ) -> tuple[content.CandidateCurves, ...]:
-    if table.task != "binary":
-        return ()
+    labels, is_binary = [str(label) for label in table.classes], table.task == "binary"
     made: list[content.CandidateCurves] = []
     beyond = [each for each in judgement.figures[OVERLAID:] if each.plan.name == champion]
     for each in (*judgement.figures[:OVERLAID], *beyond):
         candidate = predictions.of(each.plan.name, each.scale)
-        part = candidate.out_of_fold
-        if part.ranks is None:
+        if (found := candidate.curves(labels)) is None:
             continue
+        has_band = is_binary and not made
         made.append(
             content.CandidateCurves(
                 name=each.plan.name,
-                roc=curves.roc(part.truth, part.ranks),
-                precision_recall=curves.precision_recall(part.truth, part.ranks),
-                roc_band=curves.mean_roc(candidate.folds()) if not made else None,
-                precision_recall_band=curves.mean_precision_recall(candidate.folds()) if not made else None,
+                roc=found.roc,
+                precision_recall=found.precision_recall,
+                roc_band=curves.mean_roc(candidate.folds()) if has_band else None,
+                precision_recall_band=curves.mean_precision_recall(candidate.folds()) if has_band else None,
                 is_champion=each.plan.name == champion,
             )
         )
     return tuple(made)
+
+
+def _class_curves(best: CandidatePredictions, table: Table) -> tuple[content.CandidateCurves, ...]:
+    """Each class against the rest, where there are more than two."""
+    if table.task != "multiclass":
+        return ()
+    each = best.by_class([str(label) for label in table.classes])
+    return tuple(content.CandidateCurves(one.name, one.roc, one.precision_recall) for one in each)
 
 
 def _calibration(

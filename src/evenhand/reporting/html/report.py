@@ -15,6 +15,7 @@ from evenhand.reporting.html.resampling import trials
 
 SECTIONS = (
     figures.curves,
+    figures.class_curves,
     figures.threshold,
     figures.calibration,
     figures.confusion,
