@@ -9,6 +9,7 @@ from evenhand.data.splits import content_hashes, fold_rows
 from evenhand.evaluation.leakage.entry import Rows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
+from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table
 from evenhand.runtime.steps import step
@@ -25,6 +26,7 @@ def check(
     """What every leakage check found; an error stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
     _check_purpose(frame, table, study)
+    refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
     found = (copies, *run_checks(Rows(frame, y, table, ledger, study, plans, read_order(table))))
     stop_at_leaks(found, allows_leaks)

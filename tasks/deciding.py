@@ -41,7 +41,7 @@ from evenhand.records.decision import (
     ResamplingTrial,
     as_plain,
 )
-from evenhand.records.pipeline import ENSEMBLE, Figures, Judgement, Table
+from evenhand.records.pipeline import Figures, Judgement, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store
@@ -66,7 +66,7 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
         "predictions": judgement.digest,
         "scores": [[name, fold, each.digest] for (name, fold), each in scores.items()],
         "classes": table.classes,
-        "ensemble": [judgement.ensemble, study.ensemble, study.seed],
+        "ensembles": [judgement.ensembles, study.ensemble, study.seed],
         "winner": judgement.winner.plan.name,
         "plans": [[each.plan, each.scale, each.folds] for each in judgement.figures],
         "balance": {name: study.balance_kind(name) for name in study.balance},
@@ -129,8 +129,8 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
 
 def _is_rebalanced(name: str, judgement: Judgement, study: Study) -> bool:
     """Whether the odds of a candidate, or of a member of the ensemble, are of other shares than the rows have."""
-    if name == ENSEMBLE and judgement.ensemble is not None:
-        return any(_is_rebalanced(member, judgement, study) for member in judgement.ensemble.weights)
+    if (ensemble := judgement.ensembles.get(name)) is not None:
+        return any(_is_rebalanced(member, judgement, study) for member in ensemble.weights)
     balance = next(each.plan.balance for each in judgement.figures if each.plan.name == name)
     return study.balance_kind(balance) != "none"
 

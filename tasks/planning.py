@@ -11,6 +11,7 @@ from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
 from evenhand.models.checks.parameters import model_value_mistake, value_mistake
 from evenhand.models.encoder_steps import step_mistakes
+from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
 from evenhand.models.storability import encoding_mistakes, model_mistake
@@ -41,12 +42,12 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
     )
     plans = [made for name, candidate in study.candidates.items() for made in _expanded(study, name, candidate)]
     refuse(study, list(_repeated(plans)))
-    if only is None:
-        return plans
-    chosen = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
-    if not chosen:
+    if only is not None:
+        plans = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
+    if not plans:
         raise ConfError(f"--only '{only}' matches no candidate; there are {listed(study.candidates)}")
-    return chosen
+    refuse(study, list(ensemble_mistakes(study, plans)))
+    return plans
 
 
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:

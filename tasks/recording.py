@@ -22,7 +22,6 @@ from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
 from evenhand.records.pipeline import (
-    ENSEMBLE,
     FINAL,
     Ensemble,
     Figures,
@@ -36,8 +35,9 @@ from evenhand.records.pipeline import (
 )
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
-from evenhand.reporting.figures.run_figures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.build import page_content
+from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
@@ -51,7 +51,6 @@ from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.recorded_models import RecordedModel, note_model
 
 EXAMPLE_ROWS = 5
-PICTURED = 3
 
 
 @dataclass(frozen=True)
@@ -151,11 +150,10 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
             )
-        if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
-            mlflow_client.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
-        if rank <= PICTURED:
-            for name, picture in pictures_of(scored, results.table):
-                mlflow_client.log_picture(run.place, run_id, picture, name)
+        if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
+            mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
+        for name, picture in pictures_of(scored, results.table):
+            mlflow_client.log_text(run.place, run_id, picture, name)
         if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
@@ -182,7 +180,8 @@ def _members(ensemble: Ensemble) -> str:
     """What an ensemble is made of, the weightiest first."""
     in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
     members = [{"candidate": name, "weight": weight} for name, weight in in_order]
-    return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
+    facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
+    return json.dumps({**facts, "members": members}, indent=2)
 
 
 def _outlier_notes(judgement: Judgement, results: Results) -> tuple[str, ...]:
@@ -260,7 +259,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(scored, results.table.task)) is not None:
+    if (picture := overlay(scored, results.table.classes)) is not None:
         mlflow_client.log_picture(place, run_id, picture, "overlay.png")
     return {name: text_digest(text) for name, text in texts.items()}
 

@@ -92,7 +92,7 @@ def test_every_candidate_has_its_metrics_parameters_and_curves(storm):
         rows = [row for row in fold_table if row[:2] == [each.plan.name, "roc_auc"]]
         assert [row[3] for row in rows] == pytest.approx(each.folds["roc_auc"])
         assert len(client.get_metric_history(run.info.run_id, mlflow_client.ROC_KEY)) == 101
-        pictures = {"roc.png", "precision_recall.png", "confusion.png", "calibration.png"}
+        pictures = {"roc.svg", "precision_recall.svg", "confusion.svg", "calibration.svg"}
         assert pictures <= artifacts(client, run.info.run_id)
         assert run.data.params.get("params.n_neighbors") == (
             str(each.plan.params["n_neighbors"]) if each.plan.model == "knn" else None
@@ -233,7 +233,7 @@ def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
 
     names = artifacts(client, report.run_ids["linear_regression"])
     pictures = {"predicted_against_actual", "residuals", "residuals_over_predicted", "normal_plot"}
-    assert {"coefficients.json", "fit.json", *(f"{name}.png" for name in pictures)} <= names
+    assert {"coefficients.json", "fit.json", *(f"{name}.svg" for name in pictures)} <= names
     rows = fold_rows(found.ledger, FINAL)[0]
     design = sm.add_constant(read_rows(found.table, ["telling", "noise"]).iloc[rows].to_numpy())
     known = sm.OLS(read_target(found.table)[rows], design).fit()
@@ -296,7 +296,12 @@ def test_several_classes_are_recorded_too(mlruns):
 
     report, _, client = recorded(make_study(candidates={"gaussian_nb": {}, "svm": {}}))
 
-    assert "confusion.png" in artifacts(client, report.run_ids["svm"])
+    for name in ("gaussian_nb", "svm"):
+        assert {"roc.svg", "precision_recall.svg", "confusion.svg"} <= artifacts(client, report.run_ids[name])
+    assert "overlay.png" in artifacts(client, report.run_id)
+    page = report.page.read_text(encoding="utf-8")
+    assert "Each class against the rest" in page
+    assert 'data-chart="roc-classes"' in page
     assert client.get_run(report.run_id).data.metrics["cv_f1_macro"] > 0
 
 

@@ -57,8 +57,8 @@ class Plots:
         from evenhand.reporting.figures.run_figures import overlay
 
         everyone = [self._run._prediction_set(name) for name in self._run.leaderboard.index]
-        if (figure := overlay(everyone, self._run.task)) is None:
-            raise ConfError(f"run '{self._run.id}' has no ROC curves: they need two classes and scores.")
+        if (figure := overlay(everyone, self._run.classes)) is None:
+            raise ConfError(f"run '{self._run.id}' has no ROC curves: they need classes and scores.")
         return figure
 
     def leaderboard(self) -> "Figure":

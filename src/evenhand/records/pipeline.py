@@ -248,11 +248,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Which candidates the ensemble is made of, and how much each weighs."""
+    """Which candidates an ensemble is made of, how much each weighs, and from which score rows are called positive."""
 
     weights: dict[str, float]
     average: str
     metric: str
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,7 @@ class Judgement:
     figures: tuple[Figures, ...]
     predictions: Path
     refused: tuple[tuple[str, str], ...] = ()
-    ensemble: Ensemble | None = None
+    ensembles: dict[str, Ensemble] = field(default_factory=dict)
     versus: tuple[Versus, ...] = ()
     chosen: str = ""
     decided: Decided | None = None
@@ -273,6 +274,11 @@ class Judgement:
     digest: str = ""  # of the content of `predictions`
     expected: Expected | None = None
     removed: tuple[Removed, ...] = ()
+
+    @property
+    def ensemble(self) -> Ensemble | None:
+        """The ensemble that was selected, not voted; None where there is none."""
+        return self.ensembles.get(ENSEMBLE)
 
     @property
     def best(self) -> Figures:

@@ -40,6 +40,7 @@ def page_content(
             for rank, each in enumerate(judgement.figures, 1)
         ),
         curves=_curves(judgement, predictions, table, champion),
+        class_curves=_class_curves(best, table),
         calibration=_calibration(best, judgement, table),
         calibration_figures=_calibration_figures(judgement),
         thresholds=_thresholds(best, judgement, table),
@@ -153,26 +154,33 @@ def _marked(row: content.CandidateRow, champion: str) -> content.CandidateRow:
 def _curves(
     judgement: Judgement, predictions: Predictions, table: Table, champion: str
 ) -> tuple[content.CandidateCurves, ...]:
-    if table.task != "binary":
-        return ()
+    labels, is_binary = [str(label) for label in table.classes], table.task == "binary"
     made: list[content.CandidateCurves] = []
     beyond = [each for each in judgement.figures[OVERLAID:] if each.plan.name == champion]
     for each in (*judgement.figures[:OVERLAID], *beyond):
         candidate = predictions.of(each.plan.name, each.scale)
-        part = candidate.out_of_fold
-        if part.ranks is None:
+        if (found := candidate.curves(labels)) is None:
             continue
+        has_band = is_binary and not made
         made.append(
             content.CandidateCurves(
                 name=each.plan.name,
-                roc=curves.roc(part.truth, part.ranks),
-                precision_recall=curves.precision_recall(part.truth, part.ranks),
-                roc_band=curves.mean_roc(candidate.folds()) if not made else None,
-                precision_recall_band=curves.mean_precision_recall(candidate.folds()) if not made else None,
+                roc=found.roc,
+                precision_recall=found.precision_recall,
+                roc_band=curves.mean_roc(candidate.folds()) if has_band else None,
+                precision_recall_band=curves.mean_precision_recall(candidate.folds()) if has_band else None,
                 is_champion=each.plan.name == champion,
             )
         )
     return tuple(made)
+
+
+def _class_curves(best: CandidatePredictions, table: Table) -> tuple[content.CandidateCurves, ...]:
+    """Each class against the rest, where there are more than two."""
+    if table.task != "multiclass":
+        return ()
+    each = best.by_class([str(label) for label in table.classes])
+    return tuple(content.CandidateCurves(one.name, one.roc, one.precision_recall) for one in each)
 
 
 def _calibration(
@@ -213,7 +221,10 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
     part, decided = candidate.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
-    usual, served = 0.5 if candidate.is_probability else 0.0, decided.served_threshold if decided else None
+    ensemble = judgement.ensembles.get(candidate.name)
+    usual = 0.5 if candidate.is_probability else 0.0
+    usual = usual if ensemble is None or ensemble.threshold is None else ensemble.threshold
+    served = decided.served_threshold if decided else None
     chosen = usual if served is None else served
     sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
     prices = {}

@@ -229,6 +229,7 @@ class PageContent:
     gate: GateVerdict | None = None
     curves: tuple[CandidateCurves, ...] = ()
     curves_rows: str = "out-of-fold rows"
+    class_curves: tuple[CandidateCurves, ...] = ()
     calibration: tuple[tuple[str, CalibrationCurve], ...] = ()
     calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None

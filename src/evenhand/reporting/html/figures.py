@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,6 +55,18 @@ def curves(content: PageContent) -> Drawn:
     both = [roc_chart(shown), precision_recall_chart(shown)]
     lead = _how_to_read(content, shown)
     return section("curves", "ROC and precision-recall", _pair(both), _curve_names(shown), lead=lead), both
+
+
+def class_curves(content: PageContent) -> Drawn:
+    """Each class against the rest, of the candidate that is served."""
+    shown = content.class_curves[:MOST_CURVES]
+    if not shown:
+        return None, []
+    both = [replace(chart(shown), id=f"{chart(shown).id}-classes") for chart in (roc_chart, precision_recall_chart)]
+    lead = f"Of the candidate that is served, on {content.curves_rows}."
+    if len(shown) < len(content.class_curves):
+        lead += f" {len(shown)} of {len(content.class_curves)} classes are drawn."
+    return section("classes", "Each class against the rest", _pair(both), _curve_names(shown), lead=lead), both
 
 
 def drawn_curves(content: PageContent) -> list[CandidateCurves]:
@@ -190,6 +203,8 @@ def _part(part: float, whole: float) -> float | None:
 
 def _how_to_read(content: PageContent, shown: Sequence[CandidateCurves]) -> str:
     words = [f"On {content.curves_rows}, best first."]
+    if content.class_curves:
+        words.append("Curves are means over the classes, each against the rest.")
     if len(shown) < len(content.curves):
         words.append(f"{len(shown)} of {len(content.curves)} are drawn.")
     if band := shown[0].roc_band:

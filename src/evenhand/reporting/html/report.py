@@ -16,6 +16,7 @@ from evenhand.reporting.html.resampling import trials
 
 SECTIONS = (
     figures.curves,
+    figures.class_curves,
     figures.threshold,
     figures.decision,
     figures.calibration,
