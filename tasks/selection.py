@@ -13,6 +13,7 @@ from evenhand.estimators.ensemble.selection import EnsembleSelection
 from evenhand.evaluation.intervals import intervals_of_means, spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.ensembling import new_selection, score_matrix
+from evenhand.records.failures import Failed
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -35,7 +36,10 @@ def select(judgement: Judgement, table: Table, study: Study) -> Judgement:
         raise ConfError(f"ensemble.metric: {metric} cannot steer a selection; use balanced_accuracy or recall_macro")
     members = _library(judgement, table)
     if len(members) < 2:
-        raise ConfError(f"ensemble needs two candidates that give scores on one scale, but there are {len(members)}")
+        why = f"ensemble needs two candidates that give scores on one scale, but there are {len(members)}"
+        if study.strict:
+            raise ConfError(why)
+        return replace(judgement, failed=(*judgement.failed, Failed(ENSEMBLE, why, ENSEMBLE)))
     inputs = {
         "predictions": judgement.digest,
         "members": [[each.plan.name, each.scale] for each in members],

@@ -151,11 +151,23 @@ def test_numbers_are_averaged():
     assert ensemble_of(found.judgement).mean("r2") > 0
 
 
-def test_a_single_candidate_is_no_library():
+NO_LIBRARY = "ensemble needs two candidates that give scores on one scale, but there are 1"
+
+
+def test_an_ensemble_of_a_single_candidate_fails_by_itself():
     write_two_clouds()
 
-    with pytest.raises(ConfError, match="ensemble needs two candidates that give scores on one scale, but there are 1"):
-        work(study(candidates={"gaussian_nb": {}}))
+    found = work(study(candidates={"gaussian_nb": {}}))
+
+    assert [each.plan.name for each in found.judgement.figures] == ["gaussian_nb"]
+    assert [(each.name, each.why) for each in found.judgement.failed] == [("ensemble", NO_LIBRARY)]
+
+
+def test_an_ensemble_of_a_single_candidate_ends_a_strict_study():
+    write_two_clouds()
+
+    with pytest.raises(ConfError, match=NO_LIBRARY):
+        work(study(candidates={"gaussian_nb": {}}, strict=True))
 
 
 def test_minority_accuracy_cannot_steer():

@@ -6,7 +6,9 @@ Not here: anything that computes; a record only reads its own fields.
 __all__ = [
     "comparison",
     "decision",
+    "failures",
     "fit_budget",
+    "leaderboard",
     "pipeline",
     "tuning",
 ]

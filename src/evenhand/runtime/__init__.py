@@ -17,5 +17,6 @@ __all__ = [
     "signals",
     "steps",
     "text",
+    "time_limit",
     "units",
 ]

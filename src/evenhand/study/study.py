@@ -103,6 +103,10 @@ class Study(Settings):
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that are practically the same as the best"
     )
+    strict: bool = Field(False, description="true: a candidate that cannot be fitted ends the run, not itself alone")
+    time_limit: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="seconds that one fit may take before its candidate fails; left out: as long as it takes"
+    )
     seed: int = 0
     engine: Literal["threads", "processes"] = "threads"
     workers: Annotated[int, Field(ge=1)] | None = Field(None, description="left out: one per core")

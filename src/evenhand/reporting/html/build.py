@@ -43,7 +43,7 @@ def page_content(
         thresholds=_thresholds(best, judgement, table),
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
-        refused=judgement.refused,
+        failed=tuple((each.name, each.why) for each in judgement.failed),
         expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),

@@ -230,7 +230,7 @@ class PageContent:
     regression: Regression | None = None
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
-    refused: Pairs = ()
+    failed: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None
