@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.errors import CandidateError
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.acceleration import solver_of
-from evenhand.models.fitting import decisions_of, fitted_model, scores_of
+from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of, unfit
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
@@ -19,19 +20,28 @@ from evenhand.records.regression import COEFFICIENTS, LEVEL, Coefficient
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
+from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import METRICS
 
+AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
 COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
 
 
 @step("fit")
-def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> Scores:
-    """The scores of one candidate on one fold, with metrics and costs."""
+def fit(
+    plan: Plan,
+    prepared: Prepared,
+    balanced: Balanced,
+    table: Table,
+    seed: int,
+    time_limit: float | None = None,
+) -> Scores:
+    """The scores of one candidate on one fold, with metrics and costs; one that takes longer than its limit fails."""
     inputs = {
         **model_key(plan),
         "training": balanced.training.digest,
@@ -42,9 +52,15 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
         "n_classes": len(table.classes),
         "seed": seed,
     }
-    entry = Store().keep("scores", inputs, CODE, lambda folder: _build(folder, plan, prepared, balanced, table, seed))
-    metrics = _metrics(entry, table, prepared)
+
+    def build(folder: Path) -> dict[str, Any]:
+        return _built_or_failed(folder, plan, prepared, balanced, table, seed, time_limit)
+
+    entry = Store().keep("scores", inputs, CODE, build)
     facts = entry.facts
+    if "failed" in facts:
+        raise unfit(plan, f"{facts['failed']}{AGAIN if entry.reused else ''}")
+    metrics = _metrics(entry, table, prepared)
     budgeted = None
     if facts["budgeted"]:
         budgeted = Budgeted(fold=prepared.fold, seconds=facts["fit_seconds"], **facts["budgeted"])
@@ -69,6 +85,20 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
     )
 
 
+def _built_or_failed(
+    folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int, limit: float | None
+) -> dict[str, Any]:
+    """The facts of a fit, or of one that fails each time it is tried; what may pass another time is raised."""
+    try:
+        return within(limit, lambda: _build(folder, plan, prepared, balanced, table, seed))
+    except OutOfTime as end:
+        raise unfit(plan, f"it took longer than time_limit, {end}", is_lasting=False) from None
+    except CandidateError as error:
+        if not error.is_lasting:
+            raise
+        return {"failed": error.cause}
+
+
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
     X, y = read_matrix(balanced.training.path)
     held, truth = read_matrix(prepared.held.path)
@@ -76,10 +106,13 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         started = time.perf_counter()
         estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed)
         fitted_at = time.perf_counter()
-        scale, scores, predictions = scores_of(estimator, held)
+        with failing_alone(plan):
+            scale, scores, predictions = scores_of(estimator, held)
         predicted_at = time.perf_counter()
     original, labels = _training_rows(plan, prepared)
-    _, training_scores, training_predictions = scores_of(estimator, original)
+    with failing_alone(plan):
+        _, training_scores, training_predictions = scores_of(estimator, original)
+    check_finite(plan, scores, predictions)
     np.savez(
         folder / "scores.npz",
         truth=truth,

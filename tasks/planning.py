@@ -4,7 +4,7 @@ import fnmatch
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
@@ -48,6 +48,21 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
         raise ConfError(f"--only '{only}' matches no candidate; there are {listed(study.candidates)}")
     refuse(study, list(ensemble_mistakes(study, plans)))
     return plans
+
+
+def encodings_of(plans: Sequence[Plan]) -> list[str]:
+    """The encodings that plans use, each once."""
+    return list(dict.fromkeys(made.encoding for made in plans))
+
+
+def balances_of(plans: Sequence[Plan]) -> list[tuple[str, str]]:
+    """The balances that plans use, each with its encoding, once."""
+    return list(dict.fromkeys((made.encoding, made.balance) for made in plans))
+
+
+def costly_first(plans: Sequence[Plan]) -> list[Plan]:
+    """Plans in the order in which they keep all workers busy to the end."""
+    return sorted(plans, key=lambda made: -made.weight)
 
 
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:

@@ -262,7 +262,7 @@ def test_names_that_are_markup_stay_words_everywhere():
         columns=(ColumnFacts(ATTACK, ATTACK, 10, 1, ATTACK, ATTACK),),
         card=ModelCard(ATTACK, ATTACK, ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
         notes=(ATTACK,),
-        refused=((ATTACK, ATTACK),),
+        failed=((ATTACK, ATTACK),),
     )
 
     text = page(content)

@@ -19,5 +19,6 @@ __all__ = [
     "signals",
     "steps",
     "text",
+    "time_limit",
     "units",
 ]

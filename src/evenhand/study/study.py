@@ -106,6 +106,10 @@ class Study(Settings):
     checks: dict[CheckName, Switch] = Field(
         {}, description="leakage checks by name, on or off; those that are not named are on"
     )
+    strict: bool = Field(False, description="true: a candidate that cannot be fitted ends the run, not itself alone")
+    time_limit: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="seconds that one fit may take before its candidate fails; left out: as long as it takes"
+    )
     seed: int = 0
     engine: Literal["threads", "processes"] = "threads"
     workers: Annotated[int, Field(ge=1)] | None = Field(None, description="left out: one per core")

@@ -48,7 +48,7 @@ def page_content(
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
         regressions=report.regressions,
-        refused=judgement.refused,
+        failed=tuple((each.name, each.why) for each in judgement.failed),
         expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),

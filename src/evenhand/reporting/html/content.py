@@ -239,7 +239,7 @@ class PageContent:
     regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
-    refused: Pairs = ()
+    failed: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None
