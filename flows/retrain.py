@@ -57,7 +57,7 @@ def retrain(
             balance,
             {(e, b, f): (prepared[e, f].training, table, study, b) for (e, b), f in product(balances, folds)},
         )
-        traced = trace(prepared, balanced, ledger, allows_leaks)
+        traced = trace(prepared, balanced, ledger, study, allows_leaks)
         tuned = side_by_side(
             tune,
             {(p.name, f): (p, f, table, ledger, study) for p, f in product(costly_first, folds) if p.tuning},
@@ -75,7 +75,7 @@ def retrain(
         compared = compare(select(judged, table, study), table, study)
         judgement = decide(compared, scores, table, study)
         model = refit(judgement, prepared, balanced, table, study)
-        explained = explain(model, judgement, tuple(scores.values()), table, ledger, study)
+        explained = explain(model, judgement, table, ledger, study)
         found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
         results = Results(study, snapshot, table, ledger, judgement, model, *found)
         return gate(run, record(run, results), table, ledger, study)

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
+from evenhand.records.regression import COEFFICIENTS, LEVEL, Coefficient
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
@@ -89,7 +91,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         training_decisions=_or_nothing(decisions_of(estimator, original)),
         training_predictions=training_predictions,
     )
-    _keep_coefficients(folder, estimator, prepared)
+    _keep_coefficients(folder, estimator, plan, prepared)
     return {
         "fit_seconds": fitted_at - started,
         "predict_seconds": predicted_at - fitted_at,
@@ -159,20 +161,36 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
     }
 
 
-def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None:
-    """The table of a linear regression: coefficient, standard error, t and p of each column."""
+def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepared) -> None:
+    """The table of a linear regression, beside its scores."""
     inner = getattr(estimator, "regressor_", estimator)
     if not hasattr(inner, "p_values_"):
         return
     names = ["intercept", *(output.name for output in prepared.training.outputs)]
-    columns = {
-        "column": names,
-        "coefficient": [float(inner.intercept_), *map(float, inner.coef_)],
-        "standard_error": inner.standard_errors_.tolist(),
-        "t": inner.t_values_.tolist(),
-        "p": inner.p_values_.tolist(),
+    low, high = inner.confidence_intervals(LEVEL)
+    figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
+    inflation = [np.nan, *inner.variance_inflation_]
+    rows = [
+        Coefficient(name, *map(float, values), variance_inflation=_or_none(vif), is_made_up=bool(np.isinf(vif)))
+        for name, vif, *values in zip(names, inflation, *figures, strict=True)
+    ]
+    facts = {
+        "n_rows": prepared.training.n_rows,
+        "degrees_of_freedom": inner.degrees_of_freedom_,
+        "r2": inner.r2_,
+        "adjusted_r2": inner.adjusted_r2_,
+        "residual_standard_error": inner.residual_standard_error_,
+        "f": inner.f_value_,
+        "f_degrees": inner.n_columns_used_,
+        "f_p": float(inner.f_p_value_),
+        "target_transform": plan.target_transform,
+        "coefficients": [asdict(each) for each in rows],
     }
-    (folder / "coefficients.json").write_text(json.dumps(columns), encoding="utf-8")
+    (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def _warnings(estimator: Any) -> list[str]:

@@ -50,6 +50,7 @@ def judge(
         figures=tuple(ranked(figures, metric)),
         predictions=kept.path / "predictions.parquet",
         digest=kept.digest,
+        removed=tuple({each.fold: each.removed for each in prepared.values() if each.removed is not None}.values()),
     )
 
 

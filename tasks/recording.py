@@ -3,7 +3,7 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,12 +17,12 @@ from evenhand.data.frames import ORDER, read_rows
 from evenhand.errors import EvenhandError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
+from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
-from evenhand.records.decision import Explained, Stage, metrics_of_decided
+from evenhand.records.checks import Check, counted_by_severity
+from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
 from evenhand.records.pipeline import (
-    ENSEMBLE,
-    Check,
+    FINAL,
     Ensemble,
     Figures,
     Judgement,
@@ -33,22 +33,24 @@ from evenhand.records.pipeline import (
     Snapshot,
     Table,
 )
+from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
-from evenhand.reporting.figures.run_figures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.build import page_content
+from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
-from evenhand.storage.artifact_store import Store, file_digest, home, versions
+from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.recorded_models import RecordedModel, note_model
 
 EXAMPLE_ROWS = 5
-PICTURED = 3
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,9 @@ def record(run: OpenRun, results: Results) -> Report:
         checks=results.checks,
         tuned=results.tuned,
         explained=results.explained,
+        regressions=_regressions(results),
+        taken=results.table.taken,
+        notes=_outlier_notes(judgement, results),
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
@@ -145,12 +150,13 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
             )
-        if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
-            mlflow_client.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
-        if rank <= PICTURED:
-            for name, picture in pictures_of(scored, results.table):
-                mlflow_client.log_picture(run.place, run_id, picture, name)
-        _record_coefficients(run, run_id, results, figures)
+        if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
+            mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
+        for name, picture in pictures_of(scored, results.table):
+            mlflow_client.log_text(run.place, run_id, picture, name)
+        if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
+            mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
+            mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
@@ -174,13 +180,31 @@ def _members(ensemble: Ensemble) -> str:
     """What an ensemble is made of, the weightiest first."""
     in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
     members = [{"candidate": name, "weight": weight} for name, weight in in_order]
-    return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
+    facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
+    return json.dumps({**facts, "members": members}, indent=2)
 
 
-def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: Figures) -> None:
-    last = next((each for each in reversed(results.scores) if each.plan == figures.plan.name), None)
-    if last is not None and (file := last.path.parent / "coefficients.json").exists():
-        mlflow_client.log_file(run.place, run_id, file)
+def _outlier_notes(judgement: Judgement, results: Results) -> tuple[str, ...]:
+    """How many training rows of each fold were left out as outliers, and of which classes."""
+    if not judgement.removed:
+        return ()
+    folds = [f"{each.n_removed:,} of {each.n_rows:,} on {each.fold}" for each in judgement.removed]
+    last, classes = judgement.removed[-1], results.table.classes
+    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=True)] if classes else []
+    rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
+    rule = f"cleaning.outliers: {results.study.cleaning.outliers}"
+    return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)
+
+
+def _regressions(results: Results) -> tuple[RegressionTable, ...]:
+    """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
+    files = {each.plan: each.path.with_name(COEFFICIENTS) for each in results.scores if each.fold == FINAL}
+    ranked = [each.plan.name for each in results.judgement.figures if each.plan.name in files]
+    return tuple(
+        RegressionTable.from_facts(name, json.loads(files[name].read_text(encoding="utf-8")))
+        for name in ranked
+        if files[name].exists()
+    )
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
@@ -208,22 +232,25 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.data": results.snapshot.digest,
             "evenhand.metric": judgement.metric,
             "evenhand.best": best.plan.name,
-            "evenhand.leaks": ", ".join(each.name for each in results.checks if each.verdict == "failed")
-            or "none found",
+            **_check_tags(results.checks),
             **_decided_tags(judgement),
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )
     mlflow_client.log_data(place, run_id, results.snapshot, study.name)
-    _record_files(run, report, results, scored)
-    _record_model(run, results)
+    _record_model(run, results, _record_files(run, report, results, scored))
 
 
-def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
+def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
+    """Log the files of a run; the digests of those that a model is made or used by."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
-    mlflow_client.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
-    mlflow_client.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
+    texts = {
+        "study.yaml": yaml.safe_dump(settings, sort_keys=False),
+        "report.json": json.dumps(report.as_json(), indent=2, default=str),
+    }
+    for name, text in texts.items():
+        mlflow_client.log_text(place, run_id, text, name)
     mlflow_client.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     mlflow_client.log_file(place, run_id, results.ledger.path)
     mlflow_client.log_file(place, run_id, results.table.path / ORDER)
@@ -232,8 +259,19 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(scored, results.table.task)) is not None:
+    if (picture := overlay(scored, results.table.classes)) is not None:
         mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    return {name: text_digest(text) for name, text in texts.items()}
+
+
+def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
+    """What leakage checks came to, in words."""
+    warnings = "; ".join(f"{each.name}: {each.words}" for each in checks if each.severity == "warning")
+    return {
+        "evenhand.leaks": ", ".join(each.name for each in checks if each.severity == "error") or "none found",
+        "evenhand.checks": counted_by_severity(each.severity for each in checks),
+        "evenhand.warnings": warnings or "none",
+    }
 
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:
@@ -279,17 +317,21 @@ def _fold_table(judgement: Judgement) -> dict[str, object]:
     return {"columns": ["candidate", "metric", "fold", "value"], "data": rows}
 
 
-def _record_model(run: OpenRun, results: Results) -> None:
-    file = results.model.path
-    model, types = read_model(file, models_named(results.study))
+def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
+    """Log the model, and put it into our own ledger before its run can end."""
+    file, models = results.model.path, models_named(results.study)
+    model, types = read_model(file, models)
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
-    kept = {"evenhand.model_digest": file_digest(folder / MODEL_FILE), "evenhand.table": results.table.digest}
+    digest = file_digest(folder / MODEL_FILE)
+    kept = {"evenhand.model_digest": digest, "evenhand.table": results.table.digest}
     mlflow_client.log_tags(run.place, run.run_id, kept)
     if (scored := file.with_name(HOLDOUT_SCORES)).exists():
         mlflow_client.log_file(run.place, run.run_id, scored)
+        logged[HOLDOUT_SCORES] = file_digest(scored)
+    note_model(RecordedModel(results.study.name, run.run_id, digest, folder_digest(folder), tuple(models), logged))
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
-from evenhand.models.encoder import new_encoder
+from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
 from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.inner_folds import inner_folds, share_of
@@ -55,6 +55,7 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
         "balance": [study.balance_kind(plan.balance), study.balance[plan.balance]],
         "metric": metric,
         "seed": study.seed,
+        **study.cleaning.of_folds,
     }
 
     sampled = sampler_code(study.balance_kind(plan.balance))
@@ -175,6 +176,8 @@ class _Inside:
         """Matrices of an inner fold, all of them learned on its own training rows."""
         seed, name = self.study.seed, self.plan.balance
         trained, judged = (share_of(rows, self.y, share, seed, bool(self.table.classes)) for rows in self.parts[place])
+        if self.study.cleaning.outliers != "none":
+            trained = trained[without_outliers(self.frame.iloc[trained], self.y[trained], self.table, self.study)]
         encoder = new_encoder(self.table, self.study.encodings[self.plan.encoding], seed)
         X, y = encoder.fit_transform(self.frame.iloc[trained], self.y[trained]), self.y[trained]
         outputs = tuple(Output(**output) for output in encoder.outputs_)

@@ -9,6 +9,7 @@ from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from evenhand.records.pipeline import Balanced
+from evenhand.records.regression import RegressionTable
 from evenhand.tasks import fitting
 from evenhand.tasks.fitting import fit
 
@@ -136,10 +137,14 @@ def test_a_linear_regression_keeps_the_table_of_its_coefficients(tmp_path):
 
     found = fitted(tmp_path, "linear_regression", (X, X @ [2.0, 1.0] + 3), (X, X @ [2.0, 1.0] + 3), n_classes=0)
 
-    table = json.loads((found.path.parent / "coefficients.json").read_text())
-    assert table["column"] == ["intercept", "x0", "x1"]
-    assert table["coefficient"] == pytest.approx([3, 2, 1])
-    assert len(table["p"]) == len(table["t"]) == len(table["standard_error"]) == 3
+    table = RegressionTable.from_facts("linear", json.loads((found.path.parent / "coefficients.json").read_text()))
+    columns = table.as_columns()
+    assert columns["column"] == ["intercept", "x0", "x1"]
+    assert columns["coefficient"] == pytest.approx([3, 2, 1])
+    assert len(columns["p"]) == len(columns["t"]) == len(columns["standard_error"]) == 3
+    assert columns["variance_inflation"][0] is None
+    assert table.measures["r2"] == pytest.approx(1)
+    assert table.degrees_of_freedom == len(X) - 3
 
 
 def test_without_held_rows_there_are_no_held_metrics(tmp_path):

@@ -7,13 +7,18 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 import yaml
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from mlflow import MlflowClient
 from sklearn.metrics import classification_report, confusion_matrix
 
+from evenhand.api.leaderboards import coefficients_of, fit_of
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import fold_rows
 from evenhand.errors import PlaceError
 from evenhand.evaluation.predictions import Predictions
+from evenhand.records.pipeline import FINAL
 from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
 from evenhand.tasks.recording import Results, opened, record
@@ -87,7 +92,7 @@ def test_every_candidate_has_its_metrics_parameters_and_curves(storm):
         rows = [row for row in fold_table if row[:2] == [each.plan.name, "roc_auc"]]
         assert [row[3] for row in rows] == pytest.approx(each.folds["roc_auc"])
         assert len(client.get_metric_history(run.info.run_id, mlflow_client.ROC_KEY)) == 101
-        pictures = {"roc.png", "precision_recall.png", "confusion.png", "calibration.png"}
+        pictures = {"roc.svg", "precision_recall.svg", "confusion.svg", "calibration.svg"}
         assert pictures <= artifacts(client, run.info.run_id)
         assert run.data.params.get("params.n_neighbors") == (
             str(each.plan.params["n_neighbors"]) if each.plan.model == "knn" else None
@@ -221,12 +226,43 @@ def test_the_page_lies_where_the_report_says(storm):
 
 def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
     columns, _ = two_clouds()
-    write_rows("rows.csv", columns, columns["telling"] * 3 + 0.1 * columns["noise"])
+    wild = np.random.default_rng(5).normal(size=80)
+    write_rows("rows.csv", columns, columns["telling"] * 3 + 0.1 * columns["noise"] + wild)
 
-    report, _, client = recorded(make_regression(candidates={"linear_regression": {}}))
+    report, found, client = recorded(make_regression(candidates={"linear_regression": {}}))
 
     names = artifacts(client, report.run_ids["linear_regression"])
-    assert {"coefficients.json", "predicted_against_actual.png", "residuals.png"} <= names
+    pictures = {"predicted_against_actual", "residuals", "residuals_over_predicted", "normal_plot"}
+    assert {"coefficients.json", "fit.json", *(f"{name}.svg" for name in pictures)} <= names
+    rows = fold_rows(found.ledger, FINAL)[0]
+    design = sm.add_constant(read_rows(found.table, ["telling", "noise"]).iloc[rows].to_numpy())
+    known = sm.OLS(read_target(found.table)[rows], design).fit()
+    table, fit = coefficients_of(report.as_json(), "linear_regression"), fit_of(report.as_json(), None)
+    expected = np.column_stack([known.params, known.bse, known.tvalues, known.pvalues, known.conf_int()])
+    shown = table.loc[["intercept", "telling", "noise"], ["coefficient", "standard_error", "t", "p", "low", "high"]]
+    np.testing.assert_allclose(shown, expected, rtol=1e-8)
+    assert [fit["r2"], fit["adjusted_r2"], fit["f"]] == pytest.approx(
+        [known.rsquared, known.rsquared_adj, known.fvalue], rel=1e-8
+    )
+    assert "Adjusted R²" in report.page.read_text(encoding="utf-8")
+
+
+def test_rows_left_out_are_counted_in_notes_page_and_json(mlruns):
+    columns, y = two_clouds()
+    columns["noise"][[1, 2, 30]] = 500
+    write_rows("rows.csv", {**columns, "gappy": np.where(np.arange(80) < 4, np.nan, 1.0)}, y)
+
+    report, found, _ = recorded(make_study(cleaning={"outliers": "iqr", "beyond": 9, "drop_missing": ["gappy"]}))
+
+    last = found.judgement.removed[-1]
+    told, text = report.as_json(), report.page.read_text(encoding="utf-8")
+    assert told["taken"] == {"drop_missing: gappy": 4}
+    assert [each["n_removed"] for each in told["outliers"]] == [each.n_removed for each in found.judgement.removed]
+    words = f"{last.n_removed} of {last.n_rows} on final; on final {last.by_class[0]} of class 0"
+    assert words in report.notes[0]
+    assert words in text
+    assert "4 rows taken out by drop_missing: gappy" in text
+    assert told["notes"] == list(report.notes)
 
 
 def test_what_was_tuned_is_recorded_with_every_trial(mlruns):
@@ -260,7 +296,12 @@ def test_several_classes_are_recorded_too(mlruns):
 
     report, _, client = recorded(make_study(candidates={"gaussian_nb": {}, "svm": {}}))
 
-    assert "confusion.png" in artifacts(client, report.run_ids["svm"])
+    for name in ("gaussian_nb", "svm"):
+        assert {"roc.svg", "precision_recall.svg", "confusion.svg"} <= artifacts(client, report.run_ids[name])
+    assert "overlay.png" in artifacts(client, report.run_id)
+    page = report.page.read_text(encoding="utf-8")
+    assert "Each class against the rest" in page
+    assert 'data-chart="roc-classes"' in page
     assert client.get_run(report.run_id).data.metrics["cv_f1_macro"] > 0
 
 

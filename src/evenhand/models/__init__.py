@@ -35,6 +35,7 @@ __all__ = [
     "storability",
     "stored_names",
     "successive_halving",
+    "trusted_types",
 ]
 
 

@@ -20,9 +20,10 @@ def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classe
     except EvenhandError:
         raise
     except (ValueError, TypeError, FloatingPointError) as error:
+        why = " ".join(str(error).split()).rstrip(".")
         raise DataError(
             f"candidate '{plan.name}' cannot be fitted with encoding '{plan.encoding}' and balance '{plan.balance}': "
-            f"{' '.join(str(error).split())}. {_input(plan.model)}Change candidates.{plan.candidate} or take it out."
+            f"{why}. {_input(plan.model)}Change candidates.{plan.candidate} or take it out."
         ) from error
 
 

@@ -14,7 +14,8 @@ from evenhand.errors import EvenhandError
 from evenhand.models.catalogue import build_model, listing
 from evenhand.models.encoder_steps import new_step, steps_named
 from evenhand.models.entries.encoders import Wish
-from evenhand.models.serialization import STEP, trusted_types
+from evenhand.models.serialization import trusted_types
+from evenhand.models.trusted_types import STEP
 from evenhand.records.pipeline import Output, Plan
 from evenhand.runtime.logs import logger
 from evenhand.study.registry import ENCODERS, MODELS

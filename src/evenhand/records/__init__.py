@@ -4,9 +4,11 @@ Not here: anything that computes; a record only reads its own fields.
 """
 
 __all__ = [
+    "checks",
     "comparison",
     "decision",
     "fit_budget",
     "pipeline",
+    "regression",
     "tuning",
 ]

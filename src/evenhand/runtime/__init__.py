@@ -11,6 +11,8 @@ __all__ = [
     "io_errors",
     "logs",
     "memory",
+    "plain_console",
+    "private_files",
     "process_identity",
     "progress",
     "redaction",

@@ -21,7 +21,9 @@ from evenhand.errors import PlaceError, nearest
 from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import run_folder, writing
+from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.process_identity import is_alive, owner
+from evenhand.runtime.redaction import without_secrets
 from evenhand.storage.artifact_store import home
 from evenhand.storage.locks import waiting
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -76,6 +78,8 @@ def open_store() -> Place:
     """The store, with its schema made once; a store that cannot be used is reported at once."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    with writing(home()):
+        private_folder(home())
     uri = tracking_uri()
     alone: AbstractContextManager[None] = nullcontext()
     if uri.startswith("sqlite:///"):
@@ -92,7 +96,8 @@ def open_store() -> Place:
         with alone:
             MlflowClient(uri).search_experiments(max_results=1)
     except Exception as error:
-        raise PlaceError(f"the MLflow store '{shown(uri)}' cannot be used: {one_line(error)}") from error
+        cause = without_secrets(one_line(error), uri)
+        raise PlaceError(f"the MLflow store '{shown(uri)}' cannot be used: {cause}") from None
     return Place(uri)
 
 
@@ -295,7 +300,7 @@ def run_of(place: Place, run_id: str) -> Run:
     try:
         return place.client().get_run(run_id)
     except MlflowException:
-        raise PlaceError(f"there is no run '{run_id}' in {tracking_uri()}: `evenhand show` names runs") from None
+        raise PlaceError(f"there is no run '{run_id}' in {shown(tracking_uri())}: `evenhand show` names runs") from None
 
 
 def run_by_id(start: str) -> Run:
@@ -308,7 +313,7 @@ def run_by_id(start: str) -> Run:
     found = [run for run in client.search_runs(ids, "", max_results=50_000) if run.info.run_id.startswith(start)]
     if len(found) != 1:
         many = "several runs begin" if found else "no run begins"
-        raise PlaceError(f"{many} with '{start}' in {tracking_uri()}: give the whole id of one")
+        raise PlaceError(f"{many} with '{start}' in {shown(tracking_uri())}: give the whole id of one")
     return found[0]
 
 
@@ -352,7 +357,7 @@ def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
     found = store.client().get_experiment_by_name(study)
     if found is None:
         hint = nearest(study, studies()) or " Run it first."
-        raise PlaceError(f"there is no study '{study}' in {tracking_uri()} yet.{hint}")
+        raise PlaceError(f"there is no study '{study}' in {shown(tracking_uri())} yet.{hint}")
     runs = store.client().search_runs(
         [found.experiment_id],
         "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'",
@@ -360,7 +365,7 @@ def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
         order_by=["attributes.start_time DESC"],
     )
     if not runs:
-        raise PlaceError(f"study '{study}' has no finished run in {tracking_uri()} yet: run it first")
+        raise PlaceError(f"study '{study}' has no finished run in {shown(tracking_uri())} yet: run it first")
     return Place(store.uri, found.experiment_id), list(runs)
 
 

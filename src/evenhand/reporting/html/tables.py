@@ -1,8 +1,8 @@
 """The sections of the page that are tables: each gives its markup, or None where there is nothing to show."""
 
-from collections import Counter
 from collections.abc import Sequence
 
+from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import Effect, Explained, Stage
 from evenhand.reporting.html.content import CandidateRow, ComparisonRow, PageContent
 from evenhand.reporting.html.elements import (
@@ -110,11 +110,13 @@ def leak_checks(content: PageContent) -> Html | None:
         return None
     columns = [
         (Heading("Check", "text"), lambda one: one.name),
-        (Heading("Verdict", "text"), lambda one: tag("span", one.verdict, class_=f"verdict {one.verdict}")),
+        (Heading("Severity", "text"), lambda one: tag("span", one.severity, class_=f"verdict {one.severity}")),
         (Heading("Found", "text"), lambda one: one.words),
+        (Heading("What to do", "text"), lambda one: one.remedy),
     ]
-    found = Counter(one.verdict for one in content.leak_checks)
-    lead = ", ".join(f"{found[word]} {word}" for word in ("failed", "warned", "passed", "skipped") if found[word]) + "."
+    if not any(one.remedy for one in content.leak_checks):
+        columns.pop()
+    lead = counted_by_severity(one.severity for one in content.leak_checks) + "."
     return section("leaks", "Leak checks", listing(content.leak_checks, columns, "Leak checks"), lead=lead)
 
 
