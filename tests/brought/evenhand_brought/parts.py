@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from evenhand.evaluation.leakage.entry import Finding
 from evenhand.data.sources import Opened
 from evenhand.data.toy_datasets import frame_rows
+from evenhand.evaluation.leakage.entry import Finding
 
 
 class Clip(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
