@@ -16,7 +16,7 @@ from evenhand.evaluation.target_leakage import strength
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.catalogue import build_model
 from evenhand.models.encoder import new_encoder
-from evenhand.models.samplers import Resampler
+from evenhand.models.samplers import Resampler, fraction_mistakes
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Check, Feature, Ledger, Output, Plan, Table
 from evenhand.runtime.steps import step
 from evenhand.statistics import Interval, auc_by_chance
@@ -35,6 +35,7 @@ def check(
 ) -> tuple[Check, ...]:
     """What every leakage check found; a failed one stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
+    refuse(study, fraction_mistakes(study, plans, table.features))
     _check_purpose(frame, table, study)
     found = (
         straddling(frame, table, ledger),
