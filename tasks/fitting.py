@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.acceleration import solver_of
+from evenhand.models.catalogue import listing
 from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
@@ -25,6 +26,8 @@ from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import METRICS
 
 COSTLY = 50.0
+NEARLY_CONSTANT = 1e-6  # distance of decision values
+BASELINES = "sklearn.dummy."  # constant by intent
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
 
@@ -78,13 +81,14 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         fitted_at = time.perf_counter()
         scale, scores, predictions = scores_of(estimator, held)
         predicted_at = time.perf_counter()
+    decisions = decisions_of(estimator, held)
     original, labels = _training_rows(plan, prepared)
     _, training_scores, training_predictions = scores_of(estimator, original)
     np.savez(
         folder / "scores.npz",
         truth=truth,
         scores=_or_nothing(scores),
-        decisions=_or_nothing(decisions_of(estimator, held)),
+        decisions=_or_nothing(decisions),
         predictions=predictions,
         training_truth=labels,
         training_scores=_or_nothing(training_scores),
@@ -98,7 +102,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         "peak_mb": memory.rise_mb,
         "solver": solver_of(estimator),
         "scale": scale,
-        "warnings": _warnings(estimator),
+        "warnings": [*_warnings(estimator), *_nearly_constant(plan, truth, decisions, scores, predictions)],
         "settled": getattr(estimator, "settled_params_", {}),
         "budgeted": budgeted_of(estimator),
     }
@@ -191,6 +195,21 @@ def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepa
 
 def _or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def _nearly_constant(plan: Plan, truth: np.ndarray, *said: np.ndarray | None) -> list[str]:
+    """Whether held rows get nearly one and the same score, so that a rank by it means little.
+
+    Decision values count where a model gives them, else its probabilities, else its predictions by the spread of truth.
+    """
+    values = next(each for each in said if each is not None)
+    if len(values) < 2 or listing(plan.model).home.startswith(BASELINES):
+        return []
+    limit = NEARLY_CONSTANT * (1.0 if said[1] is not None else float(np.ptp(truth)))
+    apart = float(np.ptp(values, axis=0).max())
+    if apart >= limit:
+        return []
+    return [f"scores are nearly constant: held rows differ by less than {NEARLY_CONSTANT:g}"]
 
 
 def _warnings(estimator: Any) -> list[str]:

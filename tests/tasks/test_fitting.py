@@ -251,3 +251,24 @@ def test_a_machine_that_was_reported_how_and_one_without_a_budget_have_nothing_t
 
     assert told.budgeted is None
     assert fitted(tmp_path, "gaussian_nb").budgeted is None
+
+
+NEARLY = ("scores are nearly constant: held rows differ by less than 1e-06",)
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "expected"),
+    [("svm", {"C": 1e-9}, NEARLY), ("svm", {}, ()), ("logistic", {"C": 1e-9}, NEARLY), ("dummy", {}, ())],
+)
+def test_scores_that_are_nearly_one_and_the_same_are_reported(tmp_path, model, params, expected):
+    assert fitted(tmp_path, model, params=params).warnings == expected
+
+
+@pytest.mark.parametrize(("params", "expected"), [({"alpha": 1e12}, NEARLY), ({}, ())])
+def test_predicted_numbers_are_nearly_constant_by_the_spread_of_the_true_ones(tmp_path, params, expected):
+    X, _ = rows()
+    y = 1e-4 * X[:, 0]  # which are themselves apart by less than a thousandth
+
+    found = fitted(tmp_path, "ridge", (X, y), (X, y), n_classes=0, params=params)
+
+    assert found.warnings == expected

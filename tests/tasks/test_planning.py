@@ -90,7 +90,7 @@ def test_only_that_matches_nothing_is_reported():
         ({"mine": {"model": "os.path"}}, "candidates.mine.model: "),
         ({"mine": {"model": "collections.OrderedDict"}}, "candidates.mine.model: "),
         ({"svm": {"grid": {"C": [1, 1]}}}, r"'svm(C=1)' would run 2 times: list each value once"),
-        ({"svm": {"grid": {"gamma": ["1", 1]}}}, r"'svm(gamma=1)' would run 2 times"),
+        ({"svm": {"grid": {"gamma": ["scale", "scale"]}}}, r"'svm(gamma=scale)' would run 2 times"),
         ({"svm": {"encodings": ["plain", "plain"]}}, "'svm' would run 2 times"),
     ],
 )  # fmt: skip
