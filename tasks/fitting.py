@@ -2,7 +2,6 @@
 
 import json
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
-from evenhand.records.regression import COEFFICIENTS, LEVEL, Coefficient
+from evenhand.records.regression import COEFFICIENTS, LEVEL
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
@@ -174,8 +173,14 @@ def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepa
     low, high = inner.confidence_intervals(LEVEL)
     figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
     inflation = [np.nan, *inner.variance_inflation_]
+    measured = ("coefficient", "standard_error", "t", "p", "low", "high")
     rows = [
-        Coefficient(name, *map(float, values), variance_inflation=_or_none(vif), is_made_up=bool(np.isinf(vif)))
+        {
+            "column": name,
+            **dict(zip(measured, map(float, values), strict=True)),
+            "variance_inflation": float(vif) if np.isfinite(vif) else None,
+            "is_made_up": bool(np.isinf(vif)),
+        }
         for name, vif, *values in zip(names, inflation, *figures, strict=True)
     ]
     facts = {
@@ -188,13 +193,9 @@ def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepa
         "f_degrees": inner.n_columns_used_,
         "f_p": float(inner.f_p_value_),
         "target_transform": plan.target_transform,
-        "coefficients": [asdict(each) for each in rows],
+        "coefficients": rows,
     }
     (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
-
-
-def _or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _nearly_constant(plan: Plan, truth: np.ndarray, *said: np.ndarray | None) -> list[str]:
