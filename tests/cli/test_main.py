@@ -204,6 +204,8 @@ def test_without_runs_show_says_how_to_begin(mlruns):
         ({"candidates": {"svmm": None}}, "there is no model 'svmm'. Did you mean 'svm'?"),
         ({"candidates": {"svm": {"grid": {"C": []}}}}, "grid.C is empty: list at least one value"),
         ({"candidates": {"svm": {"params": {"kernal": "rbf"}}}}, "Did you mean 'kernel'"),
+        ({"candidates": {"svm": {"params": {"C": "much"}}}}, "candidates.svm.params.C: 'much' is not what svm takes"),
+        ({"candidates": {"svm": {"params": {"C": float("nan")}}}}, "nan is not what svm takes: give a number above 0"),
         ({"candidates": {}}, "candidates"),
     ],
 )  # fmt: skip
@@ -319,9 +321,9 @@ class TestRuns:
     def test_a_model_that_cannot_be_fitted_is_reported(self):
         write_two_clouds()
 
-        result = typed("run", conf(candidates={"svm": {"params": {"C": -1}}}))
+        result = typed("run", conf(candidates={"linear_svm": {"params": {"penalty": "l1", "loss": "hinge"}}}))
 
-        refused(result, "candidate 'svm' cannot be fitted")
+        refused(result, "candidate 'linear_svm' cannot be fitted")
         nothing_half_written()
 
 
