@@ -20,4 +20,5 @@ __all__ = [
     "steps",
     "text",
     "units",
+    "watcher",
 ]

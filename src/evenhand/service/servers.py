@@ -19,6 +19,7 @@ from typing import IO
 import psutil
 
 from evenhand.errors import PlaceError
+from evenhand.runtime.process_identity import own_children
 from evenhand.service.access_key import key
 from evenhand.service.web_guard import ENTER, ONCE
 
@@ -55,6 +56,7 @@ def serve_child(
     name: str,
 ) -> None:
     """Keep a server of ours up in a child until Ctrl-C, SIGTERM or `ends`."""
+    own_children()
     link = secrets.token_urlsafe(16)
     env = {**os.environ, **QUIET, **surroundings, LINK: link}
     with ended_by_signals(ends or threading.Event()) as ended, tempfile.TemporaryFile() as output:
