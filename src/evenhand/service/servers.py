@@ -28,7 +28,7 @@ ANSWER_SECONDS = 90.0
 END_SECONDS = 10.0
 STORE = "MLFLOW_BACKEND_STORE_URI"
 LINK = "EVENHAND_LINK"
-PAGES = "evenhand.service.runs_pages"
+PAGES, MODEL = "evenhand.service.runs_pages", "evenhand.service.model_server"
 QUIET = {
     "DO_NOT_TRACK": "1",
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -72,6 +72,17 @@ def serve_child(
                     )
         finally:
             end(server.pid)
+
+
+def serve_model(
+    given: Sequence[str], port: int, ready: Callable[[str, str], None], ends: threading.Event | None = None
+) -> None:
+    """Answer requests for scores behind the key; `given` is the model's folder, its digest and what may be in it."""
+    check_free(port)
+    key()
+    command = [sys.executable, "-m", MODEL, HOST, str(port), *given]
+    path = os.pathsep.join(filter(None, sys.path))  # where own code is found here
+    serve_child(command, {"PYTHONPATH": path}, port, ready, ends, name="the model")
 
 
 def runs_command(port: int) -> list[str]:
