@@ -120,6 +120,5 @@ def _weighed(
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
     metric = study.gate.metric or study.metric or usual_metric(len(table.classes))
     verdict = [predictions_on(model, frame, truth, metric in PROBABILITY_METRICS) for model in (mine, champion)]
-    look = 1 + sum(bool(line.figures.get("look")) for line in seen.lines if line.verdict != "rollback")
     minority = int(np.argmin(np.bincount(truth))) if table.classes else 0
-    return weigh(verdict[0], verdict[1], (len(table.classes), minority), metric, study.gate, study.guards, look)
+    return weigh(verdict[0], verdict[1], (len(table.classes), minority), metric, study.gate, study.guards, seen.looks)

@@ -44,13 +44,21 @@ class Plots:
         """How far actual numbers lie from predicted ones."""
         return self._of("residuals", candidate)
 
+    def residuals_over_predicted(self, candidate: str | None = None) -> "Figure":
+        """What each prediction of a candidate missed, over the predicted numbers."""
+        return self._of("residuals_over_predicted", candidate)
+
+    def normal_plot(self, candidate: str | None = None) -> "Figure":
+        """The residuals of a candidate against the quantiles of a normal law (Q-Q plot), with 95 % intervals."""
+        return self._of("normal_plot", candidate)
+
     def overlay(self) -> "Figure":
         """ROC and precision-recall of all candidates over each other."""
         from evenhand.reporting.figures.run_figures import overlay
 
         everyone = [self._run._prediction_set(name) for name in self._run.leaderboard.index]
-        if (figure := overlay(everyone, self._run.task)) is None:
-            raise ConfError(f"run '{self._run.id}' has no ROC curves: they need two classes and scores.")
+        if (figure := overlay(everyone, self._run.classes)) is None:
+            raise ConfError(f"run '{self._run.id}' has no ROC curves: they need classes and scores.")
         return figure
 
     def leaderboard(self) -> "Figure":

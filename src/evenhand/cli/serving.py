@@ -66,6 +66,7 @@ def history(study: str) -> None:
 
     for line in eh.champion(study).standing.decisions.lines:
         candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
+        candidate = "the gate's horizon begins anew" if line.verdict == "restart" else candidate
         against = f", champion was version {line.champion.version}" if line.champion else ""
         echo(f"{line.number:>3}  {line.when}  {line.verdict}: {candidate}{against}")
         echo(f"     by {line.who}: {line.why}")
@@ -93,6 +94,16 @@ def rollback(study: str, version: int | None, why: str) -> None:
     _show_champion(study, eh.champion(study).rollback(why, version).standing)
 
 
+@champion.command()
+@click.argument("study")
+@why_option
+def restart(study: str, why: str) -> None:
+    """Begin the horizon of the gate of STUDY anew, so that its alpha may be spent once more."""
+    import evenhand as eh
+
+    _show_champion(study, eh.champion(study).restart(why).standing)
+
+
 def _show_champion(study: str, found: Any) -> None:
     for words in found.fixed:
         echo(f"fixed: {words}")
@@ -105,6 +116,8 @@ def _show_champion(study: str, found: Any) -> None:
     for name, value in latest.figures.items():
         if isinstance(value, float):  # a gate's figures are in its words
             echo(f"  {name} {value:.4f}")
+    if (looks := found.decisions.looks).n_taken:
+        echo(f"looks of the gate since its horizon began: {looks.n_taken}, which spent {looks.spent:.4f} of alpha")
 
 
 COMMANDS = (score, serve, champion)

@@ -30,9 +30,11 @@ def run(
     if json_file:
         check_writable(Path(json_file))
 
-    done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
-    from evenhand.reporting.terminal.run import show_report
+    from evenhand.reporting.terminal.run import show_judgement, show_report
+    from evenhand.runtime.progress import showing
 
+    with showing(show_judgement):
+        done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
     assert done.result is not None
     show_report(done.result)
     if json_file:

@@ -24,6 +24,7 @@ __all__ = [
     "encoder_steps",
     "ensembling",
     "entries",
+    "failures",
     "fitting",
     "inner_folds",
     "probability_map",

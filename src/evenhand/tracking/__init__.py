@@ -10,6 +10,7 @@ __all__ = [
     "history",
     "leaderboards",
     "locations",
+    "metric_values",
     "mlflow_client",
     "mlflow_pages",
     "model_registry",

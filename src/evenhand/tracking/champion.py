@@ -102,6 +102,17 @@ def roll_back(name: str, why: str, version: int | None = None) -> Decision:
     return _decided(place, line, seen)
 
 
+def restart(name: str, why: str) -> Decision:
+    """The line that begins the gate's horizon anew: alpha is whole again, and the looks before count no more."""
+    seen = decisions_of(name)
+    if not seen.looks.n_taken:
+        raise EvenhandError(
+            f"no look of the gate of study '{name}' was spent since its horizon began, so there is nothing to restart. "
+            f"`evenhand champion history {name}` shows what was decided."
+        )
+    return decide(Decision(name, "restart", why, Contender(""), seen.champion), seen.head)
+
+
 def withdrawn(proposed: Proposed, seen: Decisions) -> str:
     """Why a run's model must not be promoted but by a person: one rolled it back, and it is the same; empty if not."""
     for number in reversed(range(len(seen.lines))):
