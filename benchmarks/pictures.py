@@ -37,7 +37,7 @@ def main() -> None:
                 seconds += time.process_time() - began
         mean = sum(sizes) / len(sizes)
         print(
-            f"{n_classes} classes: {seconds:.2f} s of the processor for {len(sizes)} pictures of {mean:,.0f} bytes on average"
+            f"{n_classes} classes: {seconds:.2f} s of the processor for {len(sizes)} pictures, {mean:,.0f} bytes each"
         )
 
 
