@@ -158,9 +158,7 @@ def test_outside_a_checkout_the_studies_are_those_of_the_package_and_its_rows(tm
 def test_a_package_without_its_studies_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(placed, "files", lambda _: tmp_path / "site" / "evenhand" / "replication")
 
-    with pytest.raises(
-        PlaceError, match="Install it from a wheel, or run `evenhand replicate` at the top of a checkout"
-    ):
+    with pytest.raises(PlaceError, match="Install it from a wheel, or run `evenhand replicate` at the top"):
         studies(("spiral",))
 
 

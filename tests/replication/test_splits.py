@@ -236,7 +236,7 @@ def test_one_column_that_is_off_makes_its_setting_differ(paper, column, words):
 @pytest.mark.parametrize(("is_ranked", "verdict"), [(True, "explained"), (False, "differs")])
 def test_the_place_of_the_boundary_is_tested_by_calling_as_many_rows_as_published(paper, is_ranked, verdict):
     # published: accuracy .9338 and .2011 of the rare called, of .0736 positive: .0148 + .0074 = .0222 of all rows are
-    # called, 222 of 10,000. Here as many rows lead, two thirds of them positive, and none is called by the machine itself.
+    # called, 222 of 10,000. Here as many rows lead, two thirds of them positive; the machine itself calls none.
     facts, found = paper
     truth = np.zeros(10_000, int)
     truth[:148], truth[222:810] = 1, 1

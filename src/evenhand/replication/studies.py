@@ -72,8 +72,8 @@ def all_rows() -> Path | None:
         if file.is_file():
             if not set(TARGETS) & set(pq.read_schema(file).names):
                 raise PlaceError(
-                    f"'{file}' should hold the 50,000 rows of the KDD Cup 2009 with a column {' or '.join(TARGETS)}, as "
-                    "OpenML has them (data set 1114); there is none. Add it, or take the file away."
+                    f"'{file}' should hold the 50,000 rows of the KDD Cup 2009 with a column {' or '.join(TARGETS)}, "
+                    "as OpenML has them (data set 1114); there is none. Add it, or take the file away."
                 )
             return file
     return None
