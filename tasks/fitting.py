@@ -12,6 +12,7 @@ from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.acceleration import solver_of
 from evenhand.models.fitting import decisions_of, fitted_model, scores_of
 from evenhand.models.model_code import model_key
+from evenhand.models.tree_outline import tree_outline
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
@@ -22,7 +23,7 @@ from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import METRICS
 
-COSTLY = 50.0
+COSTLY, TREE = 50.0, "tree.json"
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
 
@@ -90,6 +91,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         training_predictions=training_predictions,
     )
     _keep_coefficients(folder, estimator, prepared)
+    _keep_tree(folder, estimator, prepared)
     return {
         "fit_seconds": fitted_at - started,
         "predict_seconds": predicted_at - fitted_at,
@@ -173,6 +175,12 @@ def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None
         "p": inner.p_values_.tolist(),
     }
     (folder / "coefficients.json").write_text(json.dumps(columns), encoding="utf-8")
+
+
+def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:
+    """The upper part of a decision tree."""
+    if (found := tree_outline(estimator, [output.name for output in prepared.training.outputs])) is not None:
+        (folder / TREE).write_text(json.dumps(found), encoding="utf-8")
 
 
 def _warnings(estimator: Any) -> list[str]:

@@ -37,6 +37,7 @@ from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_
 from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
+from evenhand.reporting.html.run_pictures import TITLES, TREES_ON_PAGE, pictures_of_rows, trees_of
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
@@ -115,7 +116,15 @@ def record(run: OpenRun, results: Results) -> Report:
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
     )
-    report = replace(report, page=_write_page(run, report, results))
+    rows = dict(pictures_of_rows(results.table, results.ledger, results.model, results.study))
+    for name, picture in rows.items():
+        mlflow_client.log_text(run.place, run.run_id, picture, f"{name}.svg")
+    trees = trees_of(judgement, results.scores, results.table)
+    for name, picture in trees.items():
+        mlflow_client.log_text(run.place, run_ids[name], picture, "tree.svg")
+    shown = [*((TITLES[name], picture) for name, picture in rows.items())]
+    shown += [(f"Tree of {name}", picture) for name, picture in list(trees.items())[:TREES_ON_PAGE]]
+    report = replace(report, page=_write_page(run, report, results, tuple(shown)))
     _record_parent(run, report, results, scored)
     logger().info("%d candidates recorded in MLflow run %s", len(run_ids), run.run_id)
     return report
@@ -291,10 +300,12 @@ def _record_model(run: OpenRun, results: Results) -> None:
         mlflow_client.log_file(run.place, run.run_id, scored)
 
 
-def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
+def _write_page(run: OpenRun, report: Report, results: Results, drawings: tuple[tuple[str, str], ...]) -> Path:
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
     champion = _champion(run.place, results.study.name)
-    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when, champion)
+    content = page_content(
+        report, results.study, results.snapshot, results.table, results.ledger, when, champion, drawings
+    )
     file = home() / "reports" / results.study.name / f"{run.run_id}" / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")

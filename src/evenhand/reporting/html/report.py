@@ -12,6 +12,7 @@ from evenhand.reporting.html.chart import Chart
 from evenhand.reporting.html.content import GateVerdict, PageContent
 from evenhand.reporting.html.elements import Html, tag, void
 from evenhand.reporting.html.resampling import trials
+from evenhand.reporting.html.training import drawings
 
 SECTIONS = (
     figures.curves,
@@ -24,6 +25,7 @@ SECTIONS = (
     trials,
     tables.effects,
     figures.validation,
+    drawings,
     tables.leak_checks,
     tables.timing,
     tables.columns,
