@@ -2,35 +2,47 @@
 
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evenhand.errors import CandidateError
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
+from evenhand.evaluation.tree_outline import tree_outline
 from evenhand.models.acceleration import solver_of
-from evenhand.models.fitting import decisions_of, fitted_model, scores_of
+from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of, unfit
 from evenhand.models.model_code import model_key
-from evenhand.models.tree_outline import tree_outline
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
+from evenhand.records.regression import COEFFICIENTS, LEVEL, Coefficient
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
+from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import METRICS
 
+AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
 COSTLY, TREE = 50.0, "tree.json"
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
 
 
 @step("fit")
-def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> Scores:
-    """The scores of one candidate on one fold, with metrics and costs."""
+def fit(
+    plan: Plan,
+    prepared: Prepared,
+    balanced: Balanced,
+    table: Table,
+    seed: int,
+    time_limit: float | None = None,
+) -> Scores:
+    """The scores of one candidate on one fold, with metrics and costs; one that takes longer than its limit fails."""
     inputs = {
         **model_key(plan),
         "training": balanced.training.digest,
@@ -41,9 +53,15 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
         "n_classes": len(table.classes),
         "seed": seed,
     }
-    entry = Store().keep("scores", inputs, CODE, lambda folder: _build(folder, plan, prepared, balanced, table, seed))
-    metrics = _metrics(entry, table, prepared)
+
+    def build(folder: Path) -> dict[str, Any]:
+        return _built_or_failed(folder, plan, prepared, balanced, table, seed, time_limit)
+
+    entry = Store().keep("scores", inputs, CODE, build)
     facts = entry.facts
+    if "failed" in facts:
+        raise unfit(plan, f"{facts['failed']}{AGAIN if entry.reused else ''}")
+    metrics = _metrics(entry, table, prepared)
     budgeted = None
     if facts["budgeted"]:
         budgeted = Budgeted(fold=prepared.fold, seconds=facts["fit_seconds"], **facts["budgeted"])
@@ -68,6 +86,20 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
     )
 
 
+def _built_or_failed(
+    folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int, limit: float | None
+) -> dict[str, Any]:
+    """The facts of a fit, or of one that fails each time it is tried; what may pass another time is raised."""
+    try:
+        return within(limit, lambda: _build(folder, plan, prepared, balanced, table, seed))
+    except OutOfTime as end:
+        raise unfit(plan, f"it took longer than time_limit, {end}", is_lasting=False) from None
+    except CandidateError as error:
+        if not error.is_lasting:
+            raise
+        return {"failed": error.cause}
+
+
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
     X, y = read_matrix(balanced.training.path)
     held, truth = read_matrix(prepared.held.path)
@@ -75,10 +107,13 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         started = time.perf_counter()
         estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed)
         fitted_at = time.perf_counter()
-        scale, scores, predictions = scores_of(estimator, held)
+        with failing_alone(plan):
+            scale, scores, predictions = scores_of(estimator, held)
         predicted_at = time.perf_counter()
     original, labels = _training_rows(plan, prepared)
-    _, training_scores, training_predictions = scores_of(estimator, original)
+    with failing_alone(plan):
+        _, training_scores, training_predictions = scores_of(estimator, original)
+    check_finite(plan, scores, predictions)
     np.savez(
         folder / "scores.npz",
         truth=truth,
@@ -90,7 +125,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         training_decisions=_or_nothing(decisions_of(estimator, original)),
         training_predictions=training_predictions,
     )
-    _keep_coefficients(folder, estimator, prepared)
+    _keep_coefficients(folder, estimator, plan, prepared)
     _keep_tree(folder, estimator, prepared)
     return {
         "fit_seconds": fitted_at - started,
@@ -161,20 +196,36 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
     }
 
 
-def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None:
-    """The table of a linear regression: coefficient, standard error, t and p of each column."""
+def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepared) -> None:
+    """The table of a linear regression, beside its scores."""
     inner = getattr(estimator, "regressor_", estimator)
     if not hasattr(inner, "p_values_"):
         return
     names = ["intercept", *(output.name for output in prepared.training.outputs)]
-    columns = {
-        "column": names,
-        "coefficient": [float(inner.intercept_), *map(float, inner.coef_)],
-        "standard_error": inner.standard_errors_.tolist(),
-        "t": inner.t_values_.tolist(),
-        "p": inner.p_values_.tolist(),
+    low, high = inner.confidence_intervals(LEVEL)
+    figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
+    inflation = [np.nan, *inner.variance_inflation_]
+    rows = [
+        Coefficient(name, *map(float, values), variance_inflation=_or_none(vif), is_made_up=bool(np.isinf(vif)))
+        for name, vif, *values in zip(names, inflation, *figures, strict=True)
+    ]
+    facts = {
+        "n_rows": prepared.training.n_rows,
+        "degrees_of_freedom": inner.degrees_of_freedom_,
+        "r2": inner.r2_,
+        "adjusted_r2": inner.adjusted_r2_,
+        "residual_standard_error": inner.residual_standard_error_,
+        "f": inner.f_value_,
+        "f_degrees": inner.n_columns_used_,
+        "f_p": float(inner.f_p_value_),
+        "target_transform": plan.target_transform,
+        "coefficients": [asdict(each) for each in rows],
     }
-    (folder / "coefficients.json").write_text(json.dumps(columns), encoding="utf-8")
+    (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:

@@ -1,24 +1,27 @@
 """From a study to the list of what will be fitted."""
 
 import fnmatch
+import inspect
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evenhand.errors import ConfError, listed
+from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
+from evenhand.models.checks.parameters import model_value_mistake, value_mistake
 from evenhand.models.encoder_steps import step_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
+from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
 from evenhand.models.storability import encoding_mistakes, model_mistake
 from evenhand.records.pipeline import Plan
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
 from evenhand.study.loader import refuse
-from evenhand.study.registry import UNSAMPLED
+from evenhand.study.registry import SAMPLERS, UNSAMPLED
 from evenhand.study.study import Candidate, Encoding, Range, Study
-from evenhand.study.validation import Mistake
+from evenhand.study.validation import Mistake, Place
 
 STEP_PLACES = {
     "scale": ("numeric", "scale"), "bins": ("numeric", "bins"), "group": ("categorical", "group"),
@@ -34,6 +37,7 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
         [
             *(mistake for name, candidate in study.candidates.items() for mistake in _mistakes(study, name, candidate)),
             *(mistake for name, encoding in study.encodings.items() for mistake in _encoding_mistakes(name, encoding)),
+            *(mistake for name in study.balance for mistake in _balance_mistakes(study, name)),
         ],
     )
     plans = [made for name, candidate in study.candidates.items() for made in _expanded(study, name, candidate)]
@@ -44,6 +48,21 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
         raise ConfError(f"--only '{only}' matches no candidate; there are {listed(study.candidates)}")
     refuse(study, list(ensemble_mistakes(study, plans)))
     return plans
+
+
+def encodings_of(plans: Sequence[Plan]) -> list[str]:
+    """The encodings that plans use, each once."""
+    return list(dict.fromkeys(made.encoding for made in plans))
+
+
+def balances_of(plans: Sequence[Plan]) -> list[tuple[str, str]]:
+    """The balances that plans use, each with its encoding, once."""
+    return list(dict.fromkeys((made.encoding, made.balance) for made in plans))
+
+
+def costly_first(plans: Sequence[Plan]) -> list[Plan]:
+    """Plans in the order in which they keep all workers busy to the end."""
+    return sorted(plans, key=lambda made: -made.weight)
 
 
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:
@@ -65,6 +84,13 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
         if (message := parameter_mistake(model, key))
     ]
     yield from wrong
+    bad = [
+        (("candidates", name, *place), message)
+        for place, key, value in _values_given(candidate)
+        if not parameter_mistake(model, key) and (message := model_value_mistake(model, key, value))
+    ]
+    yield from bad
+    wrong += bad
     first = {key: values[0] for key, values in candidate.grid.items()}
     if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
         yield ("candidates", name, "model"), message
@@ -77,6 +103,20 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
             )
 
 
+def _values_given(candidate: Candidate) -> Iterator[tuple[Place, str, Any]]:
+    """Every value that a candidate gives a parameter, with its place: of params, of the grid and of what is tuned."""
+    for key, value in candidate.params.items():
+        yield ("params", key), key, value
+    lists: dict[Place, Any] = {("grid", key): values for key, values in candidate.grid.items()}
+    lists |= {("tune", "over", key): values for key, values in ((candidate.tune and candidate.tune.over) or {}).items()}
+    for place, values in lists.items():
+        if isinstance(values, Range):
+            yield (*place, "low"), place[-1], values.low
+            yield (*place, "high"), place[-1], values.high
+        for number, value in enumerate(values if isinstance(values, list) else ()):
+            yield (*place, str(number)), place[-1], value
+
+
 def _encoding_mistakes(name: str, encoding: Encoding) -> Iterator[Mistake]:
     """Steps that are no transformers, do not take their parameters, or could not be stored."""
     found = list(step_mistakes(encoding))
@@ -84,6 +124,22 @@ def _encoding_mistakes(name: str, encoding: Encoding) -> Iterator[Mistake]:
     if not found:
         stored = encoding_mistakes(encoding)
         yield from ((("encodings", name, *STEP_PLACES[key]), message) for key, message in stored.items())
+
+
+def _balance_mistakes(study: Study, name: str) -> Iterator[Mistake]:
+    """Parameters that the class of a sampler does not take, or not with that value."""
+    kind, params = study.balance_kind(name), study.balance[name].params
+    if not params:
+        return
+    found = sampler_class(SAMPLERS[kind])
+    known = inspect.signature(found).parameters
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    for key, value in params.items():
+        place = ("balance", name, "params", key)
+        if key not in known and not takes_any:
+            yield place, f"{kind} has no parameter '{key}'.{nearest(key, known)} Known: {', '.join(known)}"
+        elif message := value_mistake(found, kind, key, value):
+            yield place, message
 
 
 def _tuning_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:

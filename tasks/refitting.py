@@ -80,8 +80,8 @@ def _deciding(judgement: Judgement) -> dict[str, Any]:
     """Threshold, costs and calibration as the served model holds them."""
     decided, calibrated = judgement.decided, judgement.calibrated
     return {
-        "threshold": None if decided is None else decided.threshold,
-        "cost": None if decided is None or decided.cost is None else [list(row) for row in decided.cost],
+        "threshold": None if decided is None else decided.served_threshold,
+        "cost": None if decided is None or decided.served_cost is None else [list(row) for row in decided.served_cost],
         "calibration": None if calibrated is None else [ScoreMap.from_facts(each) for each in calibrated.maps],
     }
 

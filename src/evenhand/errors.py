@@ -16,6 +16,13 @@ class DataError(EvenhandError):
     """The data cannot be used as the study asks."""
 
 
+class CandidateError(DataError):
+    """One candidate cannot be fitted; `cause` is why, and it lasts unless it was a trouble of the moment."""
+
+    cause = ""
+    is_lasting = True
+
+
 class ContractError(DataError):
     """New data is not of the form that earlier runs were given."""
 

@@ -163,7 +163,7 @@ def test_the_page_is_a_path_that_shows_itself(run):
 
 
 def test_leakage_checks_are_a_table(run):
-    assert {"passed", "warned", "skipped"} >= set(run.checks["verdict"])
+    assert {"ok", "note", "warning", "skipped"} >= set(run.checks["severity"])
     assert run.checks["words"].str.len().min() > 0
 
 

@@ -188,7 +188,7 @@ def test_a_study_of_everything_runs_to_its_end(after):
     }
     assert {each.plan.name for each in report.judgement.figures} == names | {"ensemble"}
     assert "Tuned parameters" in report.page.read_text(encoding="utf-8")
-    assert {each.verdict for each in report.checks if each.name == "parents of training rows"} == {"passed"}
+    assert {each.severity for each in report.checks if each.name == "parents of training rows"} == {"ok"}
     tuned = next(each for each in report.as_json()["candidates"] if each["name"] == "knn/scaled/smotenc")
     assert [each["fold"] for each in tuned["tuned"]][-1] == "final"
     assert tuned["params"] == tuned["tuned"][-1]["params"]

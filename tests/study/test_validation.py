@@ -36,6 +36,7 @@ def mistakes(make, **changes):
         ({"candidates": {"svm": {"target_transform": "log"}}}, "candidates.svm.target_transform", "leave it out"),
         ({"columns": {"numeric": "a", "ignore": "a"}}, "columns.ignore", "give it one role"),
         ({"columns": {"key": "y"}}, "columns.key", "'y' is the target"),
+        ({"cleaning": {"drop_missing": ["a", "y"]}}, "cleaning.drop_missing", "'y' is the target"),
         ({"split": {"holdout": "time"}}, "split.holdout", "holdout: time needs columns.time: name the column"),
         ({"split": {"folds_by": "group"}}, "split.folds_by", "folds_by: group needs columns.group"),
     ],

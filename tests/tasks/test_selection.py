@@ -233,6 +233,20 @@ def test_minority_accuracy_is_not_won_by_calling_every_row_rare():
     assert ensemble_of(judgement).train["accuracy"] > 0.5  # 20 of 80 rows are rare
 
 
+ONE_FAILS = {"gaussian_nb": {}, "knn": {"params": {"n_neighbors": 5000}}}
+NO_LIBRARY = "ensemble needs two candidates that give scores on one scale, but there are 1"
+
+
+def test_an_ensemble_fails_by_itself_where_a_single_candidate_is_left():
+    write_two_clouds()
+
+    found = work(study(candidates=ONE_FAILS))
+
+    assert [each.plan.name for each in found.judgement.figures] == ["gaussian_nb"]
+    assert [each.name for each in found.judgement.failed] == ["knn", "ensemble"]
+    assert found.judgement.failed[-1].why == NO_LIBRARY
+
+
 def test_the_threshold_that_was_chosen_makes_the_decisions_of_the_judged_rows():
     write_two_clouds()
 

@@ -88,15 +88,16 @@ def _estimator(model: Any) -> Any:
 
 def model_of(recorded: "PastRun", name: str | None) -> "RawRowModel":
     """The stored model of a run, or that of another candidate, refitted."""
-    from evenhand.models.serialization import load_model, models_named
     from evenhand.tracking.mlflow_client import model_folder
+    from evenhand.tracking.recorded_models import check_logged, load_recorded, recorded_model, study_of_model
 
-    study = Study(**recorded.study)
+    place, run_id, study = recorded.chosen.place, recorded.run_id, recorded.chosen.study
     if name is None or name == recorded.report["chosen"]:
-        folder = model_folder(recorded.chosen.place, recorded.run_id)
-        return load_model(folder, recorded.tags.get("evenhand.model_digest", ""), models_named(study))
+        return load_recorded(place, study, run_id)
     recorded.figures_of(name)
-    return _refitted(recorded, name, study)
+    found = recorded_model(study, run_id, model_folder(place, run_id))
+    check_logged(found, place, "report.json")
+    return _refitted(recorded, name, study_of_model(found, place))
 
 
 def _refitted(recorded: "PastRun", name: str, study: Study) -> "RawRowModel":

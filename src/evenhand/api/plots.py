@@ -54,6 +54,14 @@ class Plots:
         """How far actual numbers lie from predicted ones."""
         return self._of("residuals", candidate)
 
+    def residuals_over_predicted(self, candidate: str | None = None) -> "Figure":
+        """What each prediction of a candidate missed, over the predicted numbers."""
+        return self._of("residuals_over_predicted", candidate)
+
+    def normal_plot(self, candidate: str | None = None) -> "Figure":
+        """The residuals of a candidate against the quantiles of a normal law (Q-Q plot), with 95 % intervals."""
+        return self._of("normal_plot", candidate)
+
     def tree(self, candidate: str | None = None) -> "Drawing":
         """The upper part of a candidate that is one decision tree."""
         name = candidate or self._run.chosen

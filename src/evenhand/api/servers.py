@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable
 
+from evenhand.runtime.redaction import masked_text
 from evenhand.service.prefect_session import be_quiet
 
 __all__ = ["silent", "ui", "up"]
@@ -17,6 +18,7 @@ def silent(line: str) -> None:
 
 def ui(port: int = 5000, report: Report = silent) -> None:
     """Serve MLflow's pages of all runs on this machine until Ctrl-C; `report` gets the lines that say where."""
+    from evenhand.service.access_key import key_file
     from evenhand.service.servers import check_free, serve_runs
 
     check_free(port)
@@ -25,14 +27,15 @@ def ui(port: int = 5000, report: Report = silent) -> None:
 
     view = find_view()
     if view.uri.startswith("http"):
-        server = view.uri.rstrip("/")
-        report(f"runs are kept by the server at {view.uri}, which serves its own pages: {server}{view.runs}")
+        server = masked_text(view.uri.rstrip("/"))
+        report(f"runs are kept by the server at {server}, which serves its own pages: {server}{view.runs}")
         return
     report(f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml")
     report("starting MLflow's pages ...")
 
-    def ready(address: str) -> None:
-        report(f"open {address}{view.runs}  (Ctrl-C ends)")
+    def ready(address: str, link: str) -> None:
+        report(f"open {link}{view.runs.removeprefix('/')}  (this link works once; Ctrl-C ends)")
+        report(f"{address} asks for the key in {key_file()}")
         if view.overlay:
             report(f"ROC curves of the best candidates: {address}{view.overlay}")
 

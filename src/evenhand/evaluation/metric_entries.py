@@ -256,6 +256,7 @@ ENTRIES = (
         weighted=_r2_weighted,
         words="R²",
     ),
+    _error("mean_squared_error", lambda one: np.mean(one.errors**2), of_rows=lambda one: one.errors**2),
     _error("root_mean_squared_error", lambda one: np.sqrt(np.mean(one.errors**2)), weighted=_root_squared),
     _error("mean_absolute_error", lambda one: np.mean(np.abs(one.errors)), of_rows=lambda one: np.abs(one.errors)),
     _error("median_absolute_error", lambda one: np.median(np.abs(one.errors)), weighted=_medians),

@@ -17,10 +17,11 @@ from evenhand.estimators._door import named_at
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.estimators.encoding.forest_ranking import ForestRanking
 from evenhand.estimators.encoding.top_values import TopValues
+from evenhand.estimators.outlier_rows import OutlierRows
 from evenhand.models.encoder_steps import coded, new_step, step_entry
 from evenhand.models.entries.encoders import Wish
 from evenhand.records.pipeline import Feature, Output, Table
-from evenhand.study.study import Encoding
+from evenhand.study.study import Encoding, Study
 
 Block = tuple[str, list[str], Any]
 
@@ -138,6 +139,27 @@ def new_encoder(table: Table, encoding: Encoding, seed: int) -> TableEncoder:
     """The unfitted encoder of a table."""
     features = tuple((feature.name, feature.kind) for feature in table.features)
     return TableEncoder(encoding.model_dump(by_alias=True), features, seed)
+
+
+def without_outliers(frame: pd.DataFrame, y: np.ndarray, table: Table, study: Study) -> np.ndarray:
+    """Which of some training rows are no outliers by numeric columns, learned on these rows alone."""
+    cleaning = study.cleaning
+    names = [feature.name for feature in table.features if feature.kind == "numeric"]
+    if not names:
+        raise DataError(
+            f"cleaning.outliers: {cleaning.outliers} looks at numeric columns, but no column is numeric. Take it out, "
+            "or name columns in columns.numeric."
+        )
+    rows = OutlierRows(cleaning.outliers, cleaning.beyond, study.seed)
+    is_kept = rows.fit_predict(cells(frame, "numeric", names)) > 0
+    lost = [label for k, label in enumerate(table.classes) if (y == k).any() and not (y[is_kept] == k).any()]
+    if lost or not is_kept.any():
+        what = f"no training row of class {listed(lost)}" if lost else "no training row"
+        raise DataError(
+            f"cleaning.outliers: {cleaning.outliers} leaves {what}: {int(np.sum(~is_kept)):,} of {len(y):,} are "
+            "outliers. Raise cleaning.beyond, or take outliers out."
+        )
+    return is_kept
 
 
 def blocks(encoding: Encoding, features: list[Feature], seed: int) -> list[Block]:

@@ -121,7 +121,7 @@ class Resampler:
         assert self.entry.home is not None
         assert self.entry.arguments is not None
         arguments = self.entry.arguments(Wish(self.balance, self._strategy(counts), self.seed, is_code))
-        return _sampler_class(self.entry)(**{**arguments, **self.balance.params})
+        return sampler_class(self.entry)(**{**arguments, **self.balance.params})
 
     def _collapse(self, X: np.ndarray) -> tuple[np.ndarray, list[tuple[bool, list[int]]]]:
         """One column of codes for each block of dummies, so that a made row has one value of each category."""
@@ -147,7 +147,7 @@ class Resampler:
         return expanded
 
 
-def _sampler_class(entry: SamplerEntry) -> type:
+def sampler_class(entry: SamplerEntry) -> type:
     """The class behind an entry, if it is a sampler."""
     found = named_object(str(entry.home), f"balance '{entry.name}'")
     if not (isinstance(found, type) and callable(getattr(found, "fit_resample", None))):
@@ -162,7 +162,7 @@ def sampler_code(kind: str) -> list[str]:
     entry = SAMPLERS[kind]
     if entry.home is None or entry.arguments is None:
         return []
-    found = _sampler_class(entry)
+    found = sampler_class(entry)
     return [class_code(found), *function_code(entry.arguments)]
 
 

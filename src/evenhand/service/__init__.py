@@ -4,11 +4,14 @@ Not here: what a tick does (flows.tick), and the text of notifications (monitori
 """
 
 __all__ = [
+    "access_key",
     "announcements",
     "deployments",
+    "runs_pages",
     "schedule_server",
     "servers",
     "status",
     "supervisor",
     "tick_ledger",
+    "web_guard",
 ]

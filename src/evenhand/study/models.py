@@ -26,10 +26,13 @@ class NumericEncoding(Settings):
 
     impute: Literal["median", "mean", "most_frequent", "none"] = "median"
     indicator: bool = Field(False, description="add a column that says where a value was missing")
-    scale: Scale = "none"
+    scale: Scale = Field(
+        "none",
+        description="log: sign(x) log(1 + |x|); power: Yeo-Johnson, standardized",
+    )
     weights: dict[str, float] = Field({}, description="multiply a column by this after scaling")
     polynomial: Annotated[int, Field(ge=1, le=4)] = 1
-    bins: Bins | None = None
+    bins: Bins | None = Field(None, description="two: at the cut of largest information gain; mdlp: at all that pay")
     n_bins: Annotated[int, Field(ge=2)] = 10
     at: float | dict[str, float] | None = Field(None, description="the value for `bins: at`, or one per column")
     top: Annotated[int, Field(ge=1)] = Field(20, description="values that `bins: top` keeps apart")
@@ -54,7 +57,7 @@ class CategoricalEncoding(Settings):
 class TextEncoding(Settings):
     """How free text becomes numbers."""
 
-    words: Words = "tfidf"
+    words: Words = Field("tfidf", description="counts, tfidf, or binary: 1 where the word occurs")
     max_words: Annotated[int, Field(ge=1)] = 20_000
     n_gram: Annotated[int, Field(ge=1, le=3)] = 1
     min_count: Annotated[int, Field(ge=1)] = 1

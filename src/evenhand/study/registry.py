@@ -143,7 +143,8 @@ METRICS = Registry("metric", "evenhand.evaluation.metric_entries", "MetricEntry"
 SAMPLERS = Registry("balance", "evenhand.models.entries.samplers", "SamplerEntry", "evenhand.samplers")
 ENCODERS = Registry("encoding step", "evenhand.models.entries.encoders", "EncoderEntry", "evenhand.encoders")
 SOURCES = Registry("source", "evenhand.study.source_entries", "SourceEntry", "evenhand.sources")
-REGISTRIES = (MODELS, METRICS, SAMPLERS, ENCODERS, SOURCES)
+CHECKS = Registry("check", "evenhand.evaluation.leakage.entries", "CheckEntry", "evenhand.checks")
+REGISTRIES = (MODELS, METRICS, SAMPLERS, ENCODERS, SOURCES, CHECKS)
 
 CLASSIFIERS = Names(MODELS, lambda entry: entry.task == "classification")
 REGRESSORS = Names(MODELS, lambda entry: entry.task == "regression")

@@ -6,6 +6,7 @@ from typing import Any
 from evenhand.errors import listed, nearest
 from evenhand.study.registry import (
     BALANCES,
+    CHECKS,
     CLASS_METRICS,
     CLASSIFIERS,
     DECISION_METRICS,
@@ -32,7 +33,7 @@ class Inconsistent(ValueError):
 
 def inconsistencies(study: Any) -> list[Mistake]:
     """Every place where a study contradicts itself or names what it does not have."""
-    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback)
+    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback, _checks)
     return [mistake for check in checks for mistake in check(study)]
 
 
@@ -142,6 +143,11 @@ def _columns(study: Any) -> Iterator[Mistake]:
     for name, given in roles.items():
         if len(given) > 1:
             yield ("columns", given[1]), f"'{name}' is listed as {listed(given)}: give it one role"
+    if study.target in study.cleaning.drop_missing:
+        yield (
+            ("cleaning", "drop_missing"),
+            f"'{study.target}' is the target: its missing values are for cleaning.drop_missing_target; take it out",
+        )
     if study.target in roles:
         yield ("columns", roles[study.target][0]), f"'{study.target}' is the target: it cannot have another role"
 
@@ -151,6 +157,12 @@ def _split(study: Any) -> Iterator[Mistake]:
         keys = [key for key in ("holdout", "folds_by") if getattr(study.split, key) == role]
         if keys and getattr(study.columns, role) is None:
             yield ("split", keys[0]), f"{keys[0]}: {role} needs columns.{role}: name the column"
+
+
+def _checks(study: Any) -> Iterator[Mistake]:
+    for name in study.checks:
+        if name not in CHECKS:
+            yield unknown(("checks", name), name, CHECKS, "check")
 
 
 def _feedback(study: Any) -> Iterator[Mistake]:

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from evenhand.evaluation import curves
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import Judgement, Table
-from evenhand.reporting.figures import plots
+from evenhand.reporting.figures import plots, residual_plots
+from evenhand.statistics import normal_quantiles
 
 
 def pictures_by_kind(
@@ -16,7 +17,12 @@ def pictures_by_kind(
 ) -> dict[str, Callable[[], Figure]]:
     """What draws each picture that the scores of a candidate allow, by kind."""
     if task == "regression":
-        return {"predicted_against_actual": lambda: _predicted(candidate), "residuals": lambda: _residuals(candidate)}
+        return {
+            "predicted_against_actual": lambda: _predicted(candidate),
+            "residuals": lambda: _residuals(candidate),
+            "residuals_over_predicted": lambda: _residuals_over_predicted(candidate),
+            "normal_plot": lambda: _normal_plot(candidate),
+        }
     labels, part = [str(label) for label in classes], candidate.out_of_fold
     found: dict[str, Callable[[], Figure]] = {"confusion": lambda: _confusion(candidate, labels)}
     if task == "binary" and part.scores is not None and part.ranks is not None:
@@ -38,6 +44,17 @@ def _predicted(candidate: CandidatePredictions) -> Figure:
 def _residuals(candidate: CandidatePredictions) -> Figure:
     part = candidate.out_of_fold
     return plots.residuals(curves.residuals(part.truth, part.predicted), candidate.name)
+
+
+def _residuals_over_predicted(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    points = curves.predicted_actual(part.truth, part.predicted)
+    return residual_plots.residuals_over_predicted(points, candidate.name)
+
+
+def _normal_plot(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    return residual_plots.normal_plot(normal_quantiles(part.truth - part.predicted), candidate.name)
 
 
 def _confusion(candidate: CandidatePredictions, labels: list[str]) -> Figure:

@@ -7,10 +7,11 @@ from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import Table
 from evenhand.reporting.html.chart import Chart
 from evenhand.reporting.html.charts_classification import calibration_chart, precision_recall_chart, roc_chart
-from evenhand.reporting.html.charts_regression import predicted_chart, residual_chart
+from evenhand.reporting.html.charts_regression import normal_chart, predicted_chart, residual_chart, scatter_chart
 from evenhand.reporting.html.content import CandidateCurves
 from evenhand.reporting.html.elements import Html, count, joined, number, tag
 from evenhand.reporting.html.svg import MOST_IN_COLOUR, WIDTH, colour_of
+from evenhand.statistics import normal_quantiles
 
 COLOURS = ("#8b929b", "#0065a8", "#c2500a", "#00805e", "#a8478a", "#8a6a00", "#4a55b5", "#7a3b1e", "#3d4650")
 HEAD, LINE, CELL, NAMES, MOST_CELLS, LONGEST = 34, 15, 74, 120, 20, 44
@@ -30,6 +31,9 @@ def pictures_of(candidate: CandidatePredictions, table: Table) -> Iterator[tuple
         points, left = curves.predicted_actual(part.truth, part.predicted), curves.residuals(part.truth, part.predicted)
         yield "predicted_against_actual.svg", _of_chart(predicted_chart(points, candidate.name), candidate.name)
         yield "residuals.svg", _of_chart(residual_chart(left, candidate.name), candidate.name)
+        yield "residuals_over_predicted.svg", _of_chart(scatter_chart(points, candidate.name), candidate.name)
+        normal = normal_quantiles(part.truth - part.predicted)
+        yield "normal_plot.svg", _of_chart(normal_chart(normal, candidate.name), candidate.name)
         return
     labels = [str(label) for label in table.classes]
     yield "confusion.svg", confusion_picture(curves.confusion(part.truth, part.predicted, range(len(labels))), labels,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
@@ -18,6 +18,35 @@ TITLES = {
     "scatter": "The two strongest columns",
     "regions": "What the model predicts over the two strongest columns",
 }
+
+
+@dataclass(frozen=True)
+class RunPictures:
+    """The pictures of training rows by name, and those of the trees by candidate."""
+
+    rows: dict[str, str] = field(default_factory=dict)
+    trees: dict[str, str] = field(default_factory=dict)
+
+    def of(self, candidate: str) -> tuple[tuple[str, str], ...]:
+        """The file of a candidate that is a tree."""
+        return (("tree.svg", self.trees[candidate]),) if candidate in self.trees else ()
+
+    @property
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """What stands on the page, by its title."""
+        trees = list(self.trees.items())[:TREES_ON_PAGE]
+        rows = ((TITLES[name], picture) for name, picture in self.rows.items())
+        return (*rows, *((f"Tree of {name}", picture) for name, picture in trees))
+
+
+NO_PICTURES = RunPictures()
+
+
+def run_pictures(
+    table: Table, ledger: Ledger, model: Model, study: Study, judgement: Judgement, scores: tuple[Scores, ...]
+) -> RunPictures:
+    """All pictures of a run but those of its candidates' scores."""
+    return RunPictures(dict(pictures_of_rows(table, ledger, model, study)), trees_of(judgement, scores, table))
 
 
 def pictures_of_rows(table: Table, ledger: Ledger, model: Model, study: Study) -> Iterator[tuple[str, str]]:
