@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.errors import CandidateError
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
+from evenhand.evaluation.tree_outline import tree_outline
 from evenhand.models.acceleration import solver_of
 from evenhand.models.catalogue import listing
 from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of, unfit
@@ -27,7 +28,7 @@ from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import METRICS
 
 AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
-COSTLY = 50.0
+COSTLY, TREE = 50.0, "tree.json"
 NEARLY_CONSTANT = 1e-6  # distance of decision values
 BASELINES = "sklearn.dummy."  # constant by intent
 TRAINING_ROWS_SCORED = 20_000
@@ -128,6 +129,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         training_predictions=training_predictions,
     )
     _keep_coefficients(folder, estimator, plan, prepared)
+    _keep_tree(folder, estimator, prepared)
     return {
         "fit_seconds": fitted_at - started,
         "predict_seconds": predicted_at - fitted_at,
@@ -231,19 +233,25 @@ def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepa
     (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
 
 
-def _nearly_constant(plan: Plan, truth: np.ndarray, *said: np.ndarray | None) -> list[str]:
+def _nearly_constant(plan: Plan, truth: np.ndarray, *given: np.ndarray | None) -> list[str]:
     """Whether held rows get nearly one and the same score, so that a rank by it means little.
 
     Decision values count where a model gives them, else its probabilities, else its predictions by the spread of truth.
     """
-    values = next(each for each in said if each is not None)
+    values = next(each for each in given if each is not None)
     if len(values) < 2 or listing(plan.model).home.startswith(BASELINES):
         return []
-    limit = NEARLY_CONSTANT * (1.0 if said[1] is not None else float(np.ptp(truth)))
+    limit = NEARLY_CONSTANT * (1.0 if given[1] is not None else float(np.ptp(truth)))
     apart = float(np.ptp(values, axis=0).max())
     if apart >= limit:
         return []
     return [f"scores are nearly constant: held rows differ by less than {NEARLY_CONSTANT:g}"]
+
+
+def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:
+    """The upper part of a decision tree."""
+    if (found := tree_outline(estimator, [output.name for output in prepared.training.outputs])) is not None:
+        (folder / TREE).write_text(json.dumps(found), encoding="utf-8")
 
 
 def _warnings(estimator: Any) -> list[str]:

@@ -314,7 +314,8 @@ def test_several_classes_are_recorded_too(mlruns):
 
     for name in ("gaussian_nb", "svm"):
         assert {"roc.svg", "precision_recall.svg", "confusion.svg"} <= artifacts(client, report.run_ids[name])
-    assert "overlay.png" in artifacts(client, report.run_id)
+    assert {"overlay.png", "correlations.svg", "scatter.svg", "regions.svg"} <= artifacts(client, report.run_id)
+    assert "What the model predicts over the two strongest columns" in report.page.read_text(encoding="utf-8")
     page = report.page.read_text(encoding="utf-8")
     assert "Each class against the rest" in page
     assert 'data-chart="roc-classes"' in page
