@@ -1,7 +1,9 @@
 """What a person reads at the end of a run."""
 
 from evenhand.records.decision import Decided, DecisionOutcome
-from evenhand.reporting.terminal.run import decided_lines, following
+from evenhand.records.failures import Failed
+from evenhand.records.leaderboard import Leaderboard
+from evenhand.reporting.terminal.run import decided_lines, following, show_leaderboard
 from evenhand.runtime.progress import remark, report_progress
 from evenhand.study.study import Study
 
@@ -66,3 +68,14 @@ def test_boxes_that_a_study_does_not_have_are_not_reported(capsys):
         report_progress("gate", 0, 1)
 
     assert capsys.readouterr().err == ""
+
+
+def test_candidates_that_failed_alike_share_a_line(capsys):
+    board = Leaderboard(
+        "small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(Failed("a", "x"), Failed("b", "y"), Failed("c", "x"))
+    )
+
+    show_leaderboard(board)
+
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
+    assert lines == ["failed: 'a', 'c': x", "failed: 'b': y"]
