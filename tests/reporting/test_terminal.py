@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome
-from evenhand.reporting.terminal.run import check_lines, decided_lines, following
+from evenhand.records.failures import Failed
+from evenhand.records.leaderboard import Leaderboard
+from evenhand.reporting.terminal.run import check_lines, decided_lines, following, show_leaderboard
 from evenhand.runtime.progress import remark, report_progress
 from evenhand.study.study import Study
 
@@ -84,6 +86,7 @@ def test_boxes_that_a_study_does_not_have_are_not_reported(capsys):
     assert capsys.readouterr().err == ""
 
 
+<<<<<<< HEAD
 CHECKS = (
     Check("identifiers", "warning", "'Kundennr': another number in every row", "put it in columns.ignore"),
     Check("target means", "ok", "no column holds means of y"),
@@ -109,3 +112,14 @@ def test_the_terminal_shows_what_checks_ask_for_and_counts_all():
         ("leakage checks: 1 error, 1 warning, 1 note, 2 ok, 1 skipped", ""),
     ]
     assert check_lines(()) == []
+=======
+def test_candidates_that_failed_alike_share_a_line(capsys):
+    board = Leaderboard(
+        "small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(Failed("a", "x"), Failed("b", "y"), Failed("c", "x"))
+    )
+
+    show_leaderboard(board)
+
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
+    assert lines == ["failed: 'a', 'c': x", "failed: 'b': y"]
+>>>>>>> h/inputs
