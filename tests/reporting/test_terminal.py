@@ -86,7 +86,6 @@ def test_boxes_that_a_study_does_not_have_are_not_reported(capsys):
     assert capsys.readouterr().err == ""
 
 
-<<<<<<< HEAD
 CHECKS = (
     Check("identifiers", "warning", "'Kundennr': another number in every row", "put it in columns.ignore"),
     Check("target means", "ok", "no column holds means of y"),
@@ -112,7 +111,8 @@ def test_the_terminal_shows_what_checks_ask_for_and_counts_all():
         ("leakage checks: 1 error, 1 warning, 1 note, 2 ok, 1 skipped", ""),
     ]
     assert check_lines(()) == []
-=======
+
+
 def test_candidates_that_failed_alike_share_a_line(capsys):
     board = Leaderboard(
         "small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(Failed("a", "x"), Failed("b", "y"), Failed("c", "x"))
@@ -122,4 +122,3 @@ def test_candidates_that_failed_alike_share_a_line(capsys):
 
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
     assert lines == ["failed: 'a', 'c': x", "failed: 'b': y"]
->>>>>>> h/inputs

@@ -369,7 +369,6 @@ def test_later_training_rows_are_named_with_groups_smotenc_and_the_ensemble():
 
     found = looked(make_study(**{**EVERYTHING, "columns": {"group": "owner", "time": "day"}}))
 
-<<<<<<< HEAD
     assert found["training rows later than judged ones"].severity == "warning"
 
 
@@ -383,8 +382,6 @@ def test_a_balance_that_makes_fractions_of_categories_is_refused_with_its_place(
         ConfError, match=r"(?s)balance\.made: with encoding 'plain', borderline_smote makes.*'sky' is a"
     ):
         check.fn(table, split.fn(table, study), plan.fn(study), study)
-=======
-    assert found["training rows later than judged ones"].verdict == "warned"
 
 
 def test_labels_are_permuted_for_the_next_candidate_where_the_cheapest_cannot_be_fitted():
@@ -401,5 +398,4 @@ def test_labels_are_not_permuted_where_nobody_cheap_can_be_fitted():
 
     found = looked(make_study(candidates={"multinomial_nb": {}}))["permuted labels"]
 
-    assert (found.verdict, found.words) == ("skipped", "no cheap candidate can be fitted")
->>>>>>> h/inputs
+    assert (found.severity, found.words) == ("skipped", "no cheap candidate can be fitted")
