@@ -39,7 +39,7 @@ def are_other_values(X, grid, unit, scale, tolerance, left, right):
 def _is_other(X, grid, unit, scale, tolerance, i, k, j):
     """Whether two values of a column's grid differ, and neither is what the other is rounded to."""
     a, b = X[i, j], X[k, j]
-    if unit[j] == 0.0 or a == b or not (grid[i, j] and grid[k, j]):
+    if unit[j] == 0.0 or abs(a - b) < unit[j] / 2 or not (grid[i, j] and grid[k, j]):
         return False
     if unit[j] < FINEST and (unit[j] * COARSE / tolerance) ** 2 <= max(a * a, b * b) + scale[j] ** 2:
         return False
