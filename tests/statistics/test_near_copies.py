@@ -164,7 +164,7 @@ def test_outliers_and_columns_of_one_value_do_not_hide_copies():
 
 
 @pytest.mark.parametrize("power", [2, 5])
-def test_pairs_by_chance_are_foreseen_from_those_outside(power):
+def test_pairs_by_chance_are_estimated_from_those_outside(power):
     distances = np.random.default_rng(0).random(1_000_000) ** (1 / power)  # P(distance <= r) = r ** power
     tolerance = 0.005 if power == 2 else 0.06
 

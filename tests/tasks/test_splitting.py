@@ -10,8 +10,7 @@ from evenhand.data.splits import content_hashes, fold_rows, parsed_fold
 from evenhand.errors import DataError
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, WITHHELD
 from evenhand.storage import artifact_store
-from evenhand.storage.code_digest import code_of
-from evenhand.tasks.splitting import CODE, split, split_id_of
+from evenhand.tasks.splitting import split, split_id_of
 
 
 def plain_study(make=make_study, columns=None, **settings_):
@@ -153,124 +152,6 @@ def test_copies_of_held_rows_under_another_key_are_not_trained_on(tmp_path):
     assert ledger.notes == (f"{ledger.n_withheld} rows with an exact or near copy in the holdout are not trained on",)
 
 
-NEAR = {"telling": 1 + 1e-7, "noise": 1 - 1e-7}  # as seven digits leave them
-
-
-def with_near_copies(folder, roles, **more):
-    """Rows that each have a near copy with another class, and a category and a number beside, in an order of chance."""
-    columns, y = two_clouds()
-    columns |= {"size": np.random.default_rng(4).lognormal(size=80)}
-    order = np.random.default_rng(5).permutation(160)
-    twice = {name: np.r_[values, values * NEAR.get(name, 1 + 1e-7)][order] for name, values in columns.items()}
-    table = make_table(folder, {**twice, **more}, np.r_[y, 1 - y][order], roles=roles)
-    return table, np.r_[np.arange(80), np.arange(80)][order]
-
-
-KINDS = {
-    "hash": ({}, {"holdout": "hash"}),
-    "random": ({}, {"holdout": "random"}),
-    "none": ({}, {"holdout": "none"}),
-    "plain": ({}, {"holdout": "random", "folds_by": "plain"}),
-    "repeats": ({}, {"holdout": "random", "repeats": 2}),
-    "key": ({"id": "key"}, {"holdout": "hash"}),
-    "time": ({"day": "time"}, {"holdout": "time"}),
-    "time in folds": ({"day": "time"}, {"holdout": "random", "folds_by": "time"}),
-    "group": ({"house": "group"}, {"holdout": "group"}),
-    "group in folds": ({"house": "group"}, {"holdout": "hash", "folds_by": "group"}),
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_near_copies_never_straddle(tmp_path, kind):
-    roles, how = KINDS[kind]
-    draw = np.random.default_rng(6)
-    more = {
-        "id": np.arange(160.0),
-        "day": draw.permutation(160) * 1.0,
-        "house": draw.integers(0, 16, 160).astype(float),
-    }
-    table, copy_of = with_near_copies(tmp_path / "t", roles, **{name: more[name] for name in roles})
-
-    ledger, rows = ledger_of(table, plain_study(columns={role: name for name, role in roles.items()}, **how))
-
-    assert (rows.groupby(copy_of).link.nunique() == 1).all()
-    assert rows.link.nunique() == 80
-    n_shared = 0
-    for fold in (*ledger.folds, FINAL):
-        trained, judged = fold_rows(ledger, fold)
-        assert len(trained) > 0
-        assert not set(copy_of[trained]) & set(copy_of[judged])
-        n_shared += len(judged)
-    assert n_shared > 0
-    if not roles:
-        assert ledger.n_withheld == 0
-        assert (rows.groupby(copy_of).side.nunique() == 1).all()
-        assert (rows.groupby(copy_of).repeat_0.nunique() == 1).all()
-
-
-@pytest.mark.parametrize("kind", ["time in folds", "group in folds"])
-def test_rows_with_a_judged_copy_are_left_out_of_folds_by_time_and_group(tmp_path, kind):
-    roles, how = KINDS[kind]
-    draw = np.random.default_rng(6)
-    more = {"day": draw.permutation(160) * 1.0, "house": draw.integers(0, 16, 160).astype(float)}
-    table, copy_of = with_near_copies(tmp_path / "t", roles, **{name: more[name] for name in roles})
-
-    ledger, rows = ledger_of(table, plain_study(columns={role: name for name, role in roles.items()}, **how))
-
-    trained, judged = fold_rows(ledger, "fold_1")
-    may_train = rows.repeat_0 < 1 if "time" in kind else rows.repeat_0 != 1
-    eligible = np.flatnonzero(may_train & (rows.side == TRAINING))
-    assert trained.tolist() == [row for row in eligible if copy_of[row] not in set(copy_of[judged])]
-    assert len(trained) < len(eligible)
-
-
-def test_the_links_of_rows_depend_on_their_contents_alone(tmp_path):
-    table, _ = with_near_copies(tmp_path / "t", {})
-    order = np.random.default_rng(7).permutation(160)
-    rows = pd.read_parquet(table.path / "rows.parquet")
-    other = make_table(tmp_path / "o", rows.iloc[order], np.load(table.path / "target.npy")[order])
-
-    first, second = (ledger_of(each, plain_study())[1] for each in (table, other))
-
-    assert second.link.tolist() == first.link.to_numpy()[order].tolist()
-    assert second.side.tolist() == first.side.to_numpy()[order].tolist()
-
-
-def heavy_copies(folder, n_of_first=170):
-    """500 rows: copies of one make a third of them, of twenty others ten rows each, and 130 stand alone."""
-    each = np.r_[n_of_first, np.full(20, 10), np.ones(130, dtype=int)]
-    draw = np.random.default_rng(8)
-    columns = {name: np.repeat(draw.normal(size=len(each)), each) for name in ("a", "b")}
-    return make_table(folder, columns, np.repeat((np.arange(len(each)) % 4 == 1).astype(int), each))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_random_holdout_has_its_share_of_rows_though_copies_are_many(tmp_path, seed):
-    study = make_study(seed=seed, split={"folds": 3, "holdout": "random", "holdout_share": 0.2})
-
-    ledger, rows = ledger_of(heavy_copies(tmp_path / "t"), study)
-
-    y = np.load(tmp_path / "t" / "target.npy")
-    assert ledger.n_holdout / 500 == pytest.approx(0.2, abs=0.02)
-    assert y[rows.side == HOLDOUT].mean() == pytest.approx(y.mean(), abs=0.1)
-    assert (rows.groupby("link").side.nunique() == 1).all()
-    assert ledger.notes == ()
-
-
-def test_a_holdout_that_copies_make_larger_or_smaller_is_noted(tmp_path):
-    columns = {"a": np.repeat(np.random.default_rng(0).normal(size=4), 25)}
-    table = make_table(tmp_path / "t", columns, np.tile([0, 1], 50))
-
-    ledger, _ = ledger_of(table, plain_study(holdout="random", holdout_share=0.4, folds=2))
-
-    share = f"{ledger.n_holdout / 100:.1%}"
-    assert share in {"25.0%", "50.0%"}
-    assert ledger.notes == (
-        f"the holdout has {share} of the rows where split.holdout_share asks for 40.0%: copies of a row stay on one "
-        "side, and the largest are 25 of 100 rows",
-    )
-
-
 def test_two_seeds_hold_out_other_groups(tmp_path):
     table, _ = grouped(tmp_path / "t")
     how = {"columns": {"group": "house"}, "split": {"folds": 3, "holdout": "group", "holdout_share": 0.25}}
@@ -293,20 +174,6 @@ def test_a_first_fold_in_time_without_a_class_is_reported(tmp_path):
         plain_study(holdout="none", folds_by="time", columns={"time": "day"}),
         "split.folds: 3 by time leaves no row of class '1' to train fold 0 on",
     )
-
-
-def test_keys_are_in_the_ledger_where_there_are_some(tmp_path, clouds):
-    columns, y = two_clouds()
-    keyed = make_table(tmp_path / "k", {**columns, "id": np.arange(80.0)}, y, roles={"id": "key"})
-
-    assert ledger_of(keyed, plain_study(columns={"key": "id"}))[1].key.nunique() == 80
-    assert "key" not in ledger_of(clouds, plain_study())[1]
-
-
-def test_the_code_that_links_rows_is_in_the_key_of_the_ledger():
-    reached = code_of(CODE)
-
-    assert {"evenhand.statistics.near_pairs:scan", "evenhand.statistics.near_copies:CHANCE_LINKS"} <= set(reached)
 
 
 def timed(folder, days=None, **more):

@@ -142,15 +142,15 @@ def _roots(rows: _Rows) -> np.ndarray:
         n_inside, power = _chance(rows, pairs, level)
         if n_inside > limit:
             continue
-        settings = rows.X, rows.grid, rows.unit, level.scale, level.tolerance
+        compared = rows.X, rows.grid, rows.unit, level.scale, level.tolerance
         windows = _windows(rows, pairs, level)
         trial, crowded = parent.copy(), np.zeros(len(parent), dtype=np.bool_)
-        scan(*settings, 1.0, UNITE, windows, trial, crowded)
-        scan(*settings, REACH, MARK, windows, trial, crowded)
+        scan(compared, 1.0, UNITE, windows, trial, crowded)
+        scan(compared, REACH, MARK, windows, trial, crowded)
         if crowded.sum() / 2 <= limit * np.expm1(min(power, MOST_POWER) * np.log(REACH)):
             parent = trial
             break
-        scan(*settings, 1.0, UNITE, windows, parent, crowded)
+        scan(compared, 1.0, UNITE, windows, parent, crowded)
     return np.array([root_of(parent, i) for i in range(len(parent))])
 
 

@@ -81,10 +81,10 @@ def root_of(parent, i):
 
 
 @njit(cache=True, nogil=True)
-def _visit(X, grid, unit, scale, tolerance, reach, mode, parent, crowded, i, k):
+def _visit(compared, reach, mode, parent, crowded, i, k):
     first, second = root_of(parent, i), root_of(parent, k)
     is_settled = crowded[i] or crowded[k] if mode == UNITE else crowded[i] and crowded[k]
-    if first == second or is_settled or not _are_near(X, grid, unit, scale, tolerance, reach, i, k):
+    if first == second or is_settled or not _are_near(*compared, reach, i, k):
         return
     if mode == UNITE:
         parent[max(first, second)] = min(first, second)
@@ -93,18 +93,18 @@ def _visit(X, grid, unit, scale, tolerance, reach, mode, parent, crowded, i, k):
 
 
 @njit(cache=True, nogil=True)
-def scan(X, grid, unit, scale, tolerance, reach, mode, windows, parent, crowded):
+def scan(compared, reach, mode, windows, parent, crowded):
     """Unite the near pairs of rows, or mark the rows that have a near one among the rows they are not linked with."""
     order, second, group_of, start, has_next, is_at_edge, width = windows
     for place in range(len(order)):
         i, group = order[place], group_of[place]
         other = place + 1
         while other < start[group + 1] and second[other] - second[place] <= width:
-            _visit(X, grid, unit, scale, tolerance, reach, mode, parent, crowded, i, order[other])
+            _visit(compared, reach, mode, parent, crowded, i, order[other])
             other += 1
         if has_next[group] and is_at_edge[place]:
             low, high = start[group + 1], start[group + 2]
             other = low + np.searchsorted(second[low:high], second[place] - width)
             while other < high and second[other] - second[place] <= width:
-                _visit(X, grid, unit, scale, tolerance, reach, mode, parent, crowded, i, order[other])
+                _visit(compared, reach, mode, parent, crowded, i, order[other])
                 other += 1
