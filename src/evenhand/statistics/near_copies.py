@@ -9,9 +9,13 @@ are the same or rounded or others.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import norm
+
+if TYPE_CHECKING:
+    from evenhand.statistics.near_pairs import Windows
 
 NOISE = 1e-4
 ROUNDED = (6e-6, 6e-7, 7e-8)  # to six digits, to seven digits, to float32
@@ -231,7 +235,7 @@ def chance_pairs(distances: np.ndarray, weights: np.ndarray, tolerance: float) -
     return float(weights[nearest].sum() / np.expm1(min(edge * power, 700.0))), float(power)
 
 
-def _windows(rows: _Rows, pairs: _Pairs, level: _Level) -> tuple[np.ndarray, ...]:
+def _windows(rows: _Rows, pairs: _Pairs, level: _Level) -> "Windows":
     """The rows by block, by cells of one key and by another one: near rows are neighbours in both."""
     (first, first_width), (second, width) = _sort_keys(rows, pairs, level)
     cells = np.floor(first / (CELL * first_width))
