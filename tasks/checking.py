@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_order, read_rows, read_target
 from evenhand.data.splits import content_hashes, fold_rows
-from evenhand.evaluation.leakage.entry import Rows
+from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.records.checks import Check
@@ -26,7 +26,7 @@ def check(
     frame, y = read_rows(table), read_target(table)
     _check_purpose(frame, table, study)
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
-    found = (copies, *run_checks(Rows(frame, y, table, ledger, study, plans, read_order(table))))
+    found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, read_order(table))))
     stop_at_leaks(found, allows_leaks)
     return found
 

@@ -7,7 +7,7 @@ from makers import make_regression, make_study, two_clouds, write_rows
 
 from evenhand.data.frames import read_order, read_rows, read_target
 from evenhand.errors import ConfError, DataError
-from evenhand.evaluation.leakage.entry import CheckEntry, Finding, Rows, named, thinned
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckEntry, CheckFinding, named, thinned
 from evenhand.evaluation.leakage.groups import groups_across_sides
 from evenhand.evaluation.leakage.identifiers import identifiers
 from evenhand.evaluation.leakage.order_of_rows import order_of_rows
@@ -33,7 +33,7 @@ def rows_of(study=None):
     study = study or make_study()
     table = clean.fn(ingest.fn(study, True), study)
     frame, y = read_rows(table), read_target(table)
-    return Rows(frame, y, table, split.fn(table, study), study, plan.fn(study), read_order(table))
+    return CheckedRows(frame, y, table, split.fn(table, study), study, plan.fn(study), read_order(table))
 
 
 def clean_rows(n=900, seed=0):
@@ -348,7 +348,7 @@ def test_a_series_that_is_split_by_time_is_no_leak():
     write_rows("rows.csv", {**columns, "day": np.arange(len(y))}, y)
     study = make_regression(columns={"time": "day"}, split={"holdout": "time", "folds_by": "time", "folds": 3})
 
-    assert order_of_rows(rows_of(study)) == Finding("ok", "rows are split by time")
+    assert order_of_rows(rows_of(study)) == CheckFinding("ok", "rows are split by time")
 
 
 @pytest.mark.parametrize("by", ["x0", "y"])
@@ -373,7 +373,9 @@ def test_a_column_that_follows_the_holdout_is_named():
     rows = rows_of()
     side = rows.sides["side"].to_numpy()
 
-    found = training_against_holdout(Rows(**{**vars_of(rows), "frame": rows.frame.assign(x2=side + rows.frame["x2"])}))
+    found = training_against_holdout(
+        CheckedRows(**{**vars_of(rows), "frame": rows.frame.assign(x2=side + rows.frame["x2"])})
+    )
 
     assert found.severity == "warning"
     assert "most by 'x2'" in found.words
@@ -453,7 +455,7 @@ def test_an_entry_without_a_place_or_severity_is_refused():
     with pytest.raises(ConfError, match=r"severity 'grave'\. Give one of note, warning, error"):
         CheckEntry(name="c", home=None, severity="grave", words="w")
     with pytest.raises(ConfError, match=r"came to 'passed'\. Give one of ok, note, warning, error, skipped"):
-        Finding("passed", "w")
+        CheckFinding("passed", "w")
 
 
 def test_few_of_many_rows_and_names_are_shown():
@@ -465,7 +467,8 @@ def test_what_is_an_error_stops_the_run_with_its_remedy(monkeypatch):
     columns, y = two_clouds(n_common=60, n_rare=30)
     write_rows("rows.csv", columns, y)
     monkeypatch.setattr(
-        "evenhand.evaluation.leakage.identifiers.identifiers", lambda rows: Finding("error", "a number", "leave it out")
+        "evenhand.evaluation.leakage.identifiers.identifiers",
+        lambda rows: CheckFinding("error", "a number", "leave it out"),
     )
 
     with pytest.raises(DataError, match=r"(?s)1 leakage check failed:\n  identifiers: a number\. leave it out\n"):
