@@ -16,6 +16,7 @@ from evenhand.evaluation.leakage.permuted_labels import permuted_labels
 from evenhand.evaluation.leakage.predictive_columns import column_above_all_others, target_leakage
 from evenhand.evaluation.leakage.sides import training_against_holdout
 from evenhand.evaluation.leakage.target_means import target_means
+from evenhand.records.pipeline import HOLDOUT
 from evenhand.study.registry import CHECKS, named_object
 from evenhand.study.study import Study
 from evenhand.tasks.checking import check
@@ -54,6 +55,21 @@ def test_a_check_finds_nothing_in_clean_rows(look, kind):
 
     assert found.severity in {"ok", "skipped"}
     assert found.remedy == ""
+
+
+@pytest.mark.parametrize("look", CHECKED, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_no_label_of_a_held_out_row_is_read(look, kind):
+    whose, columns, y = customers(np.random.default_rng(0))
+    y = y.astype(int) if kind == "classes" else np.random.default_rng(1).normal(size=300)[whose]
+    rate = pd.Series(y).groupby(whose // 5).transform("mean")
+    gappy = np.where(y > np.quantile(y, 0.8), np.nan, columns["spent"])
+    write_rows("rows.csv", {**columns, "rate": rate, "gappy": gappy, "amount": columns["spent"] * (y > 0)}, y)
+    rows = rows_of(make_study() if kind == "classes" else make_regression())
+    is_held = rows.sides["side"].to_numpy() == HOLDOUT
+    other = np.where(is_held, rows.y[::-1], rows.y)
+
+    assert look(CheckedRows(**{**vars_of(rows), "y": other})) == look(rows)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in CHECKS.items() if entry.home])

@@ -101,7 +101,8 @@ def _groups(rows: CheckedRows, some: np.ndarray) -> Iterator[Group]:
     coded = {feature.name: _coded(rows, feature.name, some) for feature in rows.features}
     coded = {name: codes for name, codes in coded.items() if codes.max(initial=0) > 0}
     is_training = rows.sides["side"].to_numpy()[some] == TRAINING
-    y = rows.y[some].astype(float) if rows.is_class else rankdata(rows.y[some]) / len(some)
+    y = rows.y[some[is_training]].astype(float)
+    y = y if rows.is_class else rankdata(y) / len(y)
     seen: set[frozenset[str]] = set()
     for start in _starts(coded):
         if seen & {frozenset(start)}:
@@ -109,7 +110,7 @@ def _groups(rows: CheckedRows, some: np.ndarray) -> Iterator[Group]:
         static, codes = _grown(start, coded)
         seen |= {frozenset(pair) for pair in combinations([*start, *static], 2)}
         if len(start) == 1 or static:
-            sameness = _sameness(codes[is_training], y[is_training], rows)
+            sameness = _sameness(codes[is_training], y, rows)
             yield Group([*start, *static], codes, sameness, tuple(static.values()))
 
 
