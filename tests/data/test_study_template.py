@@ -219,6 +219,21 @@ def test_rows_are_not_made_up_where_a_fold_has_too_few_neighbours():
     assert "smote" not in balances_of(seen(counts={"a": 900, "b": 12}))
 
 
+@pytest.mark.parametrize(
+    ("roles", "made"),
+    [
+        ({"x": "numeric"}, "smote"),
+        ({"x": "numeric", "note": "text"}, "smote"),
+        ({"x": "numeric", "sky": "categorical"}, "smotenc"),
+        ({"sky": "categorical", "note": "text"}, "oversample"),
+    ],
+)
+def test_nothing_is_proposed_that_makes_fractions_of_categories(roles, made):
+    found = balances_of(seen(counts={"a": 900, "b": 100}, roles=roles))
+
+    assert set(found) == {"none", "class_weight", "undersample", made}
+
+
 def test_the_kernel_gets_undersampled_rows_where_there_are_many():
     found = candidates(n_rows=200_000, counts={"a": 199_000, "b": 1000})
 

@@ -54,6 +54,24 @@ def test_more_than_two_classes_and_numbers_have_intervals_too():
             assert spread.low <= known[name] <= spread.high
 
 
+def test_the_interval_of_squared_errors_is_the_square_of_that_of_their_root():
+    random = np.random.default_rng(3)
+    y = random.normal(size=80)
+
+    found = spreads_of(PredictionSet(y, y + random.normal(size=80), None), 0)
+
+    squared, root = found["mean_squared_error"], found["root_mean_squared_error"]
+    assert (squared.low, squared.high) == pytest.approx((root.low**2, root.high**2))
+
+
+def test_a_fit_without_errors_has_squared_errors_of_0_for_certain():
+    y = np.arange(10.0)
+
+    found = spreads_of(PredictionSet(y, y, None), 0)["mean_squared_error"]
+
+    assert (found.low, found.high) == (0, 0)
+
+
 def test_one_row_has_no_interval():
     assert spreads_of(PredictionSet(np.array([1]), np.array([1]), np.array([0.7]), True), 2) == {}
 

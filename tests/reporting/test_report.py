@@ -8,6 +8,7 @@ from pathlib import Path
 
 import page_makers as makers
 import pytest
+from sklearn.datasets import load_diabetes
 
 from evenhand.records.decision import Effect, Explained, Gain
 from evenhand.reporting.html.charts_classification import chosen_place
@@ -26,6 +27,7 @@ from evenhand.reporting.html.figures import figures_at
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.resampling import _cells
 from evenhand.reporting.html.svg import Canvas, axis, named_axis, strip_ends, unit_axis
+from evenhand.statistics import normal_quantiles
 
 PAGES = {"binary": makers.binary, "multiclass": makers.multiclass, "regression": makers.regression}
 VOID = {"meta", "wbr", "input", "br", "circle", "link", "img"}
@@ -192,13 +194,40 @@ def test_a_perfect_regression_makes_a_page():
     curves = makers.curves
     same = [3.0, 3.0, 3.0]
     found = makers.Regression(
-        "svr", curves.predicted_actual(same, same), curves.residuals(same, same), curves.deciles(same, same)
+        "svr",
+        curves.predicted_actual(same, same),
+        curves.residuals(same, same),
+        curves.deciles(same, same),
+        normal_quantiles([0.0, 0.0, 0.0]),
     )
 
     charts = data_of(page(smallest(regression=found)))["charts"]
 
-    assert set(charts) == {"predicted", "residuals", "deciles"}
+    assert set(charts) == {"predicted", "scatter", "residuals", "normal", "deciles"}
     assert all(chart["y"][0] < chart["y"][1] for chart in charts.values())
+
+
+def test_a_linear_regression_has_its_coefficients_with_intervals_and_inflation():
+    table = makers.linear_table(*load_diabetes(return_X_y=True))
+
+    text = page(smallest(regressions=(table, replace(table, candidate="another", target_transform="log"))))
+
+    section = text.split('id="coefficients"')[1].split("</section>")[0]
+    assert "fitted on 442 training rows; a coefficient is" in section
+    assert "F on 9 and 432 degrees of freedom" in section  # 442 rows less nine columns and the intercept
+    assert section.count("∞") == 6 + 2  # three columns that make each other up in each table, and two sentences
+    assert "3 columns are a sum of others" in section
+    assert "<summary>another</summary>" in section
+
+
+def test_many_coefficients_are_folded_and_a_table_without_freedom_still_shows():
+    table = makers.linear_table(*load_diabetes(return_X_y=True))
+    unsure = [replace(table.coefficients[1], low=float("nan"), high=float("nan"), p=float("nan"))] * 60
+
+    text = page(smallest(regressions=(replace(table, coefficients=tuple(unsure), target_transform="log"),)))
+
+    assert "<summary>20 more columns</summary>" in text
+    assert "to the target after target_transform: log" in text
 
 
 def test_the_remedy_of_a_leak_check_stands_beside_what_was_found():
@@ -244,7 +273,7 @@ def test_names_that_are_markup_stay_words_everywhere():
         columns=(ColumnFacts(ATTACK, ATTACK, 10, 1, ATTACK, ATTACK),),
         card=ModelCard(ATTACK, ATTACK, ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
         notes=(ATTACK,),
-        refused=((ATTACK, ATTACK),),
+        failed=((ATTACK, ATTACK),),
     )
 
     text = page(content)

@@ -19,6 +19,7 @@ from evenhand.data.frames import as_array
 from evenhand.data.in_memory import keep
 from evenhand.data.sources import find_files, format_of
 from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of, study_text
+from evenhand.data.targets import UNADORNED, is_adorned
 from evenhand.data.type_inference import has_codes
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Snapshot
@@ -170,6 +171,8 @@ class _Look:
         if pa.types.is_integer(goal.type) and len(counts) > MOST_CLASSES:
             return {}
         kept = [count for count in counts.values() if count >= 5]
+        if len(kept) < 2 and is_adorned(goal):
+            raise DataError(f"--target {self.target} holds texts such as '{pc.drop_null(goal)[0]}'. {UNADORNED}.")
         if len(kept) < 2:
             raise DataError(
                 f"--target {self.target} has {len(counts):,} different values, of which {len(kept)} stand in five rows "

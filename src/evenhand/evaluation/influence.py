@@ -110,6 +110,8 @@ def _of_regression(predicted: PredictionSet, metric: str) -> np.ndarray | None:
         return np.asarray(np.abs(errors) - np.abs(errors).mean())
     if metric == "median_absolute_error":
         return _of_median(np.abs(errors))
+    if metric == "mean_squared_error":
+        return np.asarray(squared)
     if metric == "root_mean_squared_error":
         root = float(np.sqrt(np.mean(errors**2)))
         return np.asarray(squared / (2 * root)) if root else np.zeros(len(errors))

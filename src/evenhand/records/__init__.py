@@ -7,7 +7,10 @@ __all__ = [
     "checks",
     "comparison",
     "decision",
+    "failures",
     "fit_budget",
+    "leaderboard",
     "pipeline",
+    "regression",
     "tuning",
 ]

@@ -30,6 +30,19 @@ def as_named(value: Any) -> Any:
     return value
 
 
+def as_path(value: Any) -> Any:
+    """Accept a function of Python for the path it can be imported from."""
+    if not callable(value):
+        return value
+    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    if not module or module == "__main__" or not name.isidentifier():
+        raise ValueError(
+            f"the function '{name or value}' cannot be imported by name, so no record could name it: define it at the "
+            "top of a module, such as one beside the study file"
+        )
+    return f"{module}.{name}"
+
+
 def listed_as(item: Any) -> BeforeValidator:
     """What lets one item stand for a list of one, for the program and for editors alike."""
     return BeforeValidator(as_list, json_schema_input_type=tuple[item, ...] | item)
@@ -55,6 +68,7 @@ class Listing:
 
 ModelName = Annotated[str, Listing(MODELS, or_path=True)]
 MetricName = Annotated[str, Listing(METRICS)]
+SteeringName = Annotated[str, BeforeValidator(as_path), Listing(METRICS, or_path=True)]
 BalanceName = Annotated[str, Listing(BALANCES)]
 CheckName = Annotated[str, Listing(CHECKS)]
 

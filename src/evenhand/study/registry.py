@@ -14,7 +14,13 @@ from evenhand.errors import ConfError, nearest
 
 Task = Literal["classification", "regression"]
 DECISION_METRICS = ("f1", "f_beta", "matthews_corrcoef", "balanced_accuracy")
-RESERVED_NAMES = ("ensemble",)
+VOTES = {  # what a study calls a vote, and the candidate that it becomes
+    "soft": "soft_vote",
+    "hard": "hard_vote",
+    "weighted_soft": "weighted_soft_vote",
+    "weighted_hard": "weighted_hard_vote",
+}
+RESERVED_NAMES = ("ensemble", *VOTES.values())
 POWER_DIFFERENCE = 0.02  # the power is reported for: a true difference of so much between two candidates
 
 

@@ -47,7 +47,7 @@ def _candidates(study: Any) -> Iterator[Mistake]:
     for name, candidate in study.candidates.items():
         place = ("candidates", name)
         if name in RESERVED_NAMES:
-            yield place, f"'{name}' is taken by the ensemble of all candidates: choose another name"
+            yield place, f"'{name}' is taken by an ensemble of the candidates: choose another name"
         for used in candidate.encodings or ():
             if used not in study.encodings:
                 yield unknown((*place, "encodings"), used, study.encodings, "encoding")
@@ -93,7 +93,7 @@ def _metrics(study: Any) -> Iterator[Mistake]:
     allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else CLASS_METRICS
     named: list[tuple[Place, str | None]] = [(("metric",), study.metric)]
     named += [(("metrics",), metric) for metric in study.metrics]
-    if study.ensemble is not None:
+    if study.ensemble is not None and "." not in (study.ensemble.metric or ""):
         named.append((("ensemble", "metric"), study.ensemble.metric))
     named += [(("guards", metric), metric) for metric in study.guards]
     if study.gate is not None:
@@ -120,6 +120,12 @@ def _regression(study: Any) -> Iterator[Mistake]:
     for name, candidate in study.candidates.items():
         if candidate.multiclass:
             yield ("candidates", name, "multiclass"), "needs classes, but this study predicts numbers"
+    for vote in study.ensemble.votes if study.ensemble is not None else ():
+        if vote.endswith("hard"):
+            yield (
+                ("ensemble", "votes"),
+                f"{vote} counts decisions between classes; numbers have soft votes only",
+            )
     if study.positive is not None:
         yield ("positive",), "needs classes, but this study predicts numbers: leave it out"
     if study.split.folds_by == "stratified":
@@ -137,6 +143,11 @@ def _columns(study: Any) -> Iterator[Mistake]:
     for name, given in roles.items():
         if len(given) > 1:
             yield ("columns", given[1]), f"'{name}' is listed as {listed(given)}: give it one role"
+    if study.target in study.cleaning.drop_missing:
+        yield (
+            ("cleaning", "drop_missing"),
+            f"'{study.target}' is the target: its missing values are for cleaning.drop_missing_target; take it out",
+        )
     if study.target in roles:
         yield ("columns", roles[study.target][0]), f"'{study.target}' is the target: it cannot have another role"
 

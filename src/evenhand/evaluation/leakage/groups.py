@@ -82,8 +82,8 @@ def _in_words(group: Group, n: int, rows: CheckedRows) -> tuple[str, str]:
 
 
 def _some(rows: CheckedRows) -> np.ndarray:
-    """Rows of all sides, one of each content: copies stand on one side anyway."""
-    first = np.unique(rows.sides["content"].to_numpy(), return_index=True)[1]
+    """Rows of all sides, one of each set of copies, which stand on one side anyway."""
+    first = np.unique(rows.sides["link"].to_numpy(), return_index=True)[1]
     return thinned(np.sort(first), MOST_ROWS)
 
 
