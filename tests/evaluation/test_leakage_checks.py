@@ -7,7 +7,7 @@ from makers import make_regression, make_study, two_clouds, write_rows
 
 from evenhand.data.frames import read_order, read_rows, read_target
 from evenhand.errors import ConfError, DataError
-from evenhand.evaluation.leakage.entry import CheckEntry, Finding, Rows, named, thinned
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckEntry, CheckFinding, named, thinned
 from evenhand.evaluation.leakage.groups import groups_across_sides
 from evenhand.evaluation.leakage.identifiers import identifiers
 from evenhand.evaluation.leakage.order_of_rows import order_of_rows
@@ -16,6 +16,7 @@ from evenhand.evaluation.leakage.permuted_labels import permuted_labels
 from evenhand.evaluation.leakage.predictive_columns import column_above_all_others, target_leakage
 from evenhand.evaluation.leakage.sides import training_against_holdout
 from evenhand.evaluation.leakage.target_means import target_means
+from evenhand.records.pipeline import HOLDOUT
 from evenhand.study.registry import CHECKS, named_object
 from evenhand.study.study import Study
 from evenhand.tasks.checking import check
@@ -33,7 +34,7 @@ def rows_of(study=None):
     study = study or make_study()
     table = clean.fn(ingest.fn(study, True), study)
     frame, y = read_rows(table), read_target(table)
-    return Rows(frame, y, table, split.fn(table, study), study, plan.fn(study), read_order(table))
+    return CheckedRows(frame, y, table, split.fn(table, study), study, plan.fn(study), read_order(table))
 
 
 def clean_rows(n=900, seed=0):
@@ -54,6 +55,21 @@ def test_a_check_finds_nothing_in_clean_rows(look, kind):
 
     assert found.severity in {"ok", "skipped"}
     assert found.remedy == ""
+
+
+@pytest.mark.parametrize("look", CHECKED, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_no_label_of_a_held_out_row_is_read(look, kind):
+    whose, columns, y = customers(np.random.default_rng(0))
+    y = y.astype(int) if kind == "classes" else np.random.default_rng(1).normal(size=300)[whose]
+    rate = pd.Series(y).groupby(whose // 5).transform("mean")
+    gappy = np.where(y > np.quantile(y, 0.8), np.nan, columns["spent"])
+    write_rows("rows.csv", {**columns, "rate": rate, "gappy": gappy, "amount": columns["spent"] * (y > 0)}, y)
+    rows = rows_of(make_study() if kind == "classes" else make_regression())
+    is_held = rows.sides["side"].to_numpy() == HOLDOUT
+    other = np.where(is_held, rows.y[::-1], rows.y)
+
+    assert look(CheckedRows(**{**vars_of(rows), "y": other})) == look(rows)
 
 
 @pytest.mark.parametrize("name", [name for name, entry in CHECKS.items() if entry.home])
@@ -348,7 +364,7 @@ def test_a_series_that_is_split_by_time_is_no_leak():
     write_rows("rows.csv", {**columns, "day": np.arange(len(y))}, y)
     study = make_regression(columns={"time": "day"}, split={"holdout": "time", "folds_by": "time", "folds": 3})
 
-    assert order_of_rows(rows_of(study)) == Finding("ok", "rows are split by time")
+    assert order_of_rows(rows_of(study)) == CheckFinding("ok", "rows are split by time")
 
 
 @pytest.mark.parametrize("by", ["x0", "y"])
@@ -373,7 +389,9 @@ def test_a_column_that_follows_the_holdout_is_named():
     rows = rows_of()
     side = rows.sides["side"].to_numpy()
 
-    found = training_against_holdout(Rows(**{**vars_of(rows), "frame": rows.frame.assign(x2=side + rows.frame["x2"])}))
+    found = training_against_holdout(
+        CheckedRows(**{**vars_of(rows), "frame": rows.frame.assign(x2=side + rows.frame["x2"])})
+    )
 
     assert found.severity == "warning"
     assert "most by 'x2'" in found.words
@@ -453,7 +471,7 @@ def test_an_entry_without_a_place_or_severity_is_refused():
     with pytest.raises(ConfError, match=r"severity 'grave'\. Give one of note, warning, error"):
         CheckEntry(name="c", home=None, severity="grave", words="w")
     with pytest.raises(ConfError, match=r"came to 'passed'\. Give one of ok, note, warning, error, skipped"):
-        Finding("passed", "w")
+        CheckFinding("passed", "w")
 
 
 def test_few_of_many_rows_and_names_are_shown():
@@ -465,7 +483,8 @@ def test_what_is_an_error_stops_the_run_with_its_remedy(monkeypatch):
     columns, y = two_clouds(n_common=60, n_rare=30)
     write_rows("rows.csv", columns, y)
     monkeypatch.setattr(
-        "evenhand.evaluation.leakage.identifiers.identifiers", lambda rows: Finding("error", "a number", "leave it out")
+        "evenhand.evaluation.leakage.identifiers.identifiers",
+        lambda rows: CheckFinding("error", "a number", "leave it out"),
     )
 
     with pytest.raises(DataError, match=r"(?s)1 leakage check failed:\n  identifiers: a number\. leave it out\n"):

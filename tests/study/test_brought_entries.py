@@ -14,7 +14,7 @@ import pytest
 from makers import make_study, work
 
 from evenhand.errors import ConfError
-from evenhand.evaluation.leakage.entry import Rows
+from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import run_checks
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.checks import Check
@@ -120,7 +120,7 @@ def test_a_check_that_is_brought_looks_and_is_switched_off_by_its_name(brought):
     others_off = dict.fromkeys(set(CHECKS) - {"mirror columns"}, False)
 
     found, silent = (
-        run_checks(Rows(frame, np.zeros(2), table, None, make_study(checks=switches)))[-1]
+        run_checks(CheckedRows(frame, np.zeros(2), table, None, make_study(checks=switches)))[-1]
         for switches in (others_off, {**others_off, "mirror columns": False})
     )
 

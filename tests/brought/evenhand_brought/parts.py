@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evenhand.data.sources import Opened
 from evenhand.data.toy_datasets import frame_rows
-from evenhand.evaluation.leakage.entry import Finding
+from evenhand.evaluation.leakage.entry import CheckFinding
 
 
 class Clip(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -66,4 +66,8 @@ def mirror_columns(rows):
     """Columns that are another one with its sign turned."""
     numbers = rows.frame[[feature.name for feature in rows.features]]
     found = [a for a in numbers for b in numbers if a < b and np.array_equal(numbers[a], -numbers[b])]
-    return Finding("note", f"{', '.join(found)} turned", "leave one out") if found else Finding("ok", "none is turned")
+    return (
+        CheckFinding("note", f"{', '.join(found)} turned", "leave one out")
+        if found
+        else CheckFinding("ok", "none is turned")
+    )
