@@ -378,5 +378,7 @@ def test_a_balance_that_makes_fractions_of_categories_is_refused_with_its_place(
     study = make_study(balance={"made": {"kind": "borderline_smote"}})
     table = clean.fn(ingest.fn(study), study)
 
-    with pytest.raises(ConfError, match=r"(?s)balance\.made: with encoding 'plain', borderline_smote makes.*'sky' is a"):
+    with pytest.raises(
+        ConfError, match=r"(?s)balance\.made: with encoding 'plain', borderline_smote makes.*'sky' is a"
+    ):
         check.fn(table, split.fn(table, study), plan.fn(study), study)

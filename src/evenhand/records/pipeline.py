@@ -321,13 +321,31 @@ class Report:
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
     stages: tuple[Stage, ...] = ()
+    n_positives: int | None = None
+    n_positives_holdout: int | None = None
+    positive: str = ""
+
+    @property
+    def rows_words(self) -> str:
+        """How many rows were trained on and held out, and how many of them are positive where there are two classes."""
+        sides = [(self.n_training, self.n_positives, "training"), (self.n_holdout, self.n_positives_holdout, "holdout")]
+        found = [
+            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {self.positive})")
+            for n_rows, n_of, side in sides
+        ]
+        return f"{' and '.join(found)} rows"
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
         return {
             "study": self.study,
             "split_id": self.split_id,
-            "rows": {"train": self.n_training, "holdout": self.n_holdout},
+            "rows": {
+                "train": self.n_training,
+                "holdout": self.n_holdout,
+                "positives": self.n_positives,
+                "positives_holdout": self.n_positives_holdout,
+            },
             "seconds": self.seconds,
             "fits": {"executed": self.n_executed, "reused": self.n_reused},
             "best": self.judgement.best.plan.name,

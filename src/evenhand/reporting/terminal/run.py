@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evenhand.records.decision import Decided, DecisionOutcome
+from evenhand.records.decision import Decided, DecisionOutcome, trials_words
 from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
@@ -175,12 +175,13 @@ def show_report(report: Report) -> None:
         style = "" if judgement.decided.is_reached else "yellow"
         for line in decided_lines(judgement.decided):
             console.print(line, highlight=False, style=style)
+    if judgement.trials:
+        console.print(trials_words(judgement.trials), highlight=False)
     for check in report.checks:
         if check.verdict in {"warned", "failed"}:
             console.print(f"{check.verdict}: {check.name}: {check.words}", highlight=False, style="yellow")
     console.print(
-        f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
-        f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(report.seconds)}"
     )
     for note in report.notes:
         console.print(f"note: {note}", highlight=False)
