@@ -142,8 +142,8 @@ def trials_of(
             by_metric.setdefault(metric, []).append(((name, one.against), both))
     gains: dict[tuple[str, str], list[Gain]] = {}
     for metric, each in by_metric.items():
-        found = _gains(metric, [both for _, both in each], purpose, rows, study, len(by_metric))
-        for (key, _), gain in zip(each, found, strict=True):
+        gained = _gains(metric, [both for _, both in each], purpose, rows, study, len(by_metric))
+        for (key, _), gain in zip(each, gained, strict=True):
             gains.setdefault(key, []).append(gain)
     trials = []
     for name, found in pairings.items():
