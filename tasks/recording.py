@@ -11,9 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
-from evenhand.data.frames import ORDER, read_rows
+from evenhand.data.frames import ORDER, read_rows, read_target
+from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError, PlaceError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
@@ -134,6 +136,7 @@ def _report(run: OpenRun, results: Results) -> Report:
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
+        **_positives(results.table, results.ledger),
     )
 
 
@@ -201,6 +204,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.rank": str(rank),
         "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
         **({"evenhand.verdict": verdict} if (verdict := results.judgement.verdict(plan.name)) else {}),
+        **_trial_tags(results.judgement, plan.name),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
@@ -229,6 +233,21 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
     return run_id
 
 
+def _positives(table: Table, ledger: Ledger) -> dict[str, Any]:
+    """How many training and held rows are of the positive class, and its name; nothing unless there are two."""
+    if table.task != "binary":
+        return {}
+    y, (trained, held) = read_target(table), fold_rows(ledger, FINAL)
+    counts = {"n_positives": int(np.sum(y[trained] == 1)), "n_positives_holdout": int(np.sum(y[held] == 1))}
+    return {**counts, "positive": str(table.classes[1])}
+
+
+def _trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
+    """Whether resampling helped a resampled candidate, in words."""
+    found = next((trial for trial in judgement.trials if trial.name == name), None)
+    return {} if found is None else {"evenhand.resampling": found.words}
+
+
 def _gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:
     """How far a candidate is behind the best, as its verdict has it."""
     found = next((each for each in judgement.versus if each.name == name), None)
@@ -241,6 +260,13 @@ def _expected_metrics(judgement: Judgement) -> dict[str, float]:
         return {}
     name = f"expected_{one.metric}"
     return {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+
+
+def _counts(report: Report) -> dict[str, float]:
+    """The positive rows of either side, where there are two classes."""
+    if report.n_positives is None or report.n_positives_holdout is None:
+        return {}
+    return {"positives": report.n_positives, "positives_holdout": report.n_positives_holdout}
 
 
 def _members(ensemble: Ensemble) -> str:
@@ -287,6 +313,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "seconds": report.seconds,
             "fits_executed": report.n_executed,
             "fits_reused": report.n_reused,
+            **_counts(report),
             **metrics_of_decided(judgement.decided, judgement.calibrated),
             **_expected_metrics(judgement),
         },
@@ -347,11 +374,14 @@ def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:
     """What was decided, in words."""
-    helped = ", ".join(trial.name for trial in judgement.trials if trial.helped)
+    trials = {
+        f"evenhand.resampling_{verdict}": ", ".join(each.name for each in judgement.trials if each.verdict == verdict)
+        for verdict in ("helped", "harmed", "same", "unseparated")
+    }
     return {
         **({"evenhand.decided": judgement.decided.words} if judgement.decided else {}),
         **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
-        **({"evenhand.resampling_helped": helped or "none"} if judgement.trials else {}),
+        **({name: names or "none" for name, names in trials.items()} if judgement.trials else {}),
     }
 
 

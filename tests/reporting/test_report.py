@@ -551,9 +551,9 @@ def test_rows_stand_for_others_of_their_class_only_where_there_are_classes():
 
 
 def test_differences_of_rounding_are_no_differences():
-    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0)
+    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0, "unseparated", 0.03)
 
-    assert _cells(gain) == "0.000 (−0.022 to 0.000; p 1.000)"
+    assert _cells(gain) == "0.000 (−0.022 to 0.000; p 1.000): not separated, detectable 0.030"
 
 
 def test_on_paper_headings_stay_with_what_they_head_and_repeated_heads_are_whole():

@@ -339,6 +339,19 @@ class Report:
     stages: tuple[Stage, ...] = ()
     regressions: tuple[RegressionTable, ...] = ()
     taken: dict[str, int] = field(default_factory=dict)
+    n_positives: int | None = None
+    n_positives_holdout: int | None = None
+    positive: str = ""
+
+    @property
+    def rows_words(self) -> str:
+        """How many rows were trained on and held out, and how many of them are positive where there are two classes."""
+        sides = [(self.n_training, self.n_positives, "training"), (self.n_holdout, self.n_positives_holdout, "holdout")]
+        found = [
+            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {self.positive})")
+            for n_rows, n_of, side in sides
+        ]
+        return f"{' and '.join(found)} rows"
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
@@ -346,7 +359,12 @@ class Report:
             {
                 "study": self.study,
                 "split_id": self.split_id,
-                "rows": {"train": self.n_training, "holdout": self.n_holdout},
+                "rows": {
+                    "train": self.n_training,
+                    "holdout": self.n_holdout,
+                    "positives": self.n_positives,
+                    "positives_holdout": self.n_positives_holdout,
+                },
                 "taken": dict(self.taken),
                 "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
                 "notes": list(self.notes),

@@ -109,6 +109,9 @@ def _facts(
         seconds=report.seconds,
         n_executed=report.n_executed,
         n_reused=report.n_reused,
+        positive=report.positive,
+        n_positives=report.n_positives,
+        n_positives_holdout=report.n_positives_holdout,
     )
 
 
@@ -271,6 +274,7 @@ def _trials(judgement: Judgement, study: Study) -> tuple[content.ResamplingRow, 
             gain=sign * (means[each.plan.name] - means[rival]) if (rival := rivals.get(each.plan.name)) else None,
             seconds=each.fit_seconds,
             words=trials[each.plan.name].words if each.plan.name in trials else "",
+            verdict=trials[each.plan.name].verdict if each.plan.name in trials else "",
             pairings=trials[each.plan.name].pairings if each.plan.name in trials else (),
         )
         for each in judgement.figures

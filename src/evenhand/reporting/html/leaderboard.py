@@ -113,11 +113,20 @@ def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
         ("Study", study.name),
         ("Target", study.target),
         ("Rows", f"{count(study.n_training)} training{held}"),
+        ("Positive rows", _positives(study)),
         ("Smaller class", _rare(study)),
         ("Candidates", count(n_candidates)),
         ("Run", study.when),
     ]
     return facts([pair for pair in pairs if pair[1]])
+
+
+def _positives(study: StudyFacts) -> str:
+    """How many rows of either side are of the positive class, on which every interval hangs."""
+    if study.n_positives is None:
+        return ""
+    held = f", {count(study.n_positives_holdout)} held out" if study.n_holdout else ""
+    return f"{count(study.n_positives)} training{held} ({study.positive})"
 
 
 def _rare(study: StudyFacts) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from evenhand.errors import listed
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.decision import Decided, DecisionOutcome
+from evenhand.records.decision import Decided, DecisionOutcome, trials_words
 from evenhand.records.failures import Failed
 from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.records.pipeline import Judgement, Plan, Report
@@ -179,6 +179,8 @@ def show_judgement(study: str, judgement: Judgement) -> None:
         style = "" if judgement.decided.is_reached else "yellow"
         for line in decided_lines(judgement.decided):
             console.print(line, highlight=False, style=style)
+    if judgement.trials:
+        console.print(trials_words(judgement.trials), highlight=False)
     _show_failed(console, judgement.failed)
 
 
@@ -197,8 +199,7 @@ def show_report(report: Report) -> None:
     for line, style in check_lines(report.checks):
         console.print(line, highlight=False, style=style)
     console.print(
-        f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
-        f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(report.seconds)}"
     )
     for note in report.notes:
         console.print(f"note: {note}", highlight=False)
