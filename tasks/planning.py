@@ -4,13 +4,14 @@ import fnmatch
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
 from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
 from evenhand.models.encoder_steps import step_mistakes
+from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
 from evenhand.models.storability import encoding_mistakes, model_mistake
@@ -42,12 +43,27 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
     )
     plans = [made for name, candidate in study.candidates.items() for made in _expanded(study, name, candidate)]
     refuse(study, list(_repeated(plans)))
-    if only is None:
-        return plans
-    chosen = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
-    if not chosen:
+    if only is not None:
+        plans = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
+    if not plans:
         raise ConfError(f"--only '{only}' matches no candidate; there are {listed(study.candidates)}")
-    return chosen
+    refuse(study, list(ensemble_mistakes(study, plans)))
+    return plans
+
+
+def encodings_of(plans: Sequence[Plan]) -> list[str]:
+    """The encodings that plans use, each once."""
+    return list(dict.fromkeys(made.encoding for made in plans))
+
+
+def balances_of(plans: Sequence[Plan]) -> list[tuple[str, str]]:
+    """The balances that plans use, each with its encoding, once."""
+    return list(dict.fromkeys((made.encoding, made.balance) for made in plans))
+
+
+def costly_first(plans: Sequence[Plan]) -> list[Plan]:
+    """Plans in the order in which they keep all workers busy to the end."""
+    return sorted(plans, key=lambda made: -made.weight)
 
 
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,16 +14,16 @@ from typing import Any
 import yaml
 
 from evenhand.data.frames import ORDER, read_rows
-from evenhand.errors import EvenhandError
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
+from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
+from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
+from evenhand.records.failures import Failed
 from evenhand.records.pipeline import (
-    ENSEMBLE,
     FINAL,
-    Check,
     Ensemble,
     Figures,
     Judgement,
@@ -36,21 +36,23 @@ from evenhand.records.pipeline import (
 )
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
-from evenhand.reporting.figures.run_figures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.build import page_content
+from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
+from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
-from evenhand.storage.artifact_store import Store, file_digest, home, versions
+from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.recorded_models import RecordedModel, note_model
 
 EXAMPLE_ROWS = 5
-PICTURED = 3
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class OpenRun:
     run_id: str
     started: float
     stages: list[Stage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ class Results:
     checks: tuple[Check, ...] = ()
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
+    pictures: RunPictures = NO_PICTURES
 
 
 @contextmanager
@@ -92,16 +96,27 @@ def opened(study: Study) -> Iterator[OpenRun]:
 
 @step("record")
 def record(run: OpenRun, results: Results) -> Report:
-    """The report of a run, after all of it is in MLflow."""
-    judgement = results.judgement
-    predictions = Predictions(judgement.predictions, results.table)
-    scored = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
-    run_ids = {
-        each.plan.name: _record_candidate(run, results, each, words, rank)
-        for rank, (each, words) in enumerate(zip(judgement.figures, scored, strict=True), 1)
-    }
+    """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
+    run.notes.extend(_outlier_notes(results.judgement, results))
+    with _optional(run, "the pictures of the rows"):
+        results = replace(results, pictures=run_pictures(
+            results.table, results.ledger, results.model, results.study, results.judgement, results.scores
+        ))  # fmt: skip
+    report = _report(run, results)
+    report = replace(report, page=_page_or_note(run, report, results))
+    try:
+        scored = _record_candidates(run, results)
+        report = replace(report, run_ids={name: run_id for name, (run_id, _) in scored.items()}, notes=_notes(run))
+        _record_parent(run, report, results, [words for _, words in scored.values()])
+    except Exception as error:
+        raise _unrecorded(run, report, error) from error
+    logger().info("%d candidates recorded in MLflow run %s", len(report.run_ids), run.run_id)
+    return replace(report, notes=_notes(run))
+
+
+def _report(run: OpenRun, results: Results) -> Report:
     n_reused = sum(each.reused for each in results.scores)
-    report = Report(
+    return Report(
         study=results.study.name,
         split_id=results.ledger.split_id,
         n_training=results.ledger.n_training,
@@ -109,22 +124,73 @@ def record(run: OpenRun, results: Results) -> Report:
         seconds=time.perf_counter() - run.started,
         n_executed=len(results.scores) - n_reused,
         n_reused=n_reused,
-        judgement=judgement,
-        run_ids=run_ids,
+        judgement=results.judgement,
         checks=results.checks,
         tuned=results.tuned,
         explained=results.explained,
         regressions=_regressions(results),
         taken=results.table.taken,
-        notes=_outlier_notes(judgement, results),
+        notes=_notes(run),
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
     )
-    report = replace(report, page=_write_page(run, report, results))
-    _record_parent(run, report, results, scored)
-    logger().info("%d candidates recorded in MLflow run %s", len(run_ids), run.run_id)
-    return report
+
+
+def _notes(run: OpenRun) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(run.notes))
+
+
+def _page_or_note(run: OpenRun, report: Report, results: Results) -> Path | None:
+    """The page of the run; what hinders it costs the page alone."""
+    with _optional(run, "the page"):
+        return _write_page(run, report, results)
+    return None
+
+
+@contextmanager
+def _optional(run: OpenRun, what: str) -> Iterator[None]:
+    """Note what could not be made for people to look at, and go on: the record is worth more."""
+    try:
+        yield
+    except Exception as error:  # of whatever library draws
+        words = " ".join(str(error).split())[:300]
+        run.notes.append(f"{what} could not be made: {type(error).__name__}: {words}")
+        logger().warning("%s", run.notes[-1])
+
+
+def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
+    """What is lost and what is not where MLflow does not take the record; the report is kept as a file."""
+    words = " ".join(str(error).split())[:300]
+    lost = f"run {run.run_id} of '{report.study}' was judged, but MLflow did not take its record: {words}"
+    kept = _folder_of(run, report.study) / "report.json"
+    with _optional(run, f"the report '{kept}'"):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(report.as_json(), indent=2, default=str), encoding="utf-8")
+        lost += f". Its figures are in '{kept}'"
+    return PlaceError(f"{lost}. Every fit is in the store: run the study again when MLflow can be used.")
+
+
+def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, CandidatePredictions]]:
+    """The child of each candidate in MLflow, of those that failed too, and the predictions of the others."""
+    judgement = results.judgement
+    predictions = Predictions(judgement.predictions, results.table)
+    found = {}
+    for rank, each in enumerate(judgement.figures, 1):
+        words = predictions.of(each.plan.name, each.scale)
+        found[each.plan.name] = (_record_candidate(run, results, each, words, rank), words)
+    for failed in judgement.failed:
+        _record_failed(run, failed)
+    return found
+
+
+def _record_failed(run: OpenRun, failed: Failed) -> None:
+    """A child that ends as FAILED, with its reason."""
+    tags = {"evenhand.kind": "candidate", "evenhand.failed": failed.why[:5000]}
+    run_id = mlflow_client.start_run(run.place, failed.name, tags, parent=run.run_id)
+    shown = {"model": failed.model, "encoding": failed.encoding, "balance": failed.balance, "params": failed.params}
+    mlflow_client.log_params(run.place, run_id, {name: value for name, value in shown.items() if value})
+    mlflow_client.end_run(run.place, run_id, "FAILED")
 
 
 def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions, rank: int) -> str:
@@ -150,11 +216,11 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
             )
-        if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
-            mlflow_client.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
-        if rank <= PICTURED:
-            for name, picture in pictures_of(scored, results.table):
-                mlflow_client.log_picture(run.place, run_id, picture, name)
+        if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
+            mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
+        with _optional(run, f"a picture of {plan.name}"):
+            for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
+                mlflow_client.log_text(run.place, run_id, picture, name)
         if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
@@ -181,7 +247,8 @@ def _members(ensemble: Ensemble) -> str:
     """What an ensemble is made of, the weightiest first."""
     in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
     members = [{"candidate": name, "weight": weight} for name, weight in in_order]
-    return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
+    facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
+    return json.dumps({**facts, "members": members}, indent=2)
 
 
 def _outlier_notes(judgement: Judgement, results: Results) -> tuple[str, ...]:
@@ -232,22 +299,25 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.data": results.snapshot.digest,
             "evenhand.metric": judgement.metric,
             "evenhand.best": best.plan.name,
-            "evenhand.leaks": ", ".join(each.name for each in results.checks if each.verdict == "failed")
-            or "none found",
+            **_check_tags(results.checks),
             **_decided_tags(judgement),
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )
     mlflow_client.log_data(place, run_id, results.snapshot, study.name)
-    _record_files(run, report, results, scored)
-    _record_model(run, results)
+    _record_model(run, results, _record_files(run, report, results, scored))
 
 
-def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
+def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
+    """Log the files of a run; the digests of those that a model is made or used by."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
-    mlflow_client.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
-    mlflow_client.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
+    texts = {
+        "study.yaml": yaml.safe_dump(settings, sort_keys=False),
+        "report.json": json.dumps(report.as_json(), indent=2, default=str),
+    }
+    for name, text in texts.items():
+        mlflow_client.log_text(place, run_id, text, name)
     mlflow_client.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     mlflow_client.log_file(place, run_id, results.ledger.path)
     mlflow_client.log_file(place, run_id, results.table.path / ORDER)
@@ -255,9 +325,24 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     mlflow_client.log_file(place, run_id, judgement.predictions)
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
-    mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(scored, results.table.task)) is not None:
-        mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    with _optional(run, "the picture of the leaderboard"):
+        mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
+    with _optional(run, "the picture of all curves"):
+        if (picture := overlay(scored, results.table.classes)) is not None:
+            mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    for name, drawn in results.pictures.rows.items():
+        mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
+    return {name: text_digest(text) for name, text in texts.items()}
+
+
+def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
+    """What leakage checks came to, in words."""
+    warnings = "; ".join(f"{each.name}: {each.words}" for each in checks if each.severity == "warning")
+    return {
+        "evenhand.leaks": ", ".join(each.name for each in checks if each.severity == "error") or "none found",
+        "evenhand.checks": counted_by_severity(each.severity for each in checks),
+        "evenhand.warnings": warnings or "none",
+    }
 
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:
@@ -303,30 +388,40 @@ def _fold_table(judgement: Judgement) -> dict[str, object]:
     return {"columns": ["candidate", "metric", "fold", "value"], "data": rows}
 
 
-def _record_model(run: OpenRun, results: Results) -> None:
-    file = results.model.path
-    model, types = read_model(file, models_named(results.study))
+def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
+    """Log the model, and put it into our own ledger before its run can end."""
+    file, models = results.model.path, models_named(results.study)
+    model, types = read_model(file, models)
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
-    kept = {"evenhand.model_digest": file_digest(folder / MODEL_FILE), "evenhand.table": results.table.digest}
+    digest = file_digest(folder / MODEL_FILE)
+    kept = {"evenhand.model_digest": digest, "evenhand.table": results.table.digest}
     mlflow_client.log_tags(run.place, run.run_id, kept)
     if (scored := file.with_name(HOLDOUT_SCORES)).exists():
         mlflow_client.log_file(run.place, run.run_id, scored)
+        logged[HOLDOUT_SCORES] = file_digest(scored)
+    note_model(RecordedModel(results.study.name, run.run_id, digest, folder_digest(folder), tuple(models), logged))
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
     champion = _champion(run.place, results.study.name)
-    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when, champion)
-    file = home() / "reports" / results.study.name / f"{run.run_id}" / "report.html"
+    content = page_content(
+        report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
+    )
+    file = _folder_of(run, results.study.name) / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")
     with around("page.write"):
         unfinished.write_text(page(content), encoding="utf-8")
     with around("page.rename"):
         return unfinished.rename(file)
+
+
+def _folder_of(run: OpenRun, study: str) -> Path:
+    return home() / "reports" / study / run.run_id
 
 
 def _champion(place: mlflow_client.Place, study: str) -> str:

@@ -1,5 +1,7 @@
 """Tiny inputs: studies, tables and matrices whose columns say what they are for."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -170,3 +172,8 @@ def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         patch.setattr("evenhand.tasks.recording.PICTURED", 0)
         yield folder
+
+
+def know_models_of(folder: Path) -> None:
+    """Let the test's own home know the models that were recorded in another room."""
+    shutil.copytree(folder / "home/recorded", Path(os.environ["EVENHAND_HOME"]) / "recorded")

@@ -126,6 +126,25 @@ def test_candidates_are_listed_with_the_number_of_fits():
     assert "4 candidates x (3 folds + 1 for the holdout) = 16 fits" in result.output
 
 
+def test_a_balance_that_makes_fractions_of_categories_is_refused_before_any_fit():
+    write_rows("rows.csv", {"sky": ["blue", "grey", "red"] * 40, "wind": range(120)}, ["calm", "calm", "storm"] * 40)
+
+    result = typed("candidates", conf(balance=["none", "smote"]))
+
+    assert result.exit_code == 2
+    assert "smote makes rows between others, and 'sky' is a category" in result.output
+    assert "Write smotenc" in result.output
+    assert typed("candidates", conf(balance=["none", "smotenc"])).exit_code == 0
+
+
+def test_candidates_are_listed_where_rows_cannot_be_read():
+    result = typed("candidates", conf(balance=["none", "smote"]))
+
+    assert result.exit_code == 0
+    assert "2 candidates x" in result.output
+    assert "note: whether smote fits the columns is not known" in result.output
+
+
 def test_settings_can_be_changed_on_the_command_line():
     result = typed("candidates", conf(), "--set", "split.folds=5", "--set", "candidates.svm.params.C=2")
 

@@ -19,7 +19,8 @@ def mistakes(make, **changes):
     [
         ({"candidates": {"svmm": {}}}, "candidates.svmm", "there is no model 'svmm'. Did you mean 'svm'?"),
         ({"candidates": {"a": {"model": "knnn"}}}, "candidates.a.model", "Did you mean 'knn'?"),
-        ({"candidates": {"ensemble": {"model": "svm"}}}, "candidates.ensemble", "taken by the ensemble"),
+        ({"candidates": {"hard_vote": {"model": "svm"}}}, "candidates.hard_vote", "taken by an ensemble"),
+        ({"candidates": {"ensemble": {"model": "svm"}}}, "candidates.ensemble", "taken by an ensemble"),
         ({"candidates": {"svm": {"encodings": "plan"}}}, "candidates.svm.encodings", "Did you mean 'plain'?"),
         ({"candidates": {"svm": {"balance": "nonee"}}}, "candidates.svm.balance", "Did you mean 'none'?"),
         ({"candidates": {"svm": {}, "svr": {}}}, "candidates", "split them into two studies"),

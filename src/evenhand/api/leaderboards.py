@@ -54,7 +54,7 @@ def folds_of(report: Report) -> pd.DataFrame:
 
 def checks_of(report: Report) -> pd.DataFrame:
     """The leakage checks of a run, with what each found in words."""
-    columns = ["name", "verdict", "words"]
+    columns = ["name", "severity", "words", "remedy"]
     return pd.DataFrame(report["checks"], columns=columns if not report["checks"] else None).set_index("name")
 
 

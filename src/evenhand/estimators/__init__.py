@@ -19,6 +19,8 @@ HOMES = {
     "SelectiveNB": "naive_bayes.selective_nb",
     "IntervalNBRegressor": "naive_bayes.interval_nb",
     "EnsembleSelection": "ensemble.selection",
+    "DecisionMetric": "ensemble._cuts",
+    "ScoreVoting": "ensemble.voting",
     "CutPoints": "encoding.binning",
     "TopValues": "encoding.top_values",
     "inverse_square": "distances",

@@ -24,6 +24,7 @@ __all__ = [
     "encoder_steps",
     "ensembling",
     "entries",
+    "failures",
     "fitting",
     "inner_folds",
     "probability_map",
@@ -35,6 +36,7 @@ __all__ = [
     "storability",
     "stored_names",
     "successive_halving",
+    "trusted_types",
 ]
 
 

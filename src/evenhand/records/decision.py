@@ -20,12 +20,26 @@ class DecisionOutcome:
 
 
 @dataclass(frozen=True)
+class DecisionGain:
+    """By how much a decision is better than the model's own on rows that had no say in it; above 0 is better.
+
+    `low` and `high` each hold with the confidence of the study; what is better beyond chance has `low` above 0.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
 class Decided:
-    """The purpose, the threshold tuned for it on out-of-fold scores, and what it comes to.
+    """The purpose, the threshold tuned for it on out-of-fold scores, and what it comes to beside the model's own.
 
     `figure` names what outcomes are measured by; `out_of_fold` is cross-fitted: no row helped to set the threshold that
-    it is judged by. `own` is the model's own threshold on the holdout. Several classes have costs and no threshold. A
-    purpose that is not reached leaves the model its own decision, and both outcomes are of that.
+    it is judged by. `own_out_of_fold` and `own` are the model's own decision, out of fold and on the holdout. Several
+    classes have costs and no threshold. A purpose that is not reached leaves the model its own decision, and all
+    outcomes are of that. `is_served` is false too where the decision is not better than the model's own beyond chance.
     """
 
     purpose: str
@@ -37,6 +51,45 @@ class Decided:
     own: DecisionOutcome | None = None
     cost: tuple[tuple[float, ...], ...] | None = None
     is_reached: bool = True
+    is_served: bool = True
+    own_out_of_fold: DecisionOutcome | None = None
+    gain: DecisionGain | None = None
+    classes: tuple[str, ...] = ()
+
+    @property
+    def served_threshold(self) -> float | None:
+        """The threshold that the served model holds; None where it keeps its own decision."""
+        return self.threshold if self.is_served else None
+
+    @property
+    def served_cost(self) -> tuple[tuple[float, ...], ...] | None:
+        """The costs that the served model decides by; None where it keeps its own decision."""
+        return self.cost if self.is_served else None
+
+    @property
+    def served(self) -> tuple[DecisionOutcome, str]:
+        """What the served decision comes to, on the holdout or without one on rows of other folds, and which it is."""
+        if self.holdout is not None and self.own is not None:
+            return (self.holdout if self.is_served else self.own), "the holdout"
+        own = self.own_out_of_fold or self.out_of_fold
+        return (self.out_of_fold if self.is_served else own), "rows of other folds"
+
+    def by_class(self, outcome: DecisionOutcome) -> str:
+        """How the classes fared, by their names."""
+        names = self.classes or tuple(f"class {k}" for k in range(len(outcome.counts)))
+        if len(names) != 2:
+            right = (f"{row[k]:,} of {sum(row):,} {names[k]}" for k, row in enumerate(outcome.counts))
+            return f"rightly called: {', '.join(right)}"
+        (left, wrong), (missed, found) = outcome.counts
+        called = f"{wrong:,} of {left + wrong:,} {names[0]} called {names[1]}"
+        return f"{found:,} of {found + missed:,} {names[1]} found, {called}"
+
+    @property
+    def sides(self) -> tuple[tuple[str, bool, DecisionOutcome | None, DecisionOutcome | None], ...]:
+        """Each decision by name, whether it is served, and its outcome cross-fitted and on the holdout."""
+        name = "Least expected cost" if self.threshold is None else f"Threshold {self.threshold:.4g}"
+        own = ("The model's own", not self.is_served, self.own_out_of_fold, self.own)
+        return ((name, self.is_served, self.out_of_fold, self.holdout), own) if self.is_reached else (own,)
 
 
 @dataclass(frozen=True)
@@ -133,8 +186,15 @@ def metrics_of_decided(decided: Decided | None, calibrated: Calibrated | None) -
     """What was decided as single numbers by name, for the record of a run; those without a value are left out."""
     found: dict[str, float | None] = {}
     if decided is not None:
-        found["threshold"] = decided.threshold
-        for where, outcome in (("cv", decided.out_of_fold), ("holdout", decided.holdout), ("holdout_own", decided.own)):
+        found |= {"threshold": decided.served_threshold, "tuned_threshold": decided.threshold}
+        found["decided_is_served"] = float(decided.is_served)
+        if decided.gain is not None:
+            found |= {f"decided_gain_{each.name}": getattr(decided.gain, each.name) for each in fields(decided.gain)}
+        sides = {
+            "cv": decided.out_of_fold, "cv_own": decided.own_out_of_fold,
+            "holdout": decided.holdout, "holdout_own": decided.own,
+        }  # fmt: skip
+        for where, outcome in sides.items():
             shares = ("figure", "precision", "recall", "false_positive_rate", "flagged_share")
             for name in shares if outcome is not None else ():
                 found[f"{where}_decided_{decided.figure if name == 'figure' else name}"] = getattr(outcome, name)

@@ -4,7 +4,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.records.checks import Check
 from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
+from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import Budgeted
 from evenhand.records.regression import RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
@@ -247,11 +249,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Which candidates the ensemble is made of, and how much each weighs."""
+    """Which candidates an ensemble is made of, how much each weighs, and from which score rows are called positive."""
 
     weights: dict[str, float]
     average: str
     metric: str
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -262,8 +265,8 @@ class Judgement:
     metrics: tuple[str, ...]
     figures: tuple[Figures, ...]
     predictions: Path
-    refused: tuple[tuple[str, str], ...] = ()
-    ensemble: Ensemble | None = None
+    failed: tuple[Failed, ...] = ()
+    ensembles: dict[str, Ensemble] = field(default_factory=dict)
     versus: tuple[Versus, ...] = ()
     chosen: str = ""
     decided: Decided | None = None
@@ -272,6 +275,11 @@ class Judgement:
     digest: str = ""  # of the content of `predictions`
     expected: Expected | None = None
     removed: tuple[Removed, ...] = ()
+
+    @property
+    def ensemble(self) -> Ensemble | None:
+        """The ensemble that was selected, not voted; None where there is none."""
+        return self.ensembles.get(ENSEMBLE)
 
     @property
     def best(self) -> Figures:
@@ -309,15 +317,6 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Check:
-    """What one leakage check found."""
-
-    name: str
-    verdict: Literal["passed", "warned", "failed", "skipped"]
-    words: str
-
-
-@dataclass(frozen=True)
 class Report:
     """What a run came to; `as_json` is the stable form that tools read."""
 
@@ -343,28 +342,30 @@ class Report:
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
-        return {
-            "study": self.study,
-            "split_id": self.split_id,
-            "rows": {"train": self.n_training, "holdout": self.n_holdout},
-            "taken": dict(self.taken),
-            "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
-            "notes": list(self.notes),
-            "seconds": self.seconds,
-            "fits": {"executed": self.n_executed, "reused": self.n_reused},
-            "best": self.judgement.best.plan.name,
-            "metric": self.judgement.metric,
-            "chosen": self.judgement.winner.plan.name,
-            "group": list(self.judgement.group),
-            "expected": as_plain(self.judgement.expected),
-            "candidates": [self._candidate(figures) for figures in self.judgement.figures],
-            **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
-            "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
-            "checks": [asdict(check) for check in self.checks],
-            **as_plain({name: getattr(self, name) for name in ("explained", "stages", "regressions")}),
-            "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
-            "report": str(self.page) if self.page else None,
-        }
+        return as_plain(
+            {
+                "study": self.study,
+                "split_id": self.split_id,
+                "rows": {"train": self.n_training, "holdout": self.n_holdout},
+                "taken": dict(self.taken),
+                "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
+                "notes": list(self.notes),
+                "seconds": self.seconds,
+                "fits": {"executed": self.n_executed, "reused": self.n_reused},
+                "best": self.judgement.best.plan.name,
+                "metric": self.judgement.metric,
+                "chosen": self.judgement.winner.plan.name,
+                "group": list(self.judgement.group),
+                "expected": self.judgement.expected,
+                "candidates": [self._candidate(figures) for figures in self.judgement.figures],
+                **{name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")},
+                "failed": [asdict(each) for each in self.judgement.failed],
+                "checks": [asdict(check) for check in self.checks],
+                **{name: getattr(self, name) for name in ("explained", "stages", "regressions")},
+                "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
+                "report": str(self.page) if self.page else None,
+            }
+        )
 
     def _candidate(self, figures: Figures) -> dict[str, Any]:
         plan = figures.plan
@@ -394,37 +395,3 @@ class Report:
             "warnings": list(figures.warnings),
             "mlflow_run_id": self.run_ids.get(plan.name),
         }
-
-
-@dataclass(frozen=True)
-class LeaderboardRow:
-    """One line of a leaderboard."""
-
-    name: str
-    mean: float | None
-    std: float | None
-    holdout: float | None
-    train: float | None
-    note: str = ""
-    holdout_interval: tuple[float, float] | None = None
-    measured: dict[str, float | None] = field(default_factory=dict)
-    verdict: str = ""
-
-    @property
-    def is_level(self) -> bool:
-        """Whether it was compared with the best and not found worse."""
-        return self.verdict in {"same", "unseparated"}
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """The candidates of a run, best first."""
-
-    study: str
-    metric: str
-    rows: tuple[LeaderboardRow, ...]
-    run_id: str
-    when_ms: int
-    n_executed: int
-    n_reused: int
-    address: str

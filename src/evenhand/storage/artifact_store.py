@@ -65,6 +65,11 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
+def text_digest(text: str) -> str:
+    """The digest of a file that would hold this text."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
 class Store:
     """Makes an entry once; later calls with the same key find it."""
 

@@ -10,12 +10,12 @@ from evenhand.study.base import (
     BalanceName,
     Bins,
     Group,
-    MetricName,
     ModelName,
     Names,
     Scale,
     Settings,
     Share,
+    SteeringName,
     Words,
     listed_as,
 )
@@ -214,11 +214,26 @@ class Candidate(Settings):
         return self
 
 
-class EnsembleSettings(Settings):
-    """Greedy forward selection, with replacement, from the out-of-fold scores of all candidates."""
+Vote = Literal["soft", "hard", "weighted_soft", "weighted_hard"]
 
-    metric: MetricName | None = Field(None, description="left out: the metric of the study")
+
+class EnsembleSettings(Settings):
+    """Greedy forward selection, with replacement, from the out-of-fold scores of all candidates; and votes of them."""
+
+    metric: SteeringName | None = Field(
+        None,
+        description="what the selection maximises: any metric, its threshold chosen out of fold where it needs "
+        "decisions, or package.module.function(truth, scores), greater is better; left out: the metric of the study",
+    )
     initial: Annotated[int, Field(ge=0)] = 3
     bags: Annotated[int, Field(ge=1)] = 10
     bag_share: Share = 0.5
     max_size: Annotated[int, Field(ge=1)] = 50
+    votes: Annotated[tuple[Vote, ...], listed_as(Vote)] = Field(
+        (),
+        description="candidates beside the selection, named as in soft_vote: the mean of probabilities or numbers "
+        "(soft) or the majority of decisions (hard), alike or weighted by how good each is out of fold",
+    )
+    voters: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="so many candidates vote, the best by what would weigh them; left out: all"
+    )

@@ -15,7 +15,8 @@ from evenhand.evaluation.curves import (
     Roc,
     Sweep,
 )
-from evenhand.records.decision import Explained, Pairing, Stage
+from evenhand.records.checks import Severity
+from evenhand.records.decision import Decided, Explained, Pairing, Stage
 from evenhand.records.regression import RegressionTable
 from evenhand.records.verdicts import Expected
 from evenhand.statistics import NormalQuantiles
@@ -102,6 +103,7 @@ class Thresholds:
     cost_false_positive: float = 1.0
     cost_false_negative: float = 1.0
     why: str = ""
+    decided: Decided | None = None
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,9 @@ class LeakCheck:
     """One thing that was checked against a leak from held rows, and what was found in words."""
 
     name: str
-    verdict: Literal["passed", "warned", "failed", "skipped"]
+    severity: Severity
     words: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -226,20 +229,23 @@ class PageContent:
     gate: GateVerdict | None = None
     curves: tuple[CandidateCurves, ...] = ()
     curves_rows: str = "out-of-fold rows"
+    class_curves: tuple[CandidateCurves, ...] = ()
     calibration: tuple[tuple[str, CalibrationCurve], ...] = ()
     calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None
+    decided: Decided | None = None
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
     regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
-    refused: Pairs = ()
+    failed: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
+    drawings: Pairs = ()
     stages: tuple[Stage, ...] = ()
     card: ModelCard | None = None
     notes: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ and a threshold that calls about twice as many rows positive as are; three class
 normal errors, and with errors of Student's t with five degrees of freedom. The true figures are worked out on a grid or
 on four million rows.
 
-usage: python benchmarks/coverage.py [--quick]
+usage: python benchmarks/interval_coverage.py [--quick]
 """
 
 import sys
