@@ -9,12 +9,12 @@ from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
-from evenhand.models.checks.parameters import model_value_mistake, value_mistake
+from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
+from evenhand.models.checks.storability import encoding_mistakes, model_mistake
 from evenhand.models.encoder_steps import step_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
-from evenhand.models.storability import encoding_mistakes, model_mistake
 from evenhand.records.pipeline import Plan
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
@@ -84,14 +84,15 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
         for key in getattr(candidate, place)
         if (message := parameter_mistake(model, key))
     ]
-    yield from wrong
     bad: list[Mistake] = [
         (("candidates", name, *place), message)
         for place, key, value in _values_given(candidate)
         if not parameter_mistake(model, key) and (message := model_value_mistake(model, key, value))
     ]
-    yield from bad
     wrong += bad
+    if not wrong:
+        wrong += _combination_mistakes(name, model, candidate)
+    yield from wrong
     first = {key: values[0] for key, values in candidate.grid.items()}
     if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
         yield ("candidates", name, "model"), message
@@ -103,6 +104,13 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
                 ("candidates", name, "balance"),
                 f"{_described(model, candidate)} cannot weigh classes: take '{balance}' out",
             )
+
+
+def _combination_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """Values that a model takes one by one, but not together; each message once."""
+    place = ("candidates", name, "grid" if candidate.grid else "params")
+    messages = (combination_mistake(model, {**candidate.params, **point}) for point in _points(candidate))
+    yield from ((place, message) for message in dict.fromkeys(filter(None, messages)))
 
 
 def _counts_mistakes(study: Study, name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:

@@ -323,7 +323,7 @@ class TestRuns:
 
         result = typed("run", conf(candidates={"linear_svm": {"params": {"penalty": "l1", "loss": "hinge"}}}))
 
-        refused(result, "candidate 'linear_svm' cannot be fitted")
+        refused(result, "linear_svm does not take penalty: l1, loss: hinge together")
         nothing_half_written()
 
 
