@@ -40,6 +40,7 @@ from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_
 from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
+from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
@@ -79,6 +80,7 @@ class Results:
     checks: tuple[Check, ...] = ()
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
+    pictures: RunPictures = NO_PICTURES
 
 
 @contextmanager
@@ -96,6 +98,10 @@ def opened(study: Study) -> Iterator[OpenRun]:
 def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
     run.notes.extend(_outlier_notes(results.judgement, results))
+    with _optional(run, "the pictures of the rows"):
+        results = replace(results, pictures=run_pictures(
+            results.table, results.ledger, results.model, results.study, results.judgement, results.scores
+        ))  # fmt: skip
     report = _report(run, results)
     report = replace(report, page=_page_or_note(run, report, results))
     try:
@@ -213,7 +219,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
         with _optional(run, f"a picture of {plan.name}"):
-            for name, picture in pictures_of(scored, results.table):
+            for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
                 mlflow_client.log_text(run.place, run_id, picture, name)
         if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
@@ -324,6 +330,8 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     with _optional(run, "the picture of all curves"):
         if (picture := overlay(scored, results.table.classes)) is not None:
             mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    for name, drawn in results.pictures.rows.items():
+        mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
     return {name: text_digest(text) for name, text in texts.items()}
 
 
@@ -400,7 +408,9 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
     champion = _champion(run.place, results.study.name)
-    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when, champion)
+    content = page_content(
+        report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
+    )
     file = _folder_of(run, results.study.name) / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")

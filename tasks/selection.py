@@ -51,12 +51,12 @@ def _with_ensemble(
     """The judgement with one ensemble of the candidates; ensembles are made of no other ensemble."""
     assert study.ensemble is not None
     metric = study.ensemble.metric or judgement.metric
-    members = library(candidates, name, metric, table)
-    if len(members) < 2:
-        why = f"ensemble needs two candidates that give scores on one scale, but there are {len(members)}"
+    try:
+        members = library(candidates, name, metric, table)
+    except ConfError as error:
         if study.strict:
-            raise ConfError(why)
-        return replace(judgement, failed=(*judgement.failed, Failed(name, why, name)))
+            raise
+        return replace(judgement, failed=(*judgement.failed, Failed(name, str(error), name)))
     counted = SELECTION_ONLY if name == ENSEMBLE else VOTING_ONLY
     inputs = {
         "name": name,

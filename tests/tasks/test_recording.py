@@ -20,6 +20,7 @@ from evenhand.errors import PlaceError
 from evenhand.evaluation.predictions import Predictions
 from evenhand.records.failures import Failed
 from evenhand.records.pipeline import FINAL
+from evenhand.reporting.terminal.run import show_report
 from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
 from evenhand.tasks.recording import Results, opened, record
@@ -248,6 +249,20 @@ def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
     assert "Adjusted R²" in report.page.read_text(encoding="utf-8")
 
 
+def test_a_candidate_whose_scores_are_nearly_constant_is_marked_beside_its_rank(mlruns, capsys):
+    write_two_clouds()
+
+    report, _, client = recorded(make_study(candidates={"svm": {"params": {"C": 1e-9}}, "gaussian_nb": {}}))
+
+    show_report(report)
+    words = "scores are nearly constant: held rows differ by less than 1e-06"
+    marked = {each["name"]: each["warnings"] for each in report.as_json()["candidates"]}
+    assert marked == {"gaussian_nb": [], "svm": [words]}
+    assert "nearly" in capsys.readouterr().out  # folded over lines where there is little room
+    assert words in report.page.read_text(encoding="utf-8")
+    assert client.get_run(report.run_ids["svm"]).data.tags["evenhand.warnings"] == words
+
+
 def test_rows_left_out_are_counted_in_notes_page_and_json(mlruns):
     columns, y = two_clouds()
     columns["noise"][[1, 2, 30]] = 500
@@ -299,7 +314,8 @@ def test_several_classes_are_recorded_too(mlruns):
 
     for name in ("gaussian_nb", "svm"):
         assert {"roc.svg", "precision_recall.svg", "confusion.svg"} <= artifacts(client, report.run_ids[name])
-    assert "overlay.png" in artifacts(client, report.run_id)
+    assert {"overlay.png", "correlations.svg", "scatter.svg", "regions.svg"} <= artifacts(client, report.run_id)
+    assert "What the model predicts over the two strongest columns" in report.page.read_text(encoding="utf-8")
     page = report.page.read_text(encoding="utf-8")
     assert "Each class against the rest" in page
     assert 'data-chart="roc-classes"' in page

@@ -20,6 +20,7 @@ from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.planning import plan
 from evenhand.tasks.refitting import refit
+from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
 
 THREE = {"gaussian_nb": {}, "knn": {}, "logistic": {}}
@@ -233,18 +234,22 @@ def test_minority_accuracy_is_not_won_by_calling_every_row_rare():
     assert ensemble_of(judgement).train["accuracy"] > 0.5  # 20 of 80 rows are rare
 
 
-ONE_FAILS = {"gaussian_nb": {}, "knn": {"params": {"n_neighbors": 5000}}}
 NO_LIBRARY = "ensemble needs two candidates that give scores on one scale, but there are 1"
 
 
 def test_an_ensemble_fails_by_itself_where_a_single_candidate_is_left():
     write_two_clouds()
 
-    found = work(study(candidates=ONE_FAILS))
+    asked = study(candidates={"gaussian_nb": {}, "logistic": {}}, ensemble=SMALL)
+    found = work(asked.model_copy(update={"ensemble": None}))
+    left = replace(found.judgement, figures=found.judgement.figures[:1])
 
-    assert [each.plan.name for each in found.judgement.figures] == ["gaussian_nb"]
-    assert [each.name for each in found.judgement.failed] == ["knn", "ensemble"]
-    assert found.judgement.failed[-1].why == NO_LIBRARY
+    judgement = select.fn(left, found.table, asked)
+
+    assert judgement.figures == left.figures
+    assert [(each.name, each.why) for each in judgement.failed] == [("ensemble", NO_LIBRARY)]
+    with pytest.raises(ConfError, match=NO_LIBRARY):
+        select.fn(left, found.table, asked.model_copy(update={"strict": True}))
 
 
 def test_the_threshold_that_was_chosen_makes_the_decisions_of_the_judged_rows():

@@ -26,8 +26,9 @@ RATES = (("mean_probability", "Mean probability"), ("rate", "Positives"))
 
 
 def page_content(
-    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = ""
-) -> content.PageContent:
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = "",
+    drawings: content.Pairs = (),
+) -> content.PageContent:  # fmt: skip
     """All that the page of a run shows; `champion` is the name of the candidate that serves at present."""
     judgement = report.judgement
     predictions = Predictions(judgement.predictions, table)
@@ -57,6 +58,7 @@ def page_content(
         stages=report.stages,
         validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
+        drawings=drawings,
         card=content.ModelCard(
             what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target}",
             data_digest=snapshot.digest,

@@ -245,6 +245,7 @@ class PageContent:
     explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
+    drawings: Pairs = ()
     stages: tuple[Stage, ...] = ()
     card: ModelCard | None = None
     notes: tuple[str, ...] = ()
