@@ -170,7 +170,7 @@ def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
         patch.chdir(folder)
         patch.setenv("EVENHAND_HOME", str(folder / "home"))
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
+        patch.setattr("evenhand.tasks.recording.PICTURED", 0, raising=False)
         yield folder
 
 

@@ -17,9 +17,10 @@ import os, subprocess, sys
 from evenhand.runtime.process_identity import own_children
 
 own_children(); own_children()
-sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+ours = [] if "foreign" in sys.argv else ["-m evenhand"]
+sleep = [sys.executable, "-c", "import time; time.sleep(600)", *ours]
 nested = f"import subprocess, time; subprocess.Popen({sleep!r}, start_new_session=True); time.sleep(600)"
-child = subprocess.Popen([sys.executable, "-c", nested], start_new_session=True)
+child = subprocess.Popen([sys.executable, "-c", nested, *ours], start_new_session=True)
 fork = os.fork() if "fork" in sys.argv else 1
 if fork == 0:
     import time
@@ -73,6 +74,20 @@ def test_after_a_good_end_what_was_started_goes_on_and_only_the_watcher_ends():
 
     process.stdin.close()
     process.wait()
+
+    left = marked(mark)
+    for each in left:
+        each.kill()
+    assert len(left) == 2
+
+
+def test_what_a_person_started_from_the_same_program_is_left_alone():
+    process, mark = started("foreign")
+    watcher = next(each for each in marked(mark) if "evenhand.runtime.watcher" in each.cmdline())
+
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    watcher.wait(30)
 
     left = marked(mark)
     for each in left:

@@ -4,17 +4,21 @@ It reads from a pipe whose other end only the watched process holds, so that the
 """
 
 import os
+import re
 import subprocess
 import sys
 import time
 from contextlib import suppress
 
 GOOD_END = b"."
+OURS = re.compile(
+    r"-m (evenhand|prefect|mlflow|uvicorn)\b|\bmultiprocessing\.|\bloky\b|prefect\."
+)  # not what a user started
 ROUNDS, PAUSE_SECONDS = 20, 0.1
 
 
 def watched(mark: str, value: str) -> None:
-    """Have every process whose environment has this mark killed, should this one end without a word."""
+    """Have our processes whose environment has this mark killed, should this one end without a word."""
     import atexit
 
     watcher = subprocess.Popen(
@@ -56,7 +60,7 @@ def _killed(mark: str, value: str) -> int:
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             is_left = process.pid != os.getpid() and process.environ().get(mark) == value
-            if is_left and process.status() != psutil.STATUS_ZOMBIE:
+            if is_left and OURS.search(" ".join(process.cmdline())) and process.status() != psutil.STATUS_ZOMBIE:
                 process.kill()
                 n_killed += 1
     return n_killed
