@@ -10,6 +10,7 @@ from evenhand.evaluation.leakage.entry import Rows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
+from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table
 from evenhand.runtime.steps import step
@@ -25,6 +26,7 @@ def check(
 ) -> tuple[Check, ...]:
     """What every leakage check found; an error stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
+    refuse(study, fraction_mistakes(study, plans, table.features))
     _check_purpose(frame, table, study)
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)

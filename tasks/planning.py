@@ -23,6 +23,7 @@ from evenhand.study.registry import SAMPLERS, UNSAMPLED
 from evenhand.study.study import Candidate, Encoding, Range, Study
 from evenhand.study.validation import Mistake, Place
 
+BELOW_ZERO = {"standard", "robust", "rank_normal", "power"}  # scales that centre columns
 STEP_PLACES = {
     "scale": ("numeric", "scale"), "bins": ("numeric", "bins"), "group": ("categorical", "group"),
     "words": ("text", "words"), "as": ("as",), "params": ("params",),
@@ -77,14 +78,14 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
             ("candidates", name, "model"),
             f"{model} does not fit {study.kind_of_task}: set task, or take another model",
         )
-    wrong = [
+    wrong: list[Mistake] = [
         (("candidates", name, place, key), message)
         for place in ("params", "grid")
         for key in getattr(candidate, place)
         if (message := parameter_mistake(model, key))
     ]
     yield from wrong
-    bad = [
+    bad: list[Mistake] = [
         (("candidates", name, *place), message)
         for place, key, value in _values_given(candidate)
         if not parameter_mistake(model, key) and (message := model_value_mistake(model, key, value))
@@ -95,12 +96,28 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
     if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
         yield ("candidates", name, "model"), message
     yield from _tuning_mistakes(name, model, candidate)
+    yield from _counts_mistakes(study, name, model, candidate)
     for balance in candidate.balance or ():
         if study.balance_kind(balance) == "class_weight" and not reads_weights(model, candidate.multiclass):
             yield (
                 ("candidates", name, "balance"),
                 f"{_described(model, candidate)} cannot weigh classes: take '{balance}' out",
             )
+
+
+def _counts_mistakes(study: Study, name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """A model of counts whose encodings all give numbers below 0, whatever the columns that the study names hold."""
+    if listing(model).takes != "counts" or not study.columns.numeric:
+        return
+    used = {key: study.encodings[key].numeric for key in candidate.encodings or study.encodings}
+    scales = {key: each.scale for key, each in used.items() if each.bins is None and each.scale in BELOW_ZERO}
+    if len(scales) == len(used):
+        key, scale = next(iter(scales.items()))
+        yield (
+            ("candidates", name, "encodings") if candidate.encodings else ("candidates", name),
+            f"{model} takes counts, nothing below 0, but scale: {scale} of encoding '{key}' centres numeric columns: "
+            "use scale: min_max or bins, or take another model",
+        )
 
 
 def _values_given(candidate: Candidate) -> Iterator[tuple[Place, str, Any]]:

@@ -230,7 +230,18 @@ def test_many_coefficients_are_folded_and_a_table_without_freedom_still_shows():
     assert "to the target after target_transform: log" in text
 
 
-def test_leak_checks_are_counted_by_verdict_worst_first():
+def test_the_remedy_of_a_leak_check_stands_beside_what_was_found():
+    found = LeakCheck("identifiers", "warning", "'Kundennr' numbers rows", "put it in columns.ignore")
+
+    with_remedy = page(replace(makers.binary(), leak_checks=(found,)))
+    without = page(replace(makers.binary(), leak_checks=(replace(found, remedy=""),)))
+
+    assert "What to do" in with_remedy
+    assert "put it in columns.ignore" in with_remedy
+    assert "What to do" not in without
+
+
+def test_leak_checks_are_counted_by_severity_worst_first():
     assert "1 warning, 2 ok, 1 skipped." in page(makers.binary())
 
 

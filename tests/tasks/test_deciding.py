@@ -565,7 +565,7 @@ def test_a_threshold_that_is_not_better_beyond_chance_is_reported_and_not_served
     kept = report.as_json()["decided"]
     assert (kept["is_served"], kept["own_out_of_fold"]["cost"]) == (False, found.own_out_of_fold.cost)
     words = report.page.read_text(encoding="utf-8")
-    assert re.search(r"The model\S+s own \(served\)", words)
+    assert re.search(r"<th[^>]*>The model\S+s own</th><td[^>]*>yes</td>", words)
     assert found.by_class(found.own) in words
     assert "The mark is the model" in words
 

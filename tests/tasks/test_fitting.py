@@ -365,3 +365,24 @@ def test_predictions_that_are_no_numbers_are_a_failure_with_their_number(tmp_pat
 
     with pytest.raises(CandidateError, match="20 of 20 predicted values are not finite numbers"):
         fitted(tmp_path, "linear_regression", (X, X @ [9.0, 9.0]), held, n_classes=0)
+
+
+NEARLY = ("scores are nearly constant: held rows differ by less than 1e-06",)
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "expected"),
+    [("svm", {"C": 1e-9}, NEARLY), ("svm", {}, ()), ("logistic", {"C": 1e-9}, NEARLY), ("dummy", {}, ())],
+)
+def test_scores_that_are_nearly_one_and_the_same_are_reported(tmp_path, model, params, expected):
+    assert fitted(tmp_path, model, params=params).warnings == expected
+
+
+@pytest.mark.parametrize(("params", "expected"), [({"alpha": 1e12}, NEARLY), ({}, ())])
+def test_predicted_numbers_are_nearly_constant_by_the_spread_of_the_true_ones(tmp_path, params, expected):
+    X, _ = rows()
+    y = 1e-4 * X[:, 0]  # which are themselves apart by less than a thousandth
+
+    found = fitted(tmp_path, "ridge", (X, y), (X, y), n_classes=0, params=params)
+
+    assert found.warnings == expected

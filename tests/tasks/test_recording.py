@@ -20,6 +20,7 @@ from evenhand.errors import PlaceError
 from evenhand.evaluation.predictions import Predictions
 from evenhand.records.failures import Failed
 from evenhand.records.pipeline import FINAL
+from evenhand.reporting.terminal.run import show_report
 from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
 from evenhand.tasks.recording import Results, opened, record
@@ -246,6 +247,20 @@ def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
         [known.rsquared, known.rsquared_adj, known.fvalue], rel=1e-8
     )
     assert "Adjusted R²" in report.page.read_text(encoding="utf-8")
+
+
+def test_a_candidate_whose_scores_are_nearly_constant_is_marked_beside_its_rank(mlruns, capsys):
+    write_two_clouds()
+
+    report, _, client = recorded(make_study(candidates={"svm": {"params": {"C": 1e-9}}, "gaussian_nb": {}}))
+
+    show_report(report)
+    words = "scores are nearly constant: held rows differ by less than 1e-06"
+    marked = {each["name"]: each["warnings"] for each in report.as_json()["candidates"]}
+    assert marked == {"gaussian_nb": [], "svm": [words]}
+    assert "nearly" in capsys.readouterr().out  # folded over lines where there is little room
+    assert words in report.page.read_text(encoding="utf-8")
+    assert client.get_run(report.run_ids["svm"]).data.tags["evenhand.warnings"] == words
 
 
 def test_rows_left_out_are_counted_in_notes_page_and_json(mlruns):

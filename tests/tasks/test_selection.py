@@ -20,6 +20,7 @@ from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.planning import plan
 from evenhand.tasks.refitting import refit
+from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
 
 THREE = {"gaussian_nb": {}, "knn": {}, "logistic": {}}

@@ -219,3 +219,9 @@ def test_settings_can_be_changed_for_a_study_file_only(room):
 
     assert result.exit_code == 2
     assert "--set needs the study's file" in result.output
+
+
+def test_a_study_without_a_champion_is_reported_as_compared_with_its_latest_run(room):
+    new_rows()
+
+    assert looked().notes[0].startswith(f"'tiny' has no champion: compared with its latest run {room}")

@@ -21,4 +21,5 @@ __all__ = [
     "text",
     "time_limit",
     "units",
+    "watcher",
 ]

@@ -51,6 +51,7 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
     from evenhand.runtime.steps import Step
 
     leave_failures_to_the_caller()
+    own_children()
     has_closed = _close_lost()
     n_before = Step.n_called
     with _no_heartbeat(), _owned():

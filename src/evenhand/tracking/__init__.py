@@ -14,6 +14,7 @@ __all__ = [
     "mlflow_client",
     "mlflow_pages",
     "model_registry",
+    "model_serving",
     "past_run",
     "promotion_gate",
     "recorded_models",

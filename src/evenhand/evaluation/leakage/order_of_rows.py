@@ -66,9 +66,8 @@ def _alike(rows: Rows, series: Series, clock: str) -> str:
     target = rows.table.target
     alike, of = _features_alike(rows, series)
     if alike < ALIKE:
-        own, p_value = _target_alike(rows, series)
-        is_series = own >= OF_THE_TARGET and p_value < rows.level
-        return f"{words}: {target} by {own:.2f} (serial correlation)" if is_series else ""
+        own = _target_alike(rows, series)
+        return f"{words}: {target} by {own:.2f} (serial correlation)" if own >= OF_THE_TARGET else ""
     if (left := _rest_alike(rows, series)) >= OF_THE_REST:
         return f"{words} beyond what features explain: {target} by {left:.2f} (serial correlation)"
     return f"{words}: '{of}' by {alike:.2f} (serial correlation)" if clock else ""
@@ -120,11 +119,13 @@ def _features_alike(rows: Rows, series: Series) -> tuple[float, str]:
     return max(found)
 
 
-def _target_alike(rows: Rows, series: Series) -> tuple[float, float]:
-    """The serial correlation of the target; none where rows are sorted by it."""
+def _target_alike(rows: Rows, series: Series) -> float:
+    """The serial correlation of the target beyond that in the order of any column; none where rows are sorted by it."""
     if _is_sorted(rows, series):
-        return 0.0, 1.0
-    return serial_correlation(normal_scores(series.target))
+        return 0.0
+    used = np.flatnonzero(series.known)
+    scores = normal_scores(series.target)[used]
+    return _beyond_columns(scores, used, rows.matrix(series.places[used]), len(series.places), rows.level)
 
 
 def _is_sorted(rows: Rows, series: Series) -> bool:
@@ -164,12 +165,13 @@ def _rest_alike(rows: Rows, series: Series) -> float:
     return max(_beyond_columns(left[:, j], used, X, len(series.places), rows.level) for j in range(left.shape[1]))
 
 
-def _beyond_columns(left: np.ndarray, used: np.ndarray, X: np.ndarray, n: int, level: float) -> float:
+def _beyond_columns(scores: np.ndarray, used: np.ndarray, X: np.ndarray, n: int, level: float) -> float:
+    """The serial correlation of scores of some of n rows beyond the most that they have in the order of a column."""
     in_order = np.full(n, np.nan)
-    in_order[used] = left
+    in_order[used] = scores
     correlation, p_value = serial_correlation(in_order)
-    by_columns = [serial_correlation(left[np.argsort(x, kind="stable")])[0] for x in X.T if len(np.unique(x)) > 2]
-    return correlation - max(0.0, *by_columns, 0.0) if p_value < level else 0.0
+    by_columns = (serial_correlation(scores[np.argsort(x, kind="stable")])[0] for x in X.T if len(np.unique(x)) > 2)
+    return correlation - max(0.0, max(by_columns, default=0.0)) if p_value < level else 0.0
 
 
 def _remedy(rows: Rows, clock: str) -> str:

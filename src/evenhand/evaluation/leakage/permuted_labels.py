@@ -9,11 +9,14 @@ from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
 from evenhand.data.splits import fold_rows
+from evenhand.errors import ConfError, DataError
 from evenhand.evaluation.leakage.entry import Finding, Rows, thinned
 from evenhand.models.catalogue import build_model
 from evenhand.models.encoder import new_encoder
+from evenhand.models.fitting import check_finite, failing_alone
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import Output, Plan, Table
+from evenhand.runtime.time_limit import within
 from evenhand.statistics import Interval, auc_by_chance
 from evenhand.study.study import Study
 
@@ -26,15 +29,22 @@ REMEDY = "a step reads the labels of rows that it is judged on: look for it amon
 def permuted_labels(rows: Rows) -> Finding:
     """Whether one cheap candidate learns anything from labels that were permuted before all steps."""
     study, table = rows.study, rows.table
-    plan = min(rows.plans, key=lambda each: (each.weight, _balance_rank(study, each)))
-    if plan.weight > CHEAP:
+    cheap = [each for each in rows.plans if each.weight <= CHEAP]
+    if not cheap:
         return Finding("skipped", "no candidate is cheap enough to be run once more")
     trained, judged = (thinned(each) for each in fold_rows(rows.ledger, rows.ledger.folds[0]))
     shuffled = np.array(rows.y)
     both = np.concatenate([trained, judged])
     shuffled[both] = np.random.default_rng(study.seed).permutation(rows.y[both])
-    scores = _replayed(plan, rows.frame, shuffled, trained, judged, table, study)
-    return _verdict(plan, shuffled[judged], scores, len(table.classes))
+    for plan in sorted(cheap, key=lambda each: (each.weight, _balance_rank(study, each))):
+        try:
+            with failing_alone(plan):
+                scores = _replayed(plan, rows.frame, shuffled, trained, judged, table, study)
+                check_finite(plan, scores, scores)
+        except (ConfError, DataError):  # it fails in the run too, with its reason
+            continue
+        return _verdict(plan, shuffled[judged], scores, len(table.classes))
+    return Finding("skipped", "no cheap candidate can be fitted")
 
 
 def _balance_rank(study: Study, plan: Plan) -> int:
@@ -52,7 +62,8 @@ def _replayed(
     if study.balance_kind(plan.balance) not in {"none", "class_weight"}:
         resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, study.seed)
         X, labels, _ = resampler.resample(X, labels, table.classes)
-    estimator = build_model(plan, outputs, len(table.classes), study.seed).fit(X, labels)
+    unfitted = build_model(plan, outputs, len(table.classes), study.seed)
+    estimator = within(study.time_limit, lambda: unfitted.fit(X, labels))
     return _scores(estimator, encoder.transform(frame.iloc[judged]))
 
 

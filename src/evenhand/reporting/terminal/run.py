@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evenhand.errors import listed
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome
 from evenhand.records.failures import Failed
@@ -182,8 +183,12 @@ def show_judgement(study: str, judgement: Judgement) -> None:
 
 
 def _show_failed(console: Console, failed: Sequence[Failed]) -> None:
+    """A line for each reason, with the candidates that it ended."""
+    by_why: dict[str, list[str]] = {}
     for each in failed:
-        console.print(f"failed: {each.name}: {each.why}", markup=False, highlight=False, style="yellow")
+        by_why.setdefault(each.why, []).append(each.name)
+    for why, names in by_why.items():
+        console.print(f"failed: {listed(names)}: {why}", markup=False, highlight=False, style="yellow")
 
 
 def show_report(report: Report) -> None:
