@@ -100,7 +100,9 @@ def likely_scale(plan: Plan) -> str:
 def _possible_tasks(study: Study) -> set[str]:
     if study.kind_of_task == "regression":
         return {"regression"}
-    known = set(METRICS[study.metric].tasks) if study.metric in METRICS else {"binary", "multiclass"}
+    known = {"binary", "multiclass"}
+    if study.metric is not None and study.metric in METRICS:
+        known &= set(METRICS[study.metric].tasks)
     return known & ({"binary"} if study.positive is not None else {"binary", "multiclass"})
 
 
