@@ -20,7 +20,6 @@ from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.planning import plan
 from evenhand.tasks.refitting import refit
-from evenhand.tasks.selection import select
 from evenhand.tasks.splitting import split
 
 THREE = {"gaussian_nb": {}, "knn": {}, "logistic": {}}
@@ -175,7 +174,7 @@ def test_a_loss_of_probabilities_needs_two_candidates_that_give_some():
 
 
 def test_a_soft_vote_needs_two_candidates_that_give_probabilities():
-    with pytest.raises(ConfError, match="votes: weighted_soft needs two candidates that give probabilities"):
+    with pytest.raises(ConfError, match="weighted_soft needs two candidates that give probabilities"):
         plan.fn(study(candidates={"gaussian_nb": {}, "svm": {}}, ensemble={**SMALL, "votes": "weighted_soft"}))
 
 
