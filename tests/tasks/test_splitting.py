@@ -152,6 +152,30 @@ def test_copies_of_held_rows_under_another_key_are_not_trained_on(tmp_path):
     assert ledger.notes == (f"{ledger.n_withheld} rows with an exact or near copy in the holdout are not trained on",)
 
 
+def test_two_seeds_hold_out_other_groups(tmp_path):
+    table, _ = grouped(tmp_path / "t")
+    how = {"columns": {"group": "house"}, "split": {"folds": 3, "holdout": "group", "holdout_share": 0.25}}
+
+    first, again, other = (ledger_of(table, make_study(seed=seed, **how))[1] for seed in (0, 0, 1))
+
+    assert first.side.tolist() == again.side.tolist() != other.side.tolist()
+
+
+def test_a_first_fold_in_time_without_a_class_is_reported(tmp_path):
+    days = np.arange(80.0)
+    columns, _ = two_clouds()
+    y = np.where(days < 20, "calm", np.where(days % 2, "storm", "calm"))  # the first block in time has no storm
+    table = make_table(
+        tmp_path / "t", {**columns, "day": days}, np.unique(y, return_inverse=True)[1], roles={"day": "time"}
+    )
+
+    refused(
+        table,
+        plain_study(holdout="none", folds_by="time", columns={"time": "day"}),
+        "split.folds: 3 by time leaves no row of class '1' to train fold 0 on",
+    )
+
+
 def timed(folder, days=None, **more):
     columns, y = two_clouds()
     days = np.random.default_rng(3).permutation(np.arange(80.0)) if days is None else np.asarray(days, dtype=float)

@@ -9,7 +9,8 @@ CLOSE = 0.005
 def draw_parts(groups: np.ndarray, labels: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarray:
     """The part of each row: a group is in one part, and parts have their shares of rows as nearly as groups allow.
 
-    Larger groups are drawn first, each with the chance that what its parts lack gives; single rows even out the rest.
+    Larger groups are drawn first, each for a part with the chance of what the part still lacks of all rows left, which
+    keeps the chance of every row at the share; single rows even out the rest.
     Of up to 25 draws the first is taken whose parts are within half a percent of their shares, or else the best.
     """
     place = np.unique(groups, return_inverse=True)[1]
@@ -34,17 +35,17 @@ def _drawn(counts: np.ndarray, shares: np.ndarray, random: np.random.Generator) 
     part = np.zeros(len(counts), dtype=int)
     held = np.zeros((len(shares), counts.shape[1]))
     several = random.permutation(np.flatnonzero(sizes > 1))
-    seen = np.zeros(counts.shape[1])
+    left = counts.sum(axis=0)
+    wanted = shares[:, None] * left
     for group in several[np.argsort(-sizes[several], kind="stable")]:
-        seen += counts[group]
-        lack = (shares[:, None] * seen - held) @ counts[group]
-        chance = np.clip(lack, 0, None)
-        part[group] = random.choice(len(shares), p=chance / chance.sum())
+        chance = np.clip((wanted - held) @ (counts[group] / np.maximum(left, 1)), 1e-12, None)
+        part[group] = np.searchsorted(np.cumsum(chance)[:-1], random.random() * chance.sum())
         held[part[group]] += counts[group]
+        left -= counts[group]
     for label in range(counts.shape[1]):
         single = random.permutation(np.flatnonzero((sizes == 1) & (counts[:, label] == 1)))
-        wanted = np.clip(shares * counts[:, label].sum() - held[:, label], 0, None)
-        numbers = _whole(wanted, len(single), held.sum(axis=1) / shares)
+        lacking = np.clip(wanted[:, label] - held[:, label], 0, None)
+        numbers = _whole(lacking, len(single), held.sum(axis=1) / shares)
         part[single] = np.repeat(np.arange(len(shares)), numbers)
         held[:, label] += numbers
     return part

@@ -9,9 +9,13 @@ are the same or rounded or others.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import norm
+
+if TYPE_CHECKING:
+    from evenhand.statistics.near_pairs import Windows
 
 NOISE = 1e-4
 ROUNDED = (6e-6, 6e-7, 7e-8)  # to six digits, to seven digits, to float32
@@ -21,6 +25,7 @@ TAIL = 500
 FEWEST_PAIRS = 100
 MOST_DECIMALS = 6
 COARSE_UNIT = 0.005
+LAST_BITS = 1e-14
 GRID_SHARE = 0.1
 CELL = 16.0
 SLACK = 1.01
@@ -85,7 +90,7 @@ def _prepared(X: np.ndarray, blocks: np.ndarray) -> _Rows:
     grid = np.zeros(X.shape, dtype=np.bool_)
     for j in np.flatnonzero(unit):
         points = np.round(X[:, j], round(-np.log10(unit[j])))
-        grid[:, j] = points == X[:, j]
+        grid[:, j] = _is_close(points, X[:, j])
         tolerance = 10 * NOISE * np.hypot(X[:, j], spread[j])
         if tolerance.max() < unit[j] / 4 and (np.abs(X[:, j] - points) <= 2 * tolerance).all():
             blocks = _hashed(blocks, (points + 0.0)[:, None])
@@ -109,9 +114,14 @@ def _described(values: np.ndarray) -> tuple[float, float, float]:
     ends = [np.quantile(ordered, [share, 1 - share]) / (2 * norm.isf(share)) for share in BULK]
     bulk = next((float(high - low) for low, high in ends if high > low), spread)
     filled = ordered[ordered != 0]
-    shares = (np.mean(np.round(filled, decimals) == filled) for decimals in range(MOST_DECIMALS + 1))
+    shares = (np.mean(_is_close(np.round(filled, decimals), filled)) for decimals in range(MOST_DECIMALS + 1))
     unit = next((10.0**-decimals for decimals, share in enumerate(shares) if share >= GRID_SHARE), 0.0)
     return spread, min(spread, bulk), unit
+
+
+def _is_close(points: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Which values are points of a grid but for the last bits."""
+    return np.abs(points - values) <= LAST_BITS * np.abs(values)
 
 
 def _levels(rows: _Rows) -> Iterator[_Level]:
@@ -136,15 +146,15 @@ def _roots(rows: _Rows) -> np.ndarray:
         n_inside, power = _chance(rows, pairs, level)
         if n_inside > limit:
             continue
-        settings = rows.X, rows.grid, rows.unit, level.scale, level.tolerance
+        compared = rows.X, rows.grid, rows.unit, level.scale, level.tolerance
         windows = _windows(rows, pairs, level)
         trial, crowded = parent.copy(), np.zeros(len(parent), dtype=np.bool_)
-        scan(*settings, 1.0, UNITE, windows, trial, crowded)
-        scan(*settings, REACH, MARK, windows, trial, crowded)
+        scan(compared, 1.0, UNITE, windows, trial, crowded)
+        scan(compared, REACH, MARK, windows, trial, crowded)
         if crowded.sum() / 2 <= limit * np.expm1(min(power, MOST_POWER) * np.log(REACH)):
             parent = trial
             break
-        scan(*settings, 1.0, UNITE, windows, parent, crowded)
+        scan(compared, 1.0, UNITE, windows, parent, crowded)
     return np.array([root_of(parent, i) for i in range(len(parent))])
 
 
@@ -214,7 +224,8 @@ def chance_pairs(distances: np.ndarray, weights: np.ndarray, tolerance: float) -
     next above the tolerance, and taken a standard error lower. Pairs below are copies, and not looked at.
     """
     above = np.flatnonzero(distances > tolerance)
-    nearest = above[np.argsort(distances[above], kind="stable")[:TAIL]]
+    n_nearest = min(TAIL, len(above))
+    nearest = above[np.argpartition(distances[above], n_nearest - 1)[:n_nearest]] if n_nearest else above
     if not len(nearest):
         return 0.0, 0.0
     logs = np.log(distances[nearest] / tolerance)
@@ -224,7 +235,7 @@ def chance_pairs(distances: np.ndarray, weights: np.ndarray, tolerance: float) -
     return float(weights[nearest].sum() / np.expm1(min(edge * power, 700.0))), float(power)
 
 
-def _windows(rows: _Rows, pairs: _Pairs, level: _Level) -> tuple[np.ndarray, ...]:
+def _windows(rows: _Rows, pairs: _Pairs, level: _Level) -> "Windows":
     """The rows by block, by cells of one key and by another one: near rows are neighbours in both."""
     (first, first_width), (second, width) = _sort_keys(rows, pairs, level)
     cells = np.floor(first / (CELL * first_width))

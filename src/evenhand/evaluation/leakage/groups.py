@@ -80,8 +80,8 @@ def _in_words(group: Group, n: int, rows: Rows) -> tuple[str, str]:
 
 
 def _some(rows: Rows) -> np.ndarray:
-    """Rows of all sides, one of each content: copies stand on one side anyway."""
-    first = np.unique(rows.sides["content"].to_numpy(), return_index=True)[1]
+    """Rows of all sides, one of each link: copies stand on one side anyway."""
+    first = np.unique(rows.sides["link"].to_numpy(), return_index=True)[1]
     return thinned(np.sort(first), MOST_ROWS)
 
 

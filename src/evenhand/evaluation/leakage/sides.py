@@ -18,7 +18,7 @@ NAMED = 3
 def training_against_holdout(rows: Rows) -> Finding:
     """Whether trees can separate training rows from those held out: chance where they are split at random.
 
-    One row of each content, key or group is asked about, since such rows are on one side together.
+    One row of each link, key or group is asked about, since such rows are on one side together.
     """
     how = rows.study.split.holdout
     if not rows.features:
@@ -44,9 +44,9 @@ def training_against_holdout(rows: Rows) -> Finding:
 
 
 def _units(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """One training or held-out row of each content, key and group."""
+    """One training or held-out row of each link, key and group."""
     side = rows.sides["side"].to_numpy()
-    units = rows.sides["content"].to_numpy()
+    units = rows.sides["link"].to_numpy()
     together = [name for name, role in rows.table.roles.items() if role == "key" or name == rows.study.columns.group]
     kept = np.ones(len(side), dtype=bool)
     for each in (units, *([content_hashes(rows.frame[together])] if together else [])):
