@@ -88,8 +88,16 @@ def plane(frame: pd.DataFrame, target: np.ndarray, table: Table, names: Sequence
     if any(high <= low for low, high in ends):
         ends = [(float(each.min()), float(each.max())) for each in (x, y)]
     groups = target[rows].astype(int) if table.classes else np.searchsorted(edges, target[rows])
-    dots = (tuple(map(float, each)) for each in (x, y))
-    return Plane((str(first), str(second)), *dots, tuple(map(int, groups)), labels, ends[0], ends[1], len(frame))
+    return Plane(
+        names=(str(first), str(second)),
+        x=tuple(map(float, x)),
+        y=tuple(map(float, y)),
+        groups=tuple(map(int, groups)),
+        labels=labels,
+        x_ends=ends[0],
+        y_ends=ends[1],
+        n_rows=len(frame),
+    )
 
 
 def cells(model: RawRowModel, frame: pd.DataFrame, target: np.ndarray, table: Table, found: Plane) -> Any:

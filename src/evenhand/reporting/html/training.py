@@ -71,7 +71,7 @@ def _plane(title: str, found: Plane, shades: Sequence[Html], foot: str) -> str:
         points = [(x, y) for x, y, k in zip(found.x, found.y, found.groups, strict=True) if k == place]
         inside = [(x, y) for x, y in points if _is_inside(x, found.x_ends) and _is_inside(y, found.y_ends)]
         if inside:
-            drawn = canvas.dots(*zip(*inside, strict=True), "", 2)
+            drawn = canvas.dots([x for x, _ in inside], [y for _, y in inside], "", 2)
             dots.append(tag("g", drawn, color=_colour(found, place)))
     keys = [_key(canvas.height + 6 + 15 * k, label, _colour(found, k)) for k, label in enumerate(found.labels[:12])]
     last = canvas.height + 20 + 15 * len(keys)
