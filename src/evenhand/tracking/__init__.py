@@ -15,6 +15,7 @@ __all__ = [
     "model_registry",
     "past_run",
     "promotion_gate",
+    "references",
     "reload_check",
     "rescore",
     "run_comparison",
