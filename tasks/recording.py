@@ -53,6 +53,7 @@ from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.recorded_models import RecordedModel, note_model
+from evenhand.tracking.references import entries_tag
 
 EXAMPLE_ROWS = 5
 
@@ -325,6 +326,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.split_id": report.split_id,
             "evenhand.data": results.snapshot.digest,
             "evenhand.metric": judgement.metric,
+            **entries_tag(_kept_by(results)),
             "evenhand.best": best.plan.name,
             **_check_tags(results.checks),
             **_decided_tags(judgement),
@@ -452,6 +454,12 @@ def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
 
 def _folder_of(run: OpenRun, study: str) -> Path:
     return home() / "reports" / study / run.run_id
+
+
+def _kept_by(results: Results) -> list[Path]:
+    """The files in the store that the record of a run refers to; all others can be made of them."""
+    found = (results.snapshot, results.table, results.ledger, results.model)
+    return [*(each.path for each in found), results.judgement.predictions]
 
 
 def _champion(place: mlflow_client.Place, study: str) -> str:

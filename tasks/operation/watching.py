@@ -72,7 +72,7 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
             new.add(batch.columns, _truth(batch.beside.get(study.target), reference.profile))
     if not new.n_rows:
         raise DataError(f"there are no rows in '{source}', so nothing is known of drift: check the file.")
-    notes = (*_no_champion(reference), *_notes(incoming, new, study.target))
+    notes = (*_notes(incoming, new, study.target), *_no_champion(reference))
     shifts = shifts_of(reference.profile, new, settings)
     return replace(_watched(reference, new, shifts, as_of), data=digest(found.inputs), notes=notes)
 

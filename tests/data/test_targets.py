@@ -123,3 +123,9 @@ def test_a_target_of_prices_in_text_is_to_be_written_plainly():
 def test_a_positive_class_that_differs_in_a_space_is_named():
     with pytest.raises(DataError, match=r"' is fraud' differs only in spaces or in case: write it so, in quotes"):
         target_values(pa.array(["ok", " is fraud", "ok"]), study(positive="is fraud"))
+
+
+def test_numbers_beyond_whole_ones_stay_decimal_classes():
+    classes, codes, _ = target_values(pa.array([1e308, -1e308, 1e308]), study())
+
+    assert (classes, codes.tolist()) == ((1e308, -1e308), [0, 1, 0])

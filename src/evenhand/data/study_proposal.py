@@ -19,10 +19,11 @@ from evenhand.data.frames import as_array
 from evenhand.data.in_memory import keep
 from evenhand.data.sources import find_files, format_of
 from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of, study_text
-from evenhand.data.targets import UNADORNED, is_adorned
+from evenhand.data.targets import EXACT, UNADORNED, is_adorned
 from evenhand.data.type_inference import has_codes
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Snapshot
+from evenhand.runtime.io_errors import reading
 from evenhand.statistics.row_numbers import row_numbers
 from evenhand.study.study import Source, Study
 
@@ -56,7 +57,7 @@ def source_of(data: Any) -> dict[str, Any]:
     file = find_files([data])[0]
     if format_of(file) != "csv":
         return {"path": data}
-    with open_binary(file) as stream:
+    with reading(file), open_binary(file) as stream:
         sample = stream.read(SAMPLE)
     encoding = guessed_encoding(file, sample)
     text = sample.decode(encoding, errors="ignore")
@@ -165,7 +166,7 @@ class _Look:
         if len(counts) < 2:
             raise DataError(f"--target {self.target} has {len(counts)} different values: at least two are needed.")
         if pa.types.is_floating(goal.type):
-            if len(counts) > MOST_CLASSES or any(value != int(value) for value in counts):
+            if len(counts) > MOST_CLASSES or not all(abs(value) <= EXACT and value == int(value) for value in counts):
                 return {}
             counts = {int(value): count for value, count in counts.items()}
         if pa.types.is_integer(goal.type) and len(counts) > MOST_CLASSES:

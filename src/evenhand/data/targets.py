@@ -13,6 +13,7 @@ from evenhand.runtime.text import counted
 from evenhand.study.study import Study
 
 MOST_FLOAT_CLASSES = 50
+EXACT = 2.0**53  # whole numbers beyond it are not all held by a decimal number
 LOOKED_AT, MOSTLY = 1000, 0.9
 ADORNED = r"^\s*[-+(]?\s*[^\w\s.,+()-]{0,3}\s*[-+]?\d[\d.,' ]*\s*([^\w\s.,+()-]{1,3}|[A-Z]{3})?\)?\s*$"
 UNADORNED = "Those are numbers with a currency sign, a unit or separators: write them plainly, such as 16884.92"
@@ -75,7 +76,8 @@ def _class_values(array: pa.Array, study: Study) -> pa.Array:
             f"target '{study.target}' holds {n_distinct:,} different decimal numbers, too many to be classes. To "
             "predict numbers say task: regression and list models for numbers, such as svr."
         )
-    return array.cast(pa.int64()) if whole else array
+    largest = pc.max(pc.abs(array)).as_py() or 0.0
+    return array.cast(pa.int64()) if whole and largest <= EXACT else array
 
 
 def _check_varied(n_distinct: int, array: pa.Array, study: Study) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "past_run",
     "promotion_gate",
     "recorded_models",
+    "references",
     "reload_check",
     "rescore",
     "run_comparison",
