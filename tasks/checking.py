@@ -22,6 +22,7 @@ from evenhand.runtime.steps import step
 from evenhand.statistics import Interval, auc_by_chance
 from evenhand.study.loader import refuse
 from evenhand.study.study import Study
+from evenhand.tasks.planning import check_kernels
 
 ALMOST_PERFECT = 0.9995
 LEVEL = 0.9999
@@ -36,6 +37,7 @@ def check(
     """What every leakage check found; a failed one stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
     _check_purpose(frame, table, study)
+    check_kernels(table, plans, study)
     found = (
         straddling(frame, table, ledger),
         _leaking_columns(frame, y, table, ledger),

@@ -176,8 +176,12 @@ def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None
 
 
 def _warnings(estimator: Any) -> list[str]:
-    """Solvers that stopped before they were done."""
+    """Solvers that stopped before they were done, and what stands for an exact fit."""
     estimator = getattr(estimator, "regressor_", estimator)
+    return [*_stopped(estimator), *filter(None, [getattr(estimator, "approximation_", "")])]
+
+
+def _stopped(estimator: Any) -> list[str]:
     if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
         return []
     done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)

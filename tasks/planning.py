@@ -9,15 +9,19 @@ from typing import Any
 from evenhand.errors import ConfError, listed
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
 from evenhand.models.encoder_steps import step_mistakes
+from evenhand.models.kernel_columns import column_mistakes, kernel_mistakes, names_columns
 from evenhand.models.search_space import usual_ranges, usual_values
 from evenhand.models.storability import encoding_mistakes, model_mistake
-from evenhand.records.pipeline import Plan
+from evenhand.records.pipeline import Plan, Table
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
+from evenhand.runtime.text import in_short
 from evenhand.study.loader import refuse
 from evenhand.study.registry import UNSAMPLED
 from evenhand.study.study import Candidate, Encoding, Range, Study
 from evenhand.study.validation import Mistake
+from evenhand.tasks.cleaning import clean
+from evenhand.tasks.ingestion import snapshot_of
 
 STEP_PLACES = {
     "scale": ("numeric", "scale"), "bins": ("numeric", "bins"), "group": ("categorical", "group"),
@@ -45,6 +49,19 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
     return chosen
 
 
+def listed_plans(study: Study, only: str | None = None) -> list[Plan]:
+    """What `plan` gives; where kernels name columns, these are looked for in the study's rows as well."""
+    plans = plan.fn(study, only)
+    if names_columns(study, {made.candidate for made in plans}):
+        check_kernels(clean.fn(snapshot_of(study), study), plans, study)
+    return plans
+
+
+def check_kernels(table: Table, plans: list[Plan], study: Study) -> None:
+    """Refuse kernels of columns that the table does not have, or that an encoding makes something else of."""
+    refuse(study, list(column_mistakes(study, table, [made.candidate for made in plans])))
+
+
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:
     model = candidate.model or name
     try:
@@ -64,6 +81,7 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
         if (message := parameter_mistake(model, key))
     ]
     yield from wrong
+    yield from kernel_mistakes(name, model, candidate)
     first = {key: values[0] for key, values in candidate.grid.items()}
     if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
         yield ("candidates", name, "model"), message
@@ -177,5 +195,5 @@ def _distinct_parts(study: Study, encoding: str, balance: str) -> list[str]:
 
 
 def _full_name(name: str, point: dict[str, Any], parts: list[str]) -> str:
-    chosen = ",".join(f"{key}={value}" for key, value in point.items())
+    chosen = ",".join(f"{key}={in_short(value)}" for key, value in point.items())
     return "/".join([f"{name}({chosen})" if chosen else name, *parts])

@@ -40,10 +40,10 @@ def candidates(study: StudyOrFile, only: str | None = None) -> "pd.DataFrame":
     be_quiet()
     import pandas as pd
 
-    from evenhand.tasks.planning import plan
+    from evenhand.tasks.planning import listed_plans
 
     names = ("name", "model", "encoding", "balance", "params")
-    rows = [{name: getattr(made, name) for name in names} for made in plan.fn(as_study(study), only)]
+    rows = [{name: getattr(made, name) for name in names} for made in listed_plans(as_study(study), only)]
     return pd.DataFrame(rows, columns=list(names)).rename(columns={"name": "candidate"}).set_index("candidate")
 
 

@@ -47,9 +47,9 @@ def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
     """List what CONF would run: encodings x balances x models, and how many fits."""
     study = study_of(conf, changes)
     from evenhand.reporting.terminal.run import show_plans
-    from evenhand.tasks.planning import plan
+    from evenhand.tasks.planning import listed_plans
 
-    show_plans(study, plan.fn(study, only))
+    show_plans(study, listed_plans(study, only))
 
 
 @click.command()

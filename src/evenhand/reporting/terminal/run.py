@@ -14,7 +14,8 @@ from evenhand.records.decision import Decided
 from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.progress import StepProgress, listening
-from evenhand.runtime.text import counted, time_text
+from evenhand.runtime.text import counted, in_short, time_text
+from evenhand.study.registry import MODELS
 from evenhand.study.study import Study
 
 RANK_WIDTH = 7
@@ -254,7 +255,7 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     for heading in ("candidate", "model", "encoding", "balance", "params"):
         table.add_column(heading)
     for plan in plans:
-        params = [f"{key}={value}" for key, value in plan.params.items()] + _tuned(plan)
+        params = [f"{key}={in_short(value)}" for key, value in plan.params.items()] + _tuned(plan)
         table.add_row(plan.name, plan.model, plan.encoding, plan.balance, ", ".join(params))
     console = _console()
     console.print(table)
@@ -264,6 +265,8 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     words = f"{counted(len(plans), 'candidate')} x ({n_folds} folds + 1 for {last}) = {len(plans) * (n_folds + 1)} fits"
     encodings = f"{counted(n_encodings, 'encoding')} fitted {n_encodings * (n_folds + 1)} times"
     console.print(f"{words}; {encodings}", highlight=False)
+    for model in dict.fromkeys(plan.model for plan in plans if plan.model in MODELS and MODELS[plan.model].limit):
+        console.print(f"note: {model}: {MODELS[model].limit}", highlight=False)
 
 
 def _tuned(plan: Plan) -> list[str]:
