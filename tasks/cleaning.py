@@ -33,6 +33,7 @@ from evenhand.study.study import Cleaning, Study
 KEPT = ("numeric", "categorical", "text", "key", "time", "group")
 FEATURES = ("numeric", "categorical", "text")
 CODE = "evenhand.tasks.cleaning:_build"
+PLACE = "\0place"  # of each row in the source; no column of a file or frame is called so
 
 
 @step("clean")
@@ -94,8 +95,11 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     raw = pq.read_table(snapshot.path)
     given = given_roles(study.columns, study.target, raw.column_names)
     notes: list[str] = []
-    read = _bounded(_read_as_configured(raw, study.cleaning, given, notes), str(study.columns.time), until, notes)
-    rows, taken = _by_rules(read, study, notes)
+    read = _read_as_configured(raw, study.cleaning, given, notes).append_column(
+        PLACE, pa.array(np.arange(raw.num_rows))
+    )
+    rows, taken = _by_rules(_bounded(read, str(study.columns.time), until, notes), study, notes)
+    places, rows = as_array(rows, PLACE).to_numpy(), rows.drop_columns([PLACE])
     roles = _roles(rows, given, notes)
     kept = _kept(rows, roles)
     classes, target, target_notes = target_values(as_array(rows, study.target), study)
@@ -105,7 +109,7 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     kept, target = kept.take(order), target[order]
     pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
     np.save(folder / TARGET, target)
-    np.save(folder / ORDER, order)
+    np.save(folder / ORDER, places[order])
     content = [fingerprint(kept), fingerprint(pa.table({study.target: target})), classes, [asdict(f) for f in features]]
     return {
         "digest": digest(content),
@@ -143,7 +147,7 @@ def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table,
     """The rows that every rule keeps, and how many each took out."""
     taken = {}
     for text in study.cleaning.rows:
-        mask = compile_rule(text, rows.schema).mask(rows)
+        mask = compile_rule(text, rows.drop_columns([PLACE]).schema).mask(rows)
         left = rows.filter(mask)
         taken[text] = rows.num_rows - left.num_rows
         if mask.null_count:
@@ -156,7 +160,7 @@ def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table,
         rows = _some_left(rows.filter(_with_target(target, study)), "drop_missing_target")
         taken["drop_missing_target"] = target.null_count
     if study.cleaning.drop_duplicates:
-        left = rows.filter(pa.array(~_repeats(rows)))
+        left = rows.filter(pa.array(~_repeats(rows.drop_columns([PLACE]))))
         taken["drop_duplicates"] = rows.num_rows - left.num_rows
         rows = left
     return rows, taken

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from evenhand.data.frames import read_rows
+from evenhand.data.frames import ORDER, read_rows
 from evenhand.errors import EvenhandError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
@@ -226,6 +226,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     mlflow_client.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
     mlflow_client.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     mlflow_client.log_file(place, run_id, results.ledger.path)
+    mlflow_client.log_file(place, run_id, results.table.path / ORDER)
     mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
     mlflow_client.log_file(place, run_id, judgement.predictions)
     if report.page is not None:

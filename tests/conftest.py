@@ -10,6 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+for quiet, value in {
+    "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+}.items():  # fmt: skip
+    os.environ[quiet] = value  # before a server of the whole session starts
 sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import makers
 
 # A run finds what every other run of the same tests finds; a torture run draws anew, and tells how to draw it again.
@@ -37,9 +41,6 @@ def own_room(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    for name in ("DO_NOT_TRACK", "MLFLOW_DISABLE_TELEMETRY"):
-        monkeypatch.setenv(name, "true")
-    monkeypatch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
 
 
 @pytest.fixture(scope="session")

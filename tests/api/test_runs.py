@@ -28,7 +28,10 @@ def test_the_leaderboard_is_ranked_and_compares_with_the_best(run):
     assert board["cv"].is_monotonic_decreasing
     assert board.loc[run.best, "verdict"] == "best"
     assert set(board["verdict"][1:]) <= {"worse", "same", "unseparated"}
-    assert [mark == "=" for mark in board["mark"]] == [word in {"same", "unseparated"} for word in board["verdict"]]
+    marks = {"best": "", "same": "=", "unseparated": "~", "worse": "<"}
+    assert [marks[word] for word in board["verdict"]] == board["mark"].tolist()
+    assert (board["gap_low"] <= board["gap"]).all()
+    assert (board["gap"] <= board["gap_high"]).all()
     assert (board["holdout_low"] <= board["holdout"]).all()
     assert (board["holdout"] <= board["holdout_high"]).all()
     assert board.attrs["metric"] == "roc_auc"

@@ -73,6 +73,7 @@ def room(tmp_path, monkeypatch):
     """A folder with rows, a study and the model that can be held."""
     (tmp_path / "slow_model.py").write_text(SLOW, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "slow_model", raising=False)  # that of the test before
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     write_two_clouds()
     write_conf("storm")

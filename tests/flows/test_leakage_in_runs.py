@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from makers import make_study, two_clouds, write_rows
 
+from evenhand.data.frames import read_order
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, TRAINING
 
@@ -42,10 +43,10 @@ def move_copies_apart(monkeypatch):
 
     def split(table, study):
         ledger = honest(table, study)
-        rows = pq.read_table(ledger.path).to_pandas()
-        rows.loc[rows.index[:6], "side"], rows.loc[rows.index[-6:], "side"] = TRAINING, HOLDOUT
-        rows.loc[rows.index[:6], "repeat_0"] = 0
-        rows.loc[rows.index[-6:], "repeat_0"] = -1
+        rows, order = pq.read_table(ledger.path).to_pandas(), read_order(table)
+        first, last = order < 6, order >= len(order) - 6
+        rows.loc[first, "side"], rows.loc[last, "side"] = TRAINING, HOLDOUT
+        rows.loc[first, "repeat_0"], rows.loc[last, "repeat_0"] = 0, -1
         pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), ledger.path)
         return ledger
 

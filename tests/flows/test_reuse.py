@@ -191,11 +191,7 @@ def test_a_sampler_that_comes_to_the_same_rows_refits_nothing(after, package):
 
 def test_an_estimator_or_its_entry_in_the_catalogue_refits_only_its_own_fits(after, package):
     edit(package, "estimators/naive_bayes/mixed_nb.py", ("        alpha=1.0,\n", "        alpha=2.0,\n"))
-    edit(
-        package,
-        "models/catalogue.py",
-        ('"sklearn.svm.SVC", {"cache_size": 500}', '"sklearn.svm.SVC", {"cache_size": 400}'),
-    )
+    edit(package, "models/entries/models.py", ('CACHE = {"cache_size": 500}', 'CACHE = {"cache_size": 400}'))
 
     made = stages_with(package)["made"]
 
@@ -204,16 +200,9 @@ def test_an_estimator_or_its_entry_in_the_catalogue_refits_only_its_own_fits(aft
 
 
 def test_a_new_metric_refits_nothing_and_has_its_interval(after, package):
-    edit(package, "study/registry.py", ('    "average_precision",\n', '    "average_precision",\n    "specificity",\n'))
-    edit(
-        package, "evaluation/metrics.py",
-        ("    if is_there[minority]:\n", '    found["specificity"] = each["recall"][0]\n    if is_there[minority]:\n'),
-    )  # fmt: skip
-    edit(
-        package, "evaluation/bootstrap.py",
-        ('        "minority_accuracy": recall[:, minority],\n',
-         '        "minority_accuracy": recall[:, minority],\n        "specificity": recall[:, 0],\n'),
-    )  # fmt: skip
+    specificity = '_share("specificity", BINARY, lambda one: one.each["recall"][0], lambda many: many.recall[:, 0])'
+    first = '    _ranking("roc_auc", BINARY'
+    edit(package, "evaluation/metric_entries.py", (first, f"    {specificity},\n{first}"))
 
     found = stages_with(package)
 

@@ -13,7 +13,7 @@ import pytest
 from hooks import Hook, served
 from makers import make_study
 
-from evenhand.errors import DataError
+from evenhand.errors import ConfError, DataError
 from evenhand.monitoring import notifications, transport
 from evenhand.monitoring.notifications import (
     Event,
@@ -307,7 +307,7 @@ def test_both_ways_are_used_and_only_the_one_that_failed_is_repeated(hook, mailb
     ],
 )
 def test_settings_that_cannot_work_are_refused(kind, given, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ConfError, match=words):
         kind(**given)
 
 

@@ -71,7 +71,7 @@ def test_skips_of_a_backfill_and_ticks_that_ran_are_no_streak(hook):
 def test_a_tick_that_never_came_is_reported_once_by_the_check_from_outside(hook, monkeypatch):
     write_conf()
     ticks("retrained")
-    monkeypatch.setattr("evenhand.cli.upkeep._now", lambda: NOON + 5 * HOUR)
+    monkeypatch.setattr("evenhand.api.schedules._now", lambda: NOON + 5 * HOUR)
 
     results = [CliRunner().invoke(main, ["status", "tiny.yaml", "--check"]) for _ in range(2)]
 

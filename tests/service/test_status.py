@@ -73,7 +73,7 @@ def test_a_tick_that_never_came_ends_the_check_with_1(confs):
 
 
 def test_a_check_with_every_tick_in_time_is_silent(confs, monkeypatch):
-    monkeypatch.setattr("evenhand.cli.upkeep._now", lambda: NOON)
+    monkeypatch.setattr("evenhand.api.schedules._now", lambda: NOON)
     line("skipped", "2026-03-10T02:00:00+00:00")
 
     done = told("status", "--check", "conf")

@@ -331,7 +331,7 @@ def test_powers_that_yaml_reads_as_text_are_numbers():
     [(3, "give a list of values, or low and high"), ({"low": 2, "high": 1}, "low 2 is not below high 1")],
 )
 def test_values_that_are_neither_a_list_nor_a_range_are_reported_once(values, words):
-    with pytest.raises(ConfError, match=f"(?s)1 validation error.*{words}"):
+    with pytest.raises(ConfError, match=f"(?s)has 1 mistake.*{words}"):
         Tune(trials=2, over={"C": values})
 
 

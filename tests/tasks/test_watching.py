@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -202,7 +203,8 @@ def test_the_command_reports_drift_and_fails_on_it_only_when_asked(room, prefect
 
 def test_the_command_retrains_on_drift_when_asked(room, prefect_server, monkeypatch):
     asked = []
-    monkeypatch.setattr("evenhand.api.launch.run_study", lambda study: asked.append(study.name))
+    done = SimpleNamespace(result="a report")
+    monkeypatch.setattr("evenhand.run", lambda study, **_: asked.append(study.name) or done)
     monkeypatch.setattr("evenhand.reporting.terminal.run.show_report", lambda report: None)
 
     for shift in (0.0, 1.5):

@@ -217,7 +217,7 @@ def test_the_difference_is_measured_by_another_process(runs, tmp_path):
     with np.load(mlflow_client.artifact(place, runs[1], HOLDOUT_SCORES)) as kept:
         np.savez(tmp_path / "shifted.npz", rows=kept["rows"], scores=kept["scores"] + 1e-6)
         np.savez(tmp_path / "fewer.npz", rows=kept["rows"], scores=kept["scores"][1:])
-    rows = next(Path("home/store").glob("*/*/*/rows.parquet"))
+    rows = next(Path("home/store/table").glob("*/*/rows.parquet"))
 
     shifted = difference_when_reloaded(folder, digest, tmp_path / "shifted.npz", rows, [])
 

@@ -6,12 +6,12 @@ from typing import Any
 import pandas as pd
 
 from evenhand.errors import ConfError, listed, nearest
+from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.study.registry import LOWER_IS_BETTER
 
 __all__ = ["checks_of", "folds_of", "leaderboard_of", "metrics_of"]
 
 NAN = float("nan")
-MARKS = {"same": "=", "unseparated": "="}
 Report = Mapping[str, Any]
 
 
@@ -19,7 +19,8 @@ def leaderboard_of(report: Report, metric: str | None = None) -> pd.DataFrame:
     """A line for each candidate, best first by the metric of the study or another one that was measured.
 
     `verdict` compares a candidate with the best by the metric of the study: best, worse, same (practically) or
-    unseparated; by another metric nothing was compared, and it is empty. `mark` is `=` where it is not worse.
+    unseparated, and `gap` is how far it is behind, with its interval and the gap that these rows would have shown. By
+    another metric nothing was compared, and they are empty. `mark` is the terminal's: = same, ~ unseparated, < worse.
     """
     own = str(report["metric"])
     rows = [_row(each, metric or own) for each in report["candidates"]]
@@ -27,9 +28,7 @@ def leaderboard_of(report: Report, metric: str | None = None) -> pd.DataFrame:
     if metric is not None and metric != own:
         _check_measured(report, metric)
         found = found.sort_values("cv", ascending=metric in LOWER_IS_BETTER, kind="stable", na_position="last")
-    verdicts = _verdicts(report) if metric in {None, own} else {}
-    found.insert(0, "verdict", [verdicts.get(name, "") for name in found.index])
-    found.insert(0, "mark", [MARKS.get(verdicts.get(name, ""), "") for name in found.index])
+    _insert_verdicts(found, report if metric in {None, own} and report["versus"] else {"candidates": ()})
     found.attrs["metric"] = metric or own
     return found
 
@@ -77,11 +76,14 @@ def _row(each: Mapping[str, Any], metric: str) -> dict[str, Any]:
     }
 
 
-def _verdicts(report: Report) -> dict[str, str]:
-    """How each candidate compares with the best; those that the run itself noted go first."""
-    compared = {each["name"]: "worse" if each["is_apart"] else "unseparated" for each in report["versus"]}
-    noted = {each["name"]: each["verdict"] for each in report["candidates"] if each.get("verdict")}
-    return {report["best"]: "best", **compared, **noted}
+def _insert_verdicts(board: pd.DataFrame, report: Report) -> None:
+    """How each candidate compares with the best, before its figures; empty where nothing was compared."""
+    verdicts = {each["name"]: each["verdict"] for each in report["candidates"]}
+    gaps = {each["name"]: each["gap"] or {} for each in report["candidates"]}
+    for column, key in (("detectable", "detectable"), ("gap_high", "high"), ("gap_low", "low"), ("gap", "estimate")):
+        board.insert(0, column, [_number(gaps.get(name, {}).get(key)) for name in board.index])
+    board.insert(0, "verdict", [verdicts.get(name, "") for name in board.index])
+    board.insert(0, "mark", [VERDICT_MARKS.get(verdicts.get(name, ""), "") for name in board.index])
 
 
 def _metrics(each: Mapping[str, Any]) -> dict[str, float]:

@@ -61,8 +61,8 @@ class Plots:
         folds = self._run.folds.query("metric == @metric").groupby("candidate")["value"].apply(tuple).to_dict()
         held = board["holdout"].astype(object).where(board["holdout"].notna(), None)
         rows = [
-            LeaderboardMark(name, folds.get(name, ()), value, mark == "=")
-            for name, value, mark in zip(board.index, held, board["mark"], strict=True)
+            LeaderboardMark(name, folds.get(name, ()), value, verdict in {"same", "unseparated"})
+            for name, value, verdict in zip(board.index, held, board["verdict"], strict=True)
         ]
         return leaderboard(rows, metric)
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 __all__ = ["predictions_of"]
 
 
-def predictions_of(found: "CandidatePredictions", classes: Sequence[Any]) -> pd.DataFrame:
-    """Row, fold, truth and prediction, and the score of the positive class or of each class."""
-    columns: dict[str, Any] = {"row": found.row, "fold": found.fold.astype(str)}
+def predictions_of(found: "CandidatePredictions", classes: Sequence[Any], places: np.ndarray) -> pd.DataFrame:
+    """Row of the source, fold, truth and prediction, and the score of the positive class or of each class."""
+    columns: dict[str, Any] = {"row": places[found.row], "fold": found.fold.astype(str)}
     columns |= {"truth": _labelled(found.truth, classes), "predicted": _labelled(found.predicted, classes)}
     if found.scores is not None and found.scores.ndim == 1:
         columns["score"] = found.scores

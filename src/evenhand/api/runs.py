@@ -117,11 +117,11 @@ class Run:
     def predictions(self, candidate: str | None = None) -> "pd.DataFrame":
         """What a candidate predicted for every judged row: by the model of its fold, or `final` on the holdout.
 
-        `row` counts the rows that were left after cleaning. Left out, the candidate is the one that is served.
+        `row` counts the rows of the source, from 0. Left out, the candidate is the one that is served.
         """
         from evenhand.api.predictions import predictions_of
 
-        return predictions_of(self._prediction_set(candidate), self.classes)
+        return predictions_of(self._prediction_set(candidate), self.classes, self._recorded.places)
 
     def model(self, candidate: str | None = None) -> "RawRowModel":
         """A scikit-learn estimator that takes raw rows; `.pipeline` shows its steps.

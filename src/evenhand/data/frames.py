@@ -31,7 +31,7 @@ def read_target(table: Table) -> np.ndarray:
 
 
 def read_order(table: Table) -> np.ndarray:
-    """For each row of the table its place among the rows of the source that the rules left."""
+    """For each row of the table its place among the rows of the source."""
     return np.load(table.path / ORDER)
 
 

@@ -20,10 +20,11 @@ from evenhand.statistics.intervals import (
     skewed_mean_interval,
 )
 from evenhand.statistics.records import Interval
-from evenhand.study.registry import LOWER_IS_BETTER, METRICS
+from evenhand.study.registry import LOWER_IS_BETTER
 
 FEWEST_OF_A_CLASS, N_DRAWS = 5, 500
 RANKED = frozenset({"roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovr_weighted"})
+WITH_A_METHOD = RANKED | {"root_mean_squared_error", "mean_absolute_error", "median_absolute_error", "r2"}
 TOO_FEW = "too few positives for an interval"
 MEAN_OF_AREAS = 0.65  # the mean of the areas of all classes varies as one area of so many of the rows in each class
 RARE_UPS = 50
@@ -71,13 +72,13 @@ def intervals_of(
         found |= _of_losses(predicted, level)
         if table.sum(axis=1).min() >= FEWEST_OF_A_CLASS:
             found |= _of_ranking(predicted, n_classes, known, level)
-    others = [name for name in known if name not in found and not METRICS.is_own(name)]
+    others = [name for name in known if name not in found and name not in WITH_A_METHOD]
     found |= _of_others(Judged(predicted, n_classes, minority), others, level)
     return {name: found[name] for name in known if name in found}
 
 
 def _of_others(judged: Judged, names: Sequence[str], level: float) -> dict[str, Interval]:
-    """Metrics of other packages, which no method of ours is known to cover for: percentiles of rows drawn anew."""
+    """Metrics that no method is known to cover for, such as those of other packages: percentiles of rows drawn anew."""
     tails = [(1 - level) / 2, (1 + level) / 2]
     drawn = drawn_rows(judged, names, seed=0, n_draws=N_DRAWS)
     return {

@@ -12,6 +12,9 @@ VERDICT_WORDS: dict[str, str] = {
 }
 
 
+VERDICT_MARKS = {"same": "=", "unseparated": "~", "worse": "<"}
+
+
 @dataclass(frozen=True)
 class Versus:
     """How much better the best is than one candidate: by out-of-fold rows, and on the holdout where there is one.
@@ -41,8 +44,8 @@ class Versus:
     @property
     def words(self) -> str:
         """The verdict as people read it; with the gap that these rows would have shown where they showed none."""
-        said = VERDICT_WORDS[self.verdict]
-        return f"{said} (detectable: {self.detectable:.3g})" if self.verdict == "unseparated" else said
+        words = VERDICT_WORDS[self.verdict]
+        return f"{words} (detectable: {self.detectable:.3g})" if self.verdict == "unseparated" else words
 
     def gap(self) -> dict[str, float]:
         """The gap as `--json` has it."""

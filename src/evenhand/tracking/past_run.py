@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import yaml
 
+from evenhand.data.frames import ORDER
 from evenhand.errors import PlaceError, listed, nearest
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.records.comparison import Side, Value
@@ -64,6 +66,11 @@ class PastRun:
     def all_predictions(self) -> Predictions:
         """The predictions of every candidate for every judged row."""
         return Predictions(mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet"))
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """For each row of the table its place among the rows of the source."""
+        return np.asarray(np.load(mlflow_client.artifact(self.chosen.place, self.run_id, ORDER)))
 
     @cached_property
     def predictions(self) -> CandidatePredictions:

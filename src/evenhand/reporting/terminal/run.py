@@ -12,6 +12,7 @@ from rich.table import Table
 
 from evenhand.records.decision import Decided
 from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
+from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, in_short, time_text
@@ -19,7 +20,6 @@ from evenhand.study.registry import MODELS
 from evenhand.study.study import Study
 
 RANK_WIDTH = 7
-MARKS = {"same": "=", "unseparated": "~", "worse": "<"}
 WORDS = {
     "ingest": "reading",
     "clean": "cleaning",
@@ -291,7 +291,7 @@ def _leaderboard(study: str, metric: str, rows: Sequence[LeaderboardRow], width:
     for rank, standing in enumerate(rows, 1):
         line = _line(standing)
         more = [standing.note] if has_notes else []
-        mark, style = MARKS.get(standing.verdict, ""), "bold" if rank == 1 else ""
+        mark, style = VERDICT_MARKS.get(standing.verdict, ""), "bold" if rank == 1 else ""
         table.add_row(str(rank), mark, standing.name, *(each.text(line) for each in shown), *more, style=style)
     return table
 
