@@ -43,6 +43,7 @@ def check(
         _leaking_columns(frame, y, table, ledger),
         _later_training_rows(frame, study, ledger),
         permuted_labels(frame, y, table, ledger, plans, study),
+        unlabelled_rows(plans),
     )
     stop_at_leaks(found, allows_leaks)
     return found
@@ -122,7 +123,8 @@ def permuted_labels(
 ) -> Check:
     """Whether one cheap candidate learns anything from labels that were permuted before all steps."""
     name = "permuted labels"
-    plan = min(plans, key=lambda each: (each.weight, _balance_rank(study, each)))
+    served = [each for each in plans if not each.sees_unlabelled]
+    plan = min(served, key=lambda each: (each.weight, _balance_rank(study, each)))
     if plan.weight > CHEAP:
         return Check(name, "skipped", "no candidate is cheap enough to be run once more")
     trained, judged = fold_rows(ledger, ledger.folds[0])
@@ -132,6 +134,17 @@ def permuted_labels(
     shuffled[both] = np.random.default_rng(study.seed).permutation(y[both])
     scores = _replayed(plan, frame, shuffled, trained, judged, table, study)
     return _verdict(name, plan, shuffled[judged], scores, len(table.classes))
+
+
+def unlabelled_rows(plans: list[Plan]) -> Check:
+    """Whether a fit is shown rows that it is judged on; where it is, that is asked for, and labels are not shown."""
+    name = "unlabelled rows"
+    found = [each.name for each in plans if each.sees_unlabelled]
+    if not found:
+        return Check(name, "passed", "no candidate is shown rows that it is judged on")
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    words = f"{', '.join(found[:3])}{more}: values of the rows to be judged are counted too, without labels, as asked"
+    return Check(name, "warned", words)
 
 
 def _thinned(rows: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.code_digest import code_digest
-from evenhand.storage.matrices import read_matrix
+from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
 from evenhand.study.registry import METRICS
 
 COSTLY = 50.0
@@ -69,10 +69,10 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
 
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
     X, y = read_matrix(balanced.training.path)
-    held, truth = read_matrix(prepared.held.path)
+    held = read_unlabelled(prepared.held.path)
     with PeakMemory() as memory:
         started = time.perf_counter()
-        estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed)
+        estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed, unlabelled=held)
         fitted_at = time.perf_counter()
         scale, scores, predictions = scores_of(estimator, held)
         predicted_at = time.perf_counter()
@@ -80,7 +80,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     _, training_scores, training_predictions = scores_of(estimator, original)
     np.savez(
         folder / "scores.npz",
-        truth=truth,
+        truth=read_labels(prepared.held.path),
         scores=_or_nothing(scores),
         decisions=_or_nothing(decisions_of(estimator, held)),
         predictions=predictions,

@@ -67,9 +67,9 @@ def placed(judgement: Judgement, figures: Figures, predictions: Path, ensemble: 
 
 
 def _library(judgement: Judgement, table: Table) -> list[Figures]:
-    """The candidates whose scores can be averaged; of more than two classes only probabilities can."""
+    """The candidates that can be served and whose scores can be averaged; of several classes only probabilities can."""
     usable = {"regression": {"value"}, "binary": {"probability", "decision"}, "multiclass": {"probability"}}[table.task]
-    return [each for each in judgement.figures if each.scale in usable]
+    return [each for each in judgement.figures if each.scale in usable and not each.plan.sees_unlabelled]
 
 
 def _build(

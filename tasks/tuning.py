@@ -165,7 +165,7 @@ class _Inside:
     def _score(self, plan: Plan, training: tuple[Any, ...], held: tuple[Any, ...]) -> float:
         (X, y, balanced), (others, truth) = training, held
         n_classes = len(self.table.classes)
-        estimator = fitted_model(plan, balanced, X, y, n_classes, self.study.seed)
+        estimator = fitted_model(plan, balanced, X, y, n_classes, self.study.seed, unlabelled=others)
         scale, scores, predictions = scores_of(estimator, others)
         predicted = PredictionSet(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
         minority = int(np.argmin(np.bincount(truth, minlength=n_classes))) if n_classes else 0

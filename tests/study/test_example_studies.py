@@ -1,5 +1,6 @@
 """Every study in examples/ is short, names its columns and models rightly, and runs as it is."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -16,8 +17,6 @@ MOST_LINES = 15
 
 @pytest.mark.parametrize("file", FILES)
 def test_an_example_is_short_and_in_the_form_that_editors_check(file):
-    import json
-
     text = (EXAMPLES / file).read_text(encoding="utf-8")
 
     assert len(text.splitlines()) <= MOST_LINES
@@ -35,3 +34,18 @@ def test_an_example_runs_as_it_is(file, mlruns, prefect_server):
     assert report.page.exists()
     assert len(report.judgement.figures) > 1
     assert not report.judgement.refused
+
+
+def test_a_candidate_that_sees_unlabelled_rows_is_marked_wherever_a_run_is_looked_at(mlruns, prefect_server):
+    from evenhand.api.launch import run_study
+    from evenhand.tracking import mlflow_client
+
+    report = run_study(load_study(EXAMPLES / "frequencies_all.yaml"))
+
+    client = mlflow_client.open_store().client()
+    tags = {name: client.get_run(run).data.tags for name, run in report.run_ids.items()}
+    marked = {name: each.get("evenhand.sees_unlabelled") for name, each in tags.items()}
+    assert marked == {"lin": "true", "lin(frequencies=train)": None, "categorical_nb": None}
+    assert "sees unlabelled rows" in tags["lin"]["evenhand.warnings"]
+    assert report.page.read_text(encoding="utf-8").count("sees unlabelled rows") >= 1
+    assert report.judgement.winner.plan.name != "lin"

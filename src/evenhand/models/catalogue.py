@@ -90,6 +90,12 @@ def reads_weights(model: str, multiclass: str | None = None) -> bool:
     return "class_weight" in inspect.signature(found).parameters or (multiclass is None and _fit_takes_weights(found))
 
 
+def takes_unlabelled(model: str) -> bool:
+    """Whether a fit can be given the rows to be judged, without labels."""
+    fit = getattr(class_of(model), "fit", None)
+    return fit is not None and "unlabelled" in inspect.signature(fit).parameters
+
+
 def predicts_numbers(model: str) -> bool:
     """Whether a model is a regressor."""
     return listing(model).task == "regression"

@@ -10,10 +10,17 @@ from evenhand.models.catalogue import build_model, fit_arguments, listing
 from evenhand.records.pipeline import Balanced, Plan
 
 
-def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classes: int, seed: int) -> Any:
-    """The estimator of a plan after it has seen balanced training rows."""
+def fitted_model(
+    plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classes: int, seed: int, *, unlabelled: Any = None
+) -> Any:
+    """The estimator of a plan after it has seen balanced training rows.
+
+    `unlabelled` are the rows to be judged, without labels, which only a plan that asks for them is shown.
+    """
     estimator = build_model(plan, balanced.training.outputs, n_classes, seed)
     arguments = fit_arguments(estimator, y, balanced.is_weighted)
+    if plan.sees_unlabelled:
+        arguments |= _seen_without_labels(plan, estimator, unlabelled)
     estimator = accelerated(estimator, X)
     try:
         return estimator.fit(X, y, **arguments)
@@ -24,6 +31,20 @@ def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classe
             f"candidate '{plan.name}' cannot be fitted with encoding '{plan.encoding}' and balance '{plan.balance}': "
             f"{' '.join(str(error).split())}. {_input(plan.model)}Change candidates.{plan.candidate} or take it out."
         ) from error
+
+
+def _seen_without_labels(plan: Plan, estimator: Any, unlabelled: Any) -> dict[str, Any]:
+    """The argument of `fit` that holds rows to be judged; where there are none, training rows alone are counted."""
+    if unlabelled is None:
+        raise EvenhandError(
+            f"candidate '{plan.name}' counts frequencies over the rows to be judged too, which are not at hand when it "
+            "is served, so it cannot be. Take its counterpart with frequencies: train, which was judged beside it."
+        )
+    if unlabelled.shape[0] == 0:
+        inner = "regressor__" if plan.target_transform != "none" else ""
+        estimator.set_params(**{f"{inner}frequencies": "train"})
+        return {}
+    return {"unlabelled": unlabelled}
 
 
 def _input(model: str) -> str:

@@ -201,7 +201,9 @@ def verdict_lines(judgement: Judgement) -> list[str]:
     if gaps := [each.detectable for each in judgement.versus if each.verdict == "unseparated"]:
         ends = f"{min(gaps):.3g}" if len(gaps) == 1 else f"{min(gaps):.3g} to {max(gaps):.3g}"
         lines.append(f"~ {counted(len(gaps), 'candidate')} not separated from the best (detectable: {ends})")
-    if judgement.winner is not judgement.best:
+    if judgement.best.plan.sees_unlabelled:
+        lines.append(f"chosen: {judgement.winner.plan.name}, as {judgement.best.plan.name} sees unlabelled rows")
+    elif judgement.winner is not judgement.best:
         lines.append(f"chosen: {judgement.winner.plan.name}, the simplest of those practically the same")
     if (expected := judgement.expected) is not None:
         ends = f"{expected.low:.4f} to {expected.high:.4f}"
