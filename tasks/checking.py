@@ -16,13 +16,13 @@ from evenhand.evaluation.target_leakage import strength
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.catalogue import build_model
 from evenhand.models.encoder import new_encoder
+from evenhand.models.kernel_columns import check_kernels
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Check, Feature, Ledger, Output, Plan, Table
 from evenhand.runtime.steps import step
 from evenhand.statistics import Interval, auc_by_chance
 from evenhand.study.loader import refuse
 from evenhand.study.study import Study
-from evenhand.tasks.planning import check_kernels
 
 ALMOST_PERFECT = 0.9995
 LEVEL = 0.9999
@@ -37,7 +37,7 @@ def check(
     """What every leakage check found; a failed one stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
     _check_purpose(frame, table, study)
-    check_kernels(table, plans, study)
+    check_kernels(study, table, [made.candidate for made in plans])
     found = (
         straddling(frame, table, ledger),
         _leaking_columns(frame, y, table, ledger),

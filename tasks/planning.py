@@ -9,10 +9,10 @@ from typing import Any
 from evenhand.errors import ConfError, listed
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights, takes_unlabelled
 from evenhand.models.encoder_steps import step_mistakes
-from evenhand.models.kernel_columns import column_mistakes, kernel_mistakes, names_columns
+from evenhand.models.kernel_columns import kernel_mistakes
 from evenhand.models.search_space import usual_ranges, usual_values
 from evenhand.models.storability import encoding_mistakes, model_mistake
-from evenhand.records.pipeline import Plan, Table
+from evenhand.records.pipeline import Plan
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import in_short
@@ -20,8 +20,6 @@ from evenhand.study.loader import refuse
 from evenhand.study.registry import UNSAMPLED
 from evenhand.study.study import Candidate, Encoding, Range, Study
 from evenhand.study.validation import Mistake
-from evenhand.tasks.cleaning import clean
-from evenhand.tasks.ingestion import snapshot_of
 
 STEP_PLACES = {
     "scale": ("numeric", "scale"), "bins": ("numeric", "bins"), "group": ("categorical", "group"),
@@ -52,19 +50,6 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
             "rows to be judged. Let it match their counterparts with frequencies=train too."
         )
     return chosen
-
-
-def listed_plans(study: Study, only: str | None = None) -> list[Plan]:
-    """What `plan` gives; where kernels name columns, these are looked for in the study's rows as well."""
-    plans = plan.fn(study, only)
-    if names_columns(study, {made.candidate for made in plans}):
-        check_kernels(clean.fn(snapshot_of(study), study), plans, study)
-    return plans
-
-
-def check_kernels(table: Table, plans: list[Plan], study: Study) -> None:
-    """Refuse kernels of columns that the table does not have, or that an encoding makes something else of."""
-    refuse(study, list(column_mistakes(study, table, [made.candidate for made in plans])))
 
 
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:

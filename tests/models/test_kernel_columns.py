@@ -5,10 +5,11 @@ import pytest
 from makers import make_plan, make_study, write_rows
 from sklearn.metrics.pairwise import rbf_kernel
 
+from evenhand.api.studies import plans_of
 from evenhand.errors import ConfError
 from evenhand.models.catalogue import build_model
 from evenhand.records.pipeline import Output
-from evenhand.tasks.planning import listed_plans, plan
+from evenhand.tasks.planning import plan
 
 OUTPUTS = (
     Output("age", "age", "numeric"),
@@ -72,7 +73,7 @@ def test_a_kernel_of_columns_that_are_there_is_planned_with_its_name_in_short():
     candidates = {"mine": {"model": "table_kernel_svm", "grid": {"kernel": [GOOD, "rbf"]}}}
     study = make_study(**{**written, "candidates": candidates})
 
-    assert [each.name for each in listed_plans(study)] == [
+    assert [each.name for each in plans_of(study)] == [
         "mine(kernel=sum(rbf(age), similarity(of(sky)), linear))", "mine(kernel=rbf)",
     ]  # fmt: skip
 
@@ -91,7 +92,7 @@ def test_a_kernel_of_columns_that_are_there_is_planned_with_its_name_in_short():
 )  # fmt: skip
 def test_a_column_that_a_kernel_cannot_read_is_reported_with_its_place(kernel, words):
     with pytest.raises(ConfError) as caught:
-        listed_plans(study_with(kernel))
+        plans_of(study_with(kernel))
 
     assert words in str(caught.value)
 
@@ -101,7 +102,7 @@ def test_codes_of_numbers_have_an_order_and_can_be_read_both_ways():
     binned = study.model_copy(update={"encodings": make_study(
         encodings={"codes": {"as": "ordinal", "numeric": {"bins": "quantile"}}}).encodings})  # fmt: skip
 
-    assert len(listed_plans(binned)) == 1
+    assert len(plans_of(binned)) == 1
 
 
 def test_a_word_without_any_column_to_read_is_reported():
@@ -109,7 +110,7 @@ def test_a_word_without_any_column_to_read_is_reported():
     dummies = study.model_copy(update={"encodings": make_study(encodings={"dummies": {}}).encodings})
 
     with pytest.raises(ConfError, match="similarity reads codes, but encoding 'dummies' makes none: leave it out"):
-        listed_plans(dummies)
+        plans_of(dummies)
 
 
 def test_a_model_that_takes_a_kernel_by_name_says_which_models_take_more():

@@ -11,6 +11,8 @@ from evenhand.study.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evenhand.records.pipeline import Plan
+
 __all__ = ["Changes", "StudyOrFile", "as_study", "candidates", "load_study", "schema", "studies"]
 
 Changes = Mapping[str, Any] | Iterable[str]
@@ -40,11 +42,23 @@ def candidates(study: StudyOrFile, only: str | None = None) -> "pd.DataFrame":
     be_quiet()
     import pandas as pd
 
-    from evenhand.tasks.planning import listed_plans
-
     names = ("name", "model", "encoding", "balance", "params")
-    rows = [{name: getattr(made, name) for name in names} for made in listed_plans(as_study(study), only)]
+    rows = [{name: getattr(made, name) for name in names} for made in plans_of(as_study(study), only)]
     return pd.DataFrame(rows, columns=list(names)).rename(columns={"name": "candidate"}).set_index("candidate")
+
+
+def plans_of(study: Study, only: str | None = None) -> "list[Plan]":
+    """Every candidate in full; where kernels name columns, these are looked for in the study's rows as well."""
+    from evenhand.models.kernel_columns import check_kernels, names_columns
+    from evenhand.tasks.cleaning import clean
+    from evenhand.tasks.ingestion import snapshot_of
+    from evenhand.tasks.planning import plan
+
+    plans = plan.fn(study, only)
+    names = list(dict.fromkeys(made.candidate for made in plans))
+    if names_columns(study, names):
+        check_kernels(study, clean.fn(snapshot_of(study), study), names)
+    return plans
 
 
 def schema() -> str:

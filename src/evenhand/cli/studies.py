@@ -46,10 +46,10 @@ def run(
 def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
     """List what CONF would run: encodings x balances x models, and how many fits."""
     study = study_of(conf, changes)
+    from evenhand.api.studies import plans_of
     from evenhand.reporting.terminal.run import show_plans
-    from evenhand.tasks.planning import listed_plans
 
-    show_plans(study, listed_plans(study, only))
+    show_plans(study, plans_of(study, only))
 
 
 @click.command()

@@ -8,6 +8,7 @@ from evenhand.estimators.machines.composition import ON_NUMBERS, leaves, read_ke
 from evenhand.models.catalogue import class_of
 from evenhand.models.encoder_steps import step_entry
 from evenhand.records.pipeline import Feature, Table
+from evenhand.study.loader import refuse
 from evenhand.study.registry import MODELS
 from evenhand.study.study import Candidate, Encoding, Study
 from evenhand.study.validation import Mistake, Place
@@ -28,6 +29,11 @@ def kernel_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mis
         elif isinstance(kernel, dict | list):
             takers = [each for each in MODELS if MODELS.is_own(each) and composes_kernels(each)]
             yield place, f"{model} takes one kernel by its name; kernels put together are for {', '.join(takers)}"
+
+
+def check_kernels(study: Study, table: Table, names: Iterable[str]) -> None:
+    """Refuse kernels of some candidates that name columns which are not there, or which they cannot read."""
+    refuse(study, list(column_mistakes(study, table, names)))
 
 
 def column_mistakes(study: Study, table: Table, names: Iterable[str]) -> Iterator[Mistake]:

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators.kernel_matrix._evidence import Classes, Numbers, greatest_evidence
+from evenhand.estimators.kernel_matrix._kernel_machine import KernelMachine, check_above_zero, class_goals, winners
 from evenhand.estimators.machines._encoding import ColumnCoder
-from evenhand.estimators.machines._evidence import Classes, Numbers, greatest_evidence
-from evenhand.estimators.machines._kernel_machine import KernelMachine, check_above_zero, class_goals, winners
 
 MATRICES = 3  # of n x max_basis numbers: the basis, its copy with weights, and what a kernel needs on the way
 

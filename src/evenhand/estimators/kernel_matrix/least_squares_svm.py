@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from evenhand.estimators._door import ESTIMATORS, named_at
-from evenhand.estimators.machines._kernel_machine import KernelMachine, check_above_zero, class_goals, winners
+from evenhand.estimators.kernel_matrix._kernel_machine import KernelMachine, check_above_zero, class_goals, winners
 from evenhand.estimators.machines._nystroem import Nystroem
 
 MATRICES = 3  # of n x n numbers that an exact fit holds at once: the kernel's, and two while it is made
