@@ -10,6 +10,7 @@ from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
+from evenhand.models.kernel_columns import check_kernels
 from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table
@@ -29,6 +30,7 @@ def check(
     refuse(study, fraction_mistakes(study, plans, table.features))
     _check_purpose(frame, table, study)
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
+    check_kernels(study, table, [made.candidate for made in plans])
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
     found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, read_order(table))))
     stop_at_leaks(found, allows_leaks)

@@ -32,18 +32,18 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     said = _out_of_fold(judgement, comparable, table)
     joint = _joint(judgement, comparable, said, table)
     if joint is None:
-        return replace(judgement, chosen=judgement.best.plan.name)
+        return replace(judgement, chosen=judgement.best_served.plan.name)
     judgement = replace(judgement, expected=_expected(judgement.best, judgement.metric, joint))
     others = comparable[1:]
     if not others:
-        return replace(judgement, chosen=judgement.best.plan.name)
+        return replace(judgement, chosen=judgement.best_served.plan.name)
     found = _verdicts(judgement, joint, said, study)
     on_holdout = _on_holdout(judgement, comparable[: RIVALS_ON_HOLDOUT + 1], table, study.alpha)
     versus = [_versus(each.plan.name, gap) for each, gap in zip(others, found[1:], strict=True)]
     judgement = replace(judgement, versus=tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus))
     n_worse, n_same = len(others) - len(judgement.group) + 1, len(judgement.same) - 1
     logger().info("%d of %d candidates are worse than the best, %d practically the same", n_worse, len(others), n_same)
-    chosen = _simplest(judgement, study) if study.prefer == "simplest" else judgement.best
+    chosen = _simplest(judgement, study) if study.prefer == "simplest" else judgement.best_served
     return replace(judgement, chosen=chosen.plan.name)
 
 
@@ -88,11 +88,12 @@ def _versus(name: str, gap: GapToBest) -> Versus:
 
 
 def _simplest(judgement: Judgement, study: Study) -> Figures:
-    """The cheapest kind of candidate of those practically the same as the best, and the better one of equals.
+    """The cheapest kind of candidate, of those practically the same as the best that can be served, and the better one.
 
     Of one kind, what learned from the rows as they are comes before what resamples them.
     """
-    group = [each for each in judgement.figures if each.plan.name in judgement.same]
+    same = [each for each in judgement.figures if each.plan.name in judgement.same and not each.plan.sees_unlabelled]
+    group = same or [judgement.best_served]
     return min(group, key=lambda each: (each.plan.weight, not _as_they_are(each.plan, study)))
 
 

@@ -64,6 +64,7 @@ CODE = (
     "evenhand.tasks.deciding:_build",
     "evenhand.records.pipeline:Judgement.winner",
     "evenhand.records.pipeline:Judgement.best",
+    "evenhand.records.pipeline:Judgement.best_served",
     "evenhand.study.study:Study.balance_kind",
 )
 

@@ -24,7 +24,7 @@ from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.code_digest import code_digest
-from evenhand.storage.matrices import read_matrix
+from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
 from evenhand.study.registry import METRICS
 
 AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
@@ -104,10 +104,10 @@ def _built_or_failed(
 
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
     X, y = read_matrix(balanced.training.path)
-    held, truth = read_matrix(prepared.held.path)
+    held = read_unlabelled(prepared.held.path)
     with PeakMemory() as memory:
         started = time.perf_counter()
-        estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed)
+        estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed, unlabelled=held)
         fitted_at = time.perf_counter()
         with failing_alone(plan):
             scale, scores, predictions = scores_of(estimator, held)
@@ -119,7 +119,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     check_finite(plan, scores, predictions)
     np.savez(
         folder / "scores.npz",
-        truth=truth,
+        truth=read_labels(prepared.held.path),
         scores=_or_nothing(scores),
         decisions=_or_nothing(decisions),
         predictions=predictions,
@@ -255,8 +255,12 @@ def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:
 
 
 def _warnings(estimator: Any) -> list[str]:
-    """Solvers that stopped before they were done."""
+    """Solvers that stopped before they were done, and what stands for an exact fit."""
     estimator = getattr(estimator, "regressor_", estimator)
+    return [*_stopped(estimator), *filter(None, [getattr(estimator, "approximation_", "")])]
+
+
+def _stopped(estimator: Any) -> list[str]:
     if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
         return []
     done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)

@@ -34,9 +34,7 @@ def _may_pass(task: Any, run: Any, state: Any) -> bool:
 )
 def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
     """The rows of the study's source as they are, kept under the fingerprint of their content."""
-    with opened(study) as source:
-        entry = Store().keep("snapshot", source.inputs, CODE, partial(_build, source))
-    snapshot = _snapshot(entry, source.origin)
+    snapshot = snapshot_of(study)
     if study.target in {column.name for column in snapshot.columns}:
         for note in hold(study.name, snapshot.columns, accepts_contract):
             logger().warning(note)
@@ -44,11 +42,18 @@ def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
         "%s and %s %s %s, fingerprint %s",
         counted(snapshot.n_rows, "row"),
         counted(len(snapshot.columns), "column"),
-        "found unchanged from" if entry.reused else "read from",
+        "found unchanged from" if snapshot.reused else "read from",
         snapshot.origin,
         snapshot.digest[:12],
     )
     return snapshot
+
+
+def snapshot_of(study: Study) -> Snapshot:
+    """The rows of the study's source, held against no contract."""
+    with opened(study) as source:
+        entry = Store().keep("snapshot", source.inputs, CODE, partial(_build, source))
+    return _snapshot(entry, source.origin)
 
 
 def _build(source: Opened, folder: Path) -> Mapping[str, Any]:

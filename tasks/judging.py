@@ -23,6 +23,7 @@ from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
 CODE = "evenhand.tasks.judging:_write_predictions"
+UNLABELLED = "sees unlabelled rows: those to be judged are counted too, so it is not served"
 
 
 @step("judge")
@@ -75,7 +76,8 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
     names = list(dict.fromkeys(name for each in folds for name in each.held_metrics))
     settled = final.settled if final else folds[0].settled
     budgeted = tuple(each.budgeted for each in scores if each.budgeted is not None)
-    notes = dict.fromkeys(warning for each in scores for warning in each.warnings)
+    notes = dict.fromkeys([UNLABELLED] if plan.sees_unlabelled else [])
+    notes |= dict.fromkeys(warning for each in scores for warning in each.warnings)
     if note := budget_note(budgeted, FINAL):
         notes[note] = None
     return Figures(

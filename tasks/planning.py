@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
-from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
+from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights, takes_unlabelled
 from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
 from evenhand.models.checks.storability import encoding_mistakes, model_mistake
 from evenhand.models.encoder_steps import step_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
+from evenhand.models.kernel_columns import kernel_mistakes
 from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
 from evenhand.records.pipeline import Plan
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
+from evenhand.runtime.text import in_short
 from evenhand.study.loader import refuse
 from evenhand.study.registry import SAMPLERS, UNSAMPLED
 from evenhand.study.study import Candidate, Encoding, Range, Study
@@ -47,6 +49,11 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
         plans = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
     if not plans:
         raise ConfError(f"--only '{only}' matches no candidate; there are {listed(study.candidates)}")
+    if all(made.sees_unlabelled for made in plans):
+        raise ConfError(
+            f"--only '{only}' leaves no candidate that can be served: {listed(made.name for made in plans)} see the "
+            "rows to be judged. Let it match their counterparts with frequencies=train too."
+        )
     refuse(study, list(ensemble_mistakes(study, plans)))
     return plans
 
@@ -93,6 +100,8 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
     if not wrong:
         wrong += _combination_mistakes(name, model, candidate)
     yield from wrong
+    yield from kernel_mistakes(name, model, candidate)
+    yield from _unlabelled_mistakes(name, model, candidate)
     first = {key: values[0] for key, values in candidate.grid.items()}
     if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
         yield ("candidates", name, "model"), message
@@ -140,6 +149,21 @@ def _values_given(candidate: Candidate) -> Iterator[tuple[Place, str, Any]]:
             yield (*place, "high"), place[-1], values.high
         for number, value in enumerate(values if isinstance(values, list) else ()):
             yield (*place, str(number)), place[-1], value
+
+
+def _unlabelled_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """Ways in which the rows to be judged could not reach a fit, or in which it would be unclear whether they do."""
+    if not takes_unlabelled(model):
+        return
+    place, over = ("candidates", name), candidate.tune.over or {} if candidate.tune else {}
+    if "frequencies" in over:
+        yield (*place, "tune", "over", "frequencies"), "cannot be tuned: list train and all in grid to compare them"
+    is_asked = "all" in [candidate.params.get("frequencies"), *candidate.grid.get("frequencies", ())]
+    if is_asked and candidate.multiclass:
+        yield (
+            (*place, "multiclass"),
+            f"{candidate.multiclass} hands no unlabelled rows on to {model}: leave multiclass or frequencies: all out",
+        )
 
 
 def _encoding_mistakes(name: str, encoding: Encoding) -> Iterator[Mistake]:
@@ -208,7 +232,7 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
     model = candidate.model or name
     balances = _balances(study, model, candidate)
     encodings = candidate.encodings or tuple(study.encodings)
-    for point, encoding, balance in itertools.product(_points(candidate), encodings, balances):
+    for point, encoding, balance in itertools.product(_points(candidate, model), encodings, balances):
         yield Plan(
             name=_full_name(name, point, _distinct_parts(study, encoding, balance)),
             candidate=name,
@@ -221,6 +245,7 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
             target_transform=candidate.target_transform or _usual_transform(study, model),
             weight=listing(model).cost,
             tuning=_tuning(model, candidate),
+            sees_unlabelled=_sees_unlabelled(model, {**candidate.params, **point}),
         )
 
 
@@ -248,9 +273,18 @@ def _usual_transform(study: Study, model: str) -> str:
     return listing(model).target_transform if study.kind_of_task == "regression" else "none"
 
 
-def _points(candidate: Candidate) -> list[dict[str, Any]]:
+def _points(candidate: Candidate, model: str) -> list[dict[str, Any]]:
+    """The points of a grid; beside each that sees the rows to be judged stands the one that can be served."""
     names = list(candidate.grid)
-    return [dict(zip(names, values, strict=True)) for values in itertools.product(*candidate.grid.values())]
+    found = [dict(zip(names, values, strict=True)) for values in itertools.product(*candidate.grid.values())]
+    for point in [each for each in found if _sees_unlabelled(model, {**candidate.params, **each})]:
+        if (served := {**point, "frequencies": "train"}) not in found:
+            found.append(served)
+    return found
+
+
+def _sees_unlabelled(model: str, params: dict[str, Any]) -> bool:
+    return params.get("frequencies") == "all" and takes_unlabelled(model)
 
 
 def _distinct_parts(study: Study, encoding: str, balance: str) -> list[str]:
@@ -259,5 +293,5 @@ def _distinct_parts(study: Study, encoding: str, balance: str) -> list[str]:
 
 
 def _full_name(name: str, point: dict[str, Any], parts: list[str]) -> str:
-    chosen = ",".join(f"{key}={value}" for key, value in point.items())
+    chosen = ",".join(f"{key}={in_short(value)}" for key, value in point.items())
     return "/".join([f"{name}({chosen})" if chosen else name, *parts])

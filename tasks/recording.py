@@ -208,6 +208,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         **_trial_tags(results.judgement, plan.name),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
+        **({"evenhand.sees_unlabelled": "true"} if plan.sees_unlabelled else {}),
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
         **({"evenhand.tuned": _tuned_words(plan.tuning)} if plan.tuning else {}),
     }

@@ -31,6 +31,7 @@ CODE = (
     "evenhand.tasks.refitting:refit",
     "evenhand.records.pipeline:Judgement.winner",
     "evenhand.records.pipeline:Judgement.best",
+    "evenhand.records.pipeline:Judgement.best_served",
     "evenhand.records.pipeline:Table.task",
 )
 CLOSE_ENOUGH = 1e-9

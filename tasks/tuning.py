@@ -167,7 +167,9 @@ class _Inside:
     def _score(self, plan: Plan, training: tuple[Any, ...], held: tuple[Any, ...]) -> float:
         (X, y, balanced), (others, truth) = training, held
         n_classes, seed = len(self.table.classes), self.study.seed
-        estimator = within(self.study.time_limit, lambda: fitted_model(plan, balanced, X, y, n_classes, seed))
+        estimator = within(
+            self.study.time_limit, lambda: fitted_model(plan, balanced, X, y, n_classes, seed, unlabelled=others)
+        )
         with failing_alone(plan):
             scale, scores, predictions = scores_of(estimator, others)
             check_finite(plan, scores, predictions)

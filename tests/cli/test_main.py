@@ -118,6 +118,13 @@ def test_ctrl_c_says_that_work_is_kept(monkeypatch):
     assert "what was finished is kept, run again to go on" in result.output
 
 
+def test_a_model_that_is_exact_for_few_rows_only_says_so_where_candidates_are_listed():
+    result = typed("candidates", conf(candidates={"ls_svm": None, "svm": None}))
+
+    assert "note: ls_svm: exact to 5,000 training rows (exact_below); more are fitted on features" in result.output
+    assert "note: svm" not in result.output
+
+
 def test_candidates_are_listed_with_the_number_of_fits():
     result = typed("candidates", conf(candidates={"knn": {"grid": {"n_neighbors": [3, 5]}}}, balance=["none", "smote"]))
 

@@ -34,6 +34,20 @@ def test_what_is_given_or_ignored_is_not_tuned():
     assert list(usual_ranges("svm", {"kernel": "linear"})) == ["C"]
 
 
+OWN = {"rbf": {"columns": ["a"], "gamma": 1}}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ({"sum": ["linear", {"similarity": "lin"}]}, ["C"]), ({"sum": ["linear", OWN]}, ["C"]), ("similarity", ["C"]),
+        ({"sum": ["linear", {"rbf": ["a"]}]}, ["C", "gamma"]), ("rbf", ["C", "gamma"]),
+    ],
+)  # fmt: skip
+def test_gamma_is_tuned_where_an_rbf_has_none_of_its_own(kernel, expected):
+    assert list(usual_ranges("ls_svm", {"kernel": kernel})) == expected
+
+
 def test_a_parameter_beside_the_usual_ones_may_have_usual_values_too():
     assert usual_values("svm", "degree") == [2, 3, 4]
     assert usual_values("svm", "shrinking") is None

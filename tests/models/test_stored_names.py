@@ -30,13 +30,19 @@ from evenhand.study.study import Encoding
 
 BEFORE = Path(__file__).parent / "before_rooms"
 USED = ["similarity_svm", "knn", "linear_svm"]
+# made when there were rooms: no older file names them
 SINCE = {
     "DecisionMetric",
+    "LeastSquaresSVC",
+    "LeastSquaresSVR",
+    "Linear",
     "LogScale",
     "OutlierRows",
+    "RelevanceVectorClassifier",
+    "RelevanceVectorRegressor",
     "ScoreVoting",
     "TwoWaySplit",
-}  # made when there were rooms: no older file names them
+}
 
 
 def test_a_model_of_the_tree_before_the_rooms_scores_as_it_did():
@@ -92,12 +98,19 @@ def fitted(model, is_class, **params):
     return fitted_model(plan, balanced, X, y if is_class else X[:, 0] + 1.0, n_classes, seed=0)
 
 
+EVERY_KERNEL = {"product": [
+    {"sum": [{"rbf": {"columns": ["x0"], "gamma": 0.5}}, "linear", {"constant": 1}]},
+    {"exponential": {"scaled": {"kernel": {"rbf": ["x1"]}, "weight": 0.1}}},
+    {"polynomial": {"kernel": {"linear": "x0"}, "coefficients": [1, 0.1]}},
+]}  # fmt: skip
 VARIED = [
     ("knn", {"weights": "inverse_square"}),
     ("table_kernel_svm", {"categorical": [1]}),
     ("table_kernel_svm", {"categorical": [0, 1]}),
     ("table_kernel_svm", {"categorical": [1], "exact_below": 10}),
     ("table_kernel_svm", {"categorical": [1], "combination": "product"}),
+    ("table_kernel_svm", {"categorical": [1], "kernel": {"sum": [EVERY_KERNEL, {"rbf": "x0"}]}}),
+    ("table_kernel_svr", {"kernel": EVERY_KERNEL, "scales": "learned"}),
     ("table_kernel_svr", {"categorical": [1], "exact_below": 10}),
     ("similarity_svm", {"measure": "lin"}),
     ("budget_svm", {"budget": 0.3}),

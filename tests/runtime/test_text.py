@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.errors import ConfError
-from evenhand.runtime.text import parsed_duration, parsed_size, size_text, time_text
+from evenhand.runtime.text import in_short, parsed_duration, parsed_size, size_text, time_text
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,16 @@ def test_lengths_of_time_are_read_from_text(text, length):
 def test_what_is_no_length_of_time_is_refused_with_an_example(text):
     with pytest.raises(ValueError, match="is no length of time: write it as 2h, 30m"):
         parsed_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.5, "0.5"), ("rbf", "rbf"), ([10, 5], "[10, 5]"),
+        ({"sum": [{"rbf": ["age", "income"]}, {"similarity": {"of": ["city"]}}, "linear"]},
+         "sum(rbf(age, income), similarity(of(city)), linear)"),
+        ({"scaled": {"kernel": "rbf", "weight": 2}}, "scaled(kernel: rbf, weight: 2)"),
+    ],
+)  # fmt: skip
+def test_nested_values_are_shown_as_they_would_be_called(value, text):
+    assert in_short(value) == text

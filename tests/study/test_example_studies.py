@@ -1,19 +1,51 @@
-"""Every study in examples/ is short and runs as it is."""
+"""Every study in examples/ is short, names its columns and models rightly, and runs as it is."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
-from evenhand.study.loader import load_study
+from evenhand.study.loader import load_study, schema
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FILES = sorted(file.name for file in EXAMPLES.glob("*.yaml"))
+MOST_LINES = 15
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
-def test_an_example_has_at_most_fifteen_lines_and_runs(file, mlruns, prefect_server):
+@pytest.mark.parametrize("file", FILES)
+def test_an_example_is_short_and_in_the_form_that_editors_check(file):
+    text = (EXAMPLES / file).read_text(encoding="utf-8")
+
+    assert len(text.splitlines()) <= MOST_LINES
+    assert not list(Draft202012Validator(json.loads(schema())).iter_errors(yaml.safe_load(text)))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_example_runs_as_it_is(file, mlruns, prefect_server):
     from evenhand.api.launch import run_study
 
-    report = run_study(load_study(file))
+    shutil.copytree(EXAMPLES, "examples")
 
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 15
+    report = run_study(load_study(f"examples/{file}"))
+
     assert report.page.exists()
+    assert report.judgement.figures
+    assert not report.judgement.failed
+
+
+def test_a_candidate_that_sees_unlabelled_rows_is_marked_wherever_a_run_is_looked_at(mlruns, prefect_server):
+    from evenhand.api.launch import run_study
+    from evenhand.tracking import mlflow_client
+
+    report = run_study(load_study(EXAMPLES / "frequencies_all.yaml"))
+
+    client = mlflow_client.open_store().client()
+    tags = {name: client.get_run(run).data.tags for name, run in report.run_ids.items()}
+    marked = {name: each.get("evenhand.sees_unlabelled") for name, each in tags.items()}
+    assert marked == {"lin": "true", "lin(frequencies=train)": None, "categorical_nb": None}
+    assert "sees unlabelled rows" in tags["lin"]["evenhand.warnings"]
+    assert report.page.read_text(encoding="utf-8").count("sees unlabelled rows") >= 1
+    assert report.judgement.winner.plan.name != "lin"

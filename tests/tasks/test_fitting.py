@@ -212,6 +212,14 @@ def test_a_solver_that_was_done_is_not_marked(tmp_path, model):
     assert fitted(tmp_path, model, params=params).warnings == ()
 
 
+def test_a_machine_that_stands_for_an_exact_one_is_marked(tmp_path):
+    few = fitted(tmp_path / "a", "ls_svm", params={"exact_below": 10, "n_components": 5})
+    exact = fitted(tmp_path / "b", "ls_svm")
+
+    assert few.warnings == ("features of 5 rows for 60 (exact_below 10)",)
+    assert exact.warnings == ()
+
+
 def test_training_rows_of_costly_models_are_thinned_evenly(tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "TRAINING_ROWS_SCORED", 10)
 

@@ -42,14 +42,26 @@ def candidates(study: StudyOrFile, only: str | None = None) -> "pd.DataFrame":
     be_quiet()
     import pandas as pd
 
-    from evenhand.tasks.planning import plan
-
     names = ("name", "model", "encoding", "balance", "params")
     found = as_study(study)
-    plans = plan.fn(found, only)
+    plans = plans_of(found, only)
     refuse_fractions(found, plans)
     rows = [{name: getattr(made, name) for name in names} for made in plans]
     return pd.DataFrame(rows, columns=list(names)).rename(columns={"name": "candidate"}).set_index("candidate")
+
+
+def plans_of(study: Study, only: str | None = None) -> "list[Plan]":
+    """Every candidate in full; where kernels name columns, these are looked for in the study's rows as well."""
+    from evenhand.models.kernel_columns import check_kernels, names_columns
+    from evenhand.tasks.cleaning import clean
+    from evenhand.tasks.ingestion import snapshot_of
+    from evenhand.tasks.planning import plan
+
+    plans = plan.fn(study, only)
+    names = list(dict.fromkeys(made.candidate for made in plans))
+    if names_columns(study, names):
+        check_kernels(study, clean.fn(snapshot_of(study), study), names)
+    return plans
 
 
 def refuse_fractions(study: Study, plans: "list[Plan]") -> str:

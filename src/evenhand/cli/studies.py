@@ -48,11 +48,10 @@ def run(
 def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
     """List what CONF would run: encodings x balances x models, and how many fits."""
     study = study_of(conf, changes)
-    from evenhand.api.studies import refuse_fractions
+    from evenhand.api.studies import plans_of, refuse_fractions
     from evenhand.reporting.terminal.run import show_plans
-    from evenhand.tasks.planning import plan
 
-    plans = plan.fn(study, only)
+    plans = plans_of(study, only)
     show_plans(study, plans)
     if unknown := refuse_fractions(study, plans):
         click.echo(f"note: {unknown}")

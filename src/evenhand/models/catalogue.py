@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, Stan
 
 from evenhand.errors import ConfError, nearest
 from evenhand.estimators.distances import inverse_square
+from evenhand.estimators.machines.composition import with_columns
 from evenhand.models.entries.models import ModelEntry
 from evenhand.models.stored_names import source_module
 from evenhand.records.pipeline import Output, Plan
@@ -89,6 +90,12 @@ def reads_weights(model: str, multiclass: str | None = None) -> bool:
     return "class_weight" in inspect.signature(found).parameters or (multiclass is None and _fit_takes_weights(found))
 
 
+def takes_unlabelled(model: str) -> bool:
+    """Whether a fit can be given the rows to be judged, without labels."""
+    fit = getattr(class_of(model), "fit", None)
+    return fit is not None and "unlabelled" in inspect.signature(fit).parameters
+
+
 def predicts_numbers(model: str) -> bool:
     """Whether a model is a regressor."""
     return listing(model).task == "regression"
@@ -99,6 +106,8 @@ def build_model(plan: Plan, outputs: tuple[Output, ...], n_classes: int, seed: i
     entry, found = listing(plan.model), class_of(plan.model)
     known = inspect.signature(found).parameters
     params = {**entry.defaults, **plan.params, **plan.settled}
+    if isinstance(params.get("kernel"), dict):
+        params["kernel"] = with_columns(params["kernel"], partial(_positions, plan.encoding, outputs))
     if params.get("weights") == INVERSE_SQUARE:
         params["weights"] = inverse_square
     if "random_state" in known:
@@ -109,6 +118,20 @@ def build_model(plan: Plan, outputs: tuple[Output, ...], n_classes: int, seed: i
     if "min_categories" in known and len(codes) == len(outputs):
         params.setdefault("min_categories", [output.n_codes for output in outputs])
     return _wrapped(found(**params), plan, n_classes, seed)
+
+
+def _positions(encoding: str, outputs: tuple[Output, ...], names: Any) -> list[int]:
+    """Where the encoded columns stand that came from some columns of the table."""
+    found: list[int] = []
+    for name in [names] if isinstance(names, str) else names:
+        own = [j for j, output in enumerate(outputs) if output.source == name]
+        if not own:
+            raise ConfError(
+                f"a kernel names column '{name}', of which encoding '{encoding}' leaves nothing on these rows. Take it "
+                "out of the kernel, or raise drop_missing_above or select.top."
+            )
+        found += own
+    return found
 
 
 def fit_arguments(estimator: Any, y: np.ndarray, is_weighted: bool) -> dict[str, Any]:

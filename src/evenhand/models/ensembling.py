@@ -47,7 +47,7 @@ def usable_scales(name: str, metric: str, task: str) -> set[str]:
 def library(figures: Sequence[Figures], name: str, metric: str, table: Table) -> list[Figures]:
     """The candidates that an ensemble of that name can be made of, at least two."""
     usable = usable_scales(name, metric, table.task)
-    members = [each for each in figures if each.scale in usable]
+    members = [each for each in figures if each.scale in usable and not each.plan.sees_unlabelled]
     if len(members) < 2:
         raise ConfError(f"ensemble.{_key(name)}: {too_few(name, metric, len(members), usable)}")
     return members
@@ -77,7 +77,7 @@ def ensemble_mistakes(study: Study, plans: Sequence[Plan], task: str | None = No
         fitting = [name for name, entry in METRICS.items() if tasks & set(entry.tasks)]
         yield ("ensemble", "metric"), f"{metric} does not fit {_kind_of(tasks)}; use one of {', '.join(fitting)}"
         return
-    scales = [likely_scale(plan) for plan in plans]
+    scales = [likely_scale(plan) for plan in plans if not plan.sees_unlabelled]
     for name in ensembles_of(study):
         usable = set().union(*(usable_scales(name, metric, each) for each in tasks))
         n_members = sum(scale in usable or not scale for scale in scales)

@@ -14,12 +14,19 @@ from evenhand.records.pipeline import Balanced, Plan
 LASTING = (ValueError, TypeError, ArithmeticError)  # what the same rows and parameters raise again
 
 
-def fitted_model(plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classes: int, seed: int) -> Any:
-    """The estimator of a plan after it has seen balanced training rows."""
+def fitted_model(
+    plan: Plan, balanced: Balanced, X: Any, y: np.ndarray, n_classes: int, seed: int, *, unlabelled: Any = None
+) -> Any:
+    """The estimator of a plan after it has seen balanced training rows.
+
+    `unlabelled` are the rows to be judged, without labels, which only a plan that asks for them is shown.
+    """
     with failing_alone(plan):
         _check_logarithm(plan, y)
         estimator = build_model(plan, balanced.training.outputs, n_classes, seed)
         arguments = fit_arguments(estimator, y, balanced.is_weighted)
+        if plan.sees_unlabelled:
+            arguments |= _seen_without_labels(plan, estimator, unlabelled)
         return accelerated(estimator, X).fit(X, y, **arguments)
 
 
@@ -67,6 +74,20 @@ def _cause(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"it needs more memory than there is{': ' if words else ''}{words}"
     return words if words and isinstance(error, ValueError) else f"{type(error).__name__}: {words}".rstrip(": ")
+
+
+def _seen_without_labels(plan: Plan, estimator: Any, unlabelled: Any) -> dict[str, Any]:
+    """The argument of `fit` that holds rows to be judged; where there are none, training rows alone are counted."""
+    if unlabelled is None:
+        raise EvenhandError(
+            f"candidate '{plan.name}' counts frequencies over the rows to be judged too, which are not at hand when it "
+            "is served, so it cannot be. Take its counterpart with frequencies: train, which was judged beside it."
+        )
+    if unlabelled.shape[0] == 0:
+        inner = "regressor__" if plan.target_transform != "none" else ""
+        estimator.set_params(**{f"{inner}frequencies": "train"})
+        return {}
+    return {"unlabelled": unlabelled}
 
 
 def _input(model: str) -> str:

@@ -6,20 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.estimators.machines.composition import leaves, read_kernel
 from evenhand.records.tuning import Space
 from evenhand.study.registry import MODELS
 
 Values = list[Any]
 
 BESIDE: dict[str, Values] = {"degree": [2, 3, 4], "coef0": [0.0, 0.5, 1.0], "tol": [1e-5, 1e-4, 1e-3, 1e-2]}
-KERNELS_WITHOUT_GAMMA = ("linear", "precomputed")
+KERNELS_WITHOUT_GAMMA = ("linear", "precomputed", "similarity")
 
 
 def usual_ranges(model: str, params: dict[str, Any]) -> dict[str, Values]:
     """What a model is tuned over when a study does not say; without what it is given, or what its kernel ignores."""
     usual = _ranges(model)
-    ignored = {"gamma"} if params.get("kernel") in KERNELS_WITHOUT_GAMMA else set()
+    ignored = {"gamma"} if _ignores_gamma(params.get("kernel")) else set()
     return {name: values for name, values in usual.items() if name not in params and name not in ignored}
+
+
+def _ignores_gamma(kernel: Any) -> bool:
+    """Whether a kernel has no use for gamma: a word without one, or parts of which each rbf has its own."""
+    if not isinstance(kernel, dict):
+        return kernel in KERNELS_WITHOUT_GAMMA
+    return not any(leaf.kind == "rbf" and leaf.value is None for leaf in leaves(read_kernel(kernel)[0]))
 
 
 def usual_values(model: str, name: str) -> Values | None:

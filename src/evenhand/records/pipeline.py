@@ -172,6 +172,7 @@ class Plan:
     """One candidate in full: a model with its parameters, one encoding and one balance.
 
     `settled` holds parameters that a model settled on by the clock, so that fitting it again repeats what was judged.
+    `sees_unlabelled`: the fit is given the rows to be judged, without their labels, so that it cannot be served.
     """
 
     name: str
@@ -186,6 +187,7 @@ class Plan:
     weight: float = 1.0
     tuning: Tuning | None = None
     settled: dict[str, Any] = field(default_factory=dict)
+    sees_unlabelled: bool = False
 
 
 @dataclass(frozen=True)
@@ -287,9 +289,14 @@ class Judgement:
         return self.figures[0]
 
     @property
+    def best_served(self) -> Figures:
+        """The candidate that leads those that can be served."""
+        return next((each for each in self.figures if not each.plan.sees_unlabelled), self.best)
+
+    @property
     def winner(self) -> Figures:
-        """The candidate to serve: the best, or the simplest of those that are practically the same."""
-        return next((each for each in self.figures if each.plan.name == self.chosen), self.best)
+        """The candidate to serve: the best that can be, or the simplest of those that are practically the same."""
+        return next((each for each in self.figures if each.plan.name == self.chosen), self.best_served)
 
     @property
     def group(self) -> tuple[str, ...]:
@@ -394,6 +401,7 @@ class Report:
             "encoding": plan.encoding,
             "balance": plan.balance,
             "params": {**plan.params, **plan.settled},
+            "sees_unlabelled": plan.sees_unlabelled,
             "tuned": [each.as_json() for each in self.tuned if each.plan == plan.name],
             "budgeted": as_plain(figures.budgeted),
             "cv": {

@@ -1,6 +1,7 @@
 """Counts, sizes and times in words, and back."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 
 from evenhand.errors import ConfError
@@ -56,3 +57,18 @@ def printable(text: str) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """A count with its noun, as in `1 row` and `1,081 rows`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def in_short(value: object) -> str:
+    """A value as names and tables show it: keys with what belongs to them, as in sum(rbf(age, income), linear)."""
+    return _nested(value) if isinstance(value, Mapping) else str(value)
+
+
+def _nested(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_nested, value))
+    if isinstance(value, Mapping) and len(value) == 1:
+        return ", ".join(f"{key}({_nested(inner)})" for key, inner in value.items())
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_nested(inner)}" for key, inner in value.items())
+    return str(value)

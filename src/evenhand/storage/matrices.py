@@ -24,10 +24,19 @@ def write_matrix(folder: Path, X: Any, y: np.ndarray, rows: np.ndarray | None = 
 
 def read_matrix(folder: Path) -> tuple[Any, np.ndarray]:
     """The matrix and its target."""
-    y = np.load(folder / TARGET)
+    return read_unlabelled(folder), read_labels(folder)
+
+
+def read_unlabelled(folder: Path) -> Any:
+    """The matrix alone: its target is in a file of its own, which is not opened."""
     if (folder / SPARSE).exists():
-        return sparse.csr_matrix(sparse.load_npz(folder / SPARSE)), y
-    return np.load(folder / DENSE, mmap_mode="r"), y
+        return sparse.csr_matrix(sparse.load_npz(folder / SPARSE))
+    return np.load(folder / DENSE, mmap_mode="r")
+
+
+def read_labels(folder: Path) -> np.ndarray:
+    """The target of a matrix."""
+    return np.load(folder / TARGET)
 
 
 def read_matrix_rows(folder: Path) -> np.ndarray:

@@ -46,27 +46,31 @@ def kernel_parts(theta, sample):
     return share * sample.similarity + (1 - share) * rbf, rbf, 1 - share, share
 
 
-def left_out_error(theta, sample):
-    """The criterion and its gradient by (log scales, logit share, log amplitude)."""
-    kernel, rbf, around, share = kernel_parts(theta, sample)
-    amplitude = np.exp(theta[-1])
+def error_and_pull(kernel, amplitude, goals):
+    """The criterion of a kernel matrix, and its gradient by that matrix; its sum over K is that by log amplitude."""
     n_rows = kernel.shape[0]
     system = amplitude * kernel + INTERCEPT_VARIANCE
     system[np.diag_indices(n_rows)] += 1.0
     inverse = cho_solve(cho_factor(system, lower=True, overwrite_a=True), np.eye(n_rows), overwrite_b=True)
-    alpha = inverse @ sample.goals
+    alpha = inverse @ goals
     own = np.diag(inverse)
     error = alpha / own[:, None]
     pull = inverse @ (error / own[:, None])
     by_system = (inverse * (error**2).sum(axis=1) / own) @ inverse - (pull @ alpha.T + alpha @ pull.T) / 2
-    by_kernel = by_system * (2 * amplitude / n_rows)
+    return np.mean(np.sum(error**2, axis=1)), by_system * (2 * amplitude / n_rows)
+
+
+def left_out_error(theta, sample):
+    """The criterion and its gradient by (log scales, logit share, log amplitude)."""
+    kernel, rbf, around, share = kernel_parts(theta, sample)
+    error, by_kernel = error_and_pull(kernel, np.exp(theta[-1]), sample.goals)
     gradient = np.append(by_scales(by_kernel * around * rbf, sample.numeric, theta), np.sum(by_kernel * kernel))
     if sample.similarity is not None:
         by_share = np.sum(
             by_kernel * (sample.similarity - rbf if not sample.is_product else (sample.similarity - 1) * rbf)
         )
         gradient = np.insert(gradient, -1, by_share * share * (1 - share))
-    return np.mean(np.sum(error**2, axis=1)), gradient
+    return error, gradient
 
 
 def by_scales(weight, numeric, theta):
@@ -82,11 +86,16 @@ def learned(sample, max_iter=60):
     start = np.concatenate([np.zeros(n_numeric), [0.0] * mixed, [np.log(10.0)]])
     bounds = [SCALE_BOUNDS] * n_numeric + [(-8, 8)] * mixed + [AMPLITUDE_BOUNDS]
     search = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": {"maxiter": max_iter}}
-    threads = 1 if sample.numeric.shape[0] < FEWEST_ROWS_FOR_THREADS else None
-    with _get_threadpool_controller().limit(limits=threads, user_api="blas"):
+    with few_threads(sample.numeric.shape[0]):
         found = minimize(left_out_error, start, args=(sample,), **search).x
     share = float(1 / (1 + np.exp(-found[n_numeric]))) if mixed else 0.0
     return Learned(np.exp(found[:n_numeric]), share, float(np.exp(found[-1])))
+
+
+def few_threads(n_rows):
+    """A context in which BLAS keeps to one thread where the rows are few."""
+    threads = 1 if n_rows < FEWEST_ROWS_FOR_THREADS else None
+    return _get_threadpool_controller().limit(limits=threads, user_api="blas")
 
 
 def starting_scales(numbers, weight):

@@ -29,7 +29,20 @@ def mixed(similarity, rbf, share, combination):
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Rbf:
-    """exp(-sum_j (scales[j] (x_j - y_j))^2), with one scale for each column or one for all."""
+    """exp(-sum_j (scales[j] (x_j - y_j))^2), with one scale for each column or one for all.
+
+    Parameters
+    ----------
+    scales : float or ndarray of shape (n_columns,), default=1.0
+        The square of one scale for all is the gamma of scikit-learn.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Rbf
+    >>> Rbf(0.5)([[0.0], [2.0]]).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
 
     scales: float | np.ndarray = 1.0
 
@@ -40,8 +53,43 @@ class Rbf:
 
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
+class Linear:
+    """The inner product of rows of numbers.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Linear
+    >>> Linear()([[1.0, 2.0], [3.0, 0.0]])
+    array([[5., 3.],
+           [3., 9.]])
+    """
+
+    def __call__(self, X, Y=None):
+        left = np.asarray(X, dtype=np.float64)
+        return left @ (left if Y is None else np.asarray(Y, dtype=np.float64)).T
+
+
+@named_at(ESTIMATORS)
+@dataclass(frozen=True)
 class Similarity:
-    """A measure of `similarity_matrix`, made positive semidefinite, with the value counts that it goes by."""
+    """A measure of `similarity_matrix`, made positive semidefinite, with the value counts that it goes by.
+
+    Parameters
+    ----------
+    measure : str
+        As in `similarity_matrix`.
+    counts : list of n_columns dicts {value: count}
+        As `counted` learns them from rows.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Similarity
+    >>> X = [["red", "low"], ["red", "high"], ["blue", "low"]]
+    >>> Similarity.counted("overlap", X)(X)
+    array([[1. , 0.5, 0.5],
+           [0.5, 1. , 0. ],
+           [0.5, 0. , 1. ]])
+    """
 
     measure: str
     counts: list
@@ -58,7 +106,22 @@ class Similarity:
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class OnColumns:
-    """A kernel that sees some columns only."""
+    """A kernel that sees some columns only.
+
+    Parameters
+    ----------
+    kernel : callable
+        A kernel of this module.
+    columns : sequence of int
+        Positions of the columns.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Linear, OnColumns
+    >>> OnColumns(Linear(), [1])([[5.0, 1.0], [7.0, 2.0]])
+    array([[1., 2.],
+           [2., 4.]])
+    """
 
     kernel: Kernel
     columns: Sequence[int]
@@ -71,7 +134,20 @@ class OnColumns:
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Constant:
-    """The same similarity for every pair."""
+    """The same similarity for every pair.
+
+    Parameters
+    ----------
+    value : float
+        Zero or more.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Constant
+    >>> Constant(2.0)([[0.0], [1.0]])
+    array([[2., 2.],
+           [2., 2.]])
+    """
 
     value: float
 
@@ -85,7 +161,24 @@ class Constant:
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Sum:
-    """k1 + k2 + ..."""
+    """k1 + k2 + ...: rows are alike where any part finds them so.
+
+    Parameters
+    ----------
+    kernels : sequence of callables
+        One or more kernels.
+
+    References
+    ----------
+    Shawe-Taylor and Cristianini, Kernel methods for pattern analysis, 2004, section 3.4.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Constant, Linear, Sum
+    >>> Sum([Linear(), Constant(1.0)])([[1.0], [3.0]])
+    array([[ 2.,  4.],
+           [ 4., 10.]])
+    """
 
     kernels: Sequence[Kernel]
 
@@ -96,7 +189,20 @@ class Sum:
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Product:
-    """k1 k2 ..., entry by entry."""
+    """k1 k2 ..., entry by entry: rows are alike where every part finds them so.
+
+    Parameters
+    ----------
+    kernels : sequence of callables
+        One or more kernels.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Linear, Product
+    >>> Product([Linear(), Linear()])([[1.0], [3.0]])
+    array([[ 1.,  9.],
+           [ 9., 81.]])
+    """
 
     kernels: Sequence[Kernel]
 
@@ -107,7 +213,22 @@ class Product:
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Scaled:
-    """weight k, for a weight of zero or more."""
+    """weight k, for a weight of zero or more.
+
+    Parameters
+    ----------
+    kernel : callable
+        A kernel.
+    weight : float
+        Zero or more.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Linear, Scaled
+    >>> Scaled(Linear(), 0.5)([[1.0], [3.0]])
+    array([[0.5, 1.5],
+           [1.5, 4.5]])
+    """
 
     kernel: Kernel
     weight: float
@@ -122,7 +243,20 @@ class Scaled:
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Exponential:
-    """exp(k), the sum of all powers of k over their factorials."""
+    """exp(k), the sum of all powers of k over their factorials.
+
+    Parameters
+    ----------
+    kernel : callable
+        A kernel.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Constant, Exponential
+    >>> Exponential(Constant(0.0))([[5.0], [7.0]])
+    array([[1., 1.],
+           [1., 1.]])
+    """
 
     kernel: Kernel
 
@@ -133,7 +267,22 @@ class Exponential:
 @named_at(ESTIMATORS)
 @dataclass(frozen=True)
 class Polynomial:
-    """coefficients[0] + coefficients[1] k + coefficients[2] k^2 + ..., none of them negative."""
+    """coefficients[0] + coefficients[1] k + coefficients[2] k^2 + ..., none of them negative.
+
+    Parameters
+    ----------
+    kernel : callable
+        A kernel.
+    coefficients : sequence of float
+        From that of the constant upwards.
+
+    Examples
+    --------
+    >>> from evenhand.estimators import Linear, Polynomial
+    >>> Polynomial(Linear(), [1.0, 2.0, 1.0])([[1.0], [3.0]])  # (1 + x y)^2
+    array([[  4.,  16.],
+           [ 16., 100.]])
+    """
 
     kernel: Kernel
     coefficients: Sequence[float]

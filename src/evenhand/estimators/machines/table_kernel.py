@@ -14,6 +14,8 @@ from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Problem, one_against_rest
 from evenhand.estimators.machines._nystroem import ROWS_AT_ONCE, LinearMachine, Nystroem
 from evenhand.estimators.machines._scales import Sample, given_scales, learned, starting_scales
+from evenhand.estimators.machines._weights import learn_weights
+from evenhand.estimators.machines.composition import checked_kernel, checked_numbers, learned_kernel, rows_for
 from evenhand.estimators.machines.kernels import OnColumns, Rbf, Scaled, Similarity, mixed
 from evenhand.estimators.machines.similarity import check_measure
 
@@ -22,6 +24,8 @@ COMBINATIONS = ("sum", "product")
 
 class _TableKernelMachine(BaseEstimator):
     """What the classifier and the regressor share: the kernel, how it is learned, and how rows are shown to LIBSVM."""
+
+    composes_kernels = True
 
     def fit(self, X, y, sample_weight=None):
         """Fit to rows X with targets y."""
@@ -54,9 +58,11 @@ class _TableKernelMachine(BaseEstimator):
         return {"dtype": None, "ensure_all_finite": "allow-nan"}
 
     def _learn_kernel(self, X, goals, weight, rng):
+        if self.kernel is not None:
+            return self._compose_kernel(X, goals, weight, rng)
         categorical = check_categorical(self.categorical, X.shape[1])
         numeric = np.setdiff1d(np.arange(X.shape[1]), categorical)
-        numbers = check_numbers(X, numeric)
+        numbers = checked_numbers(X, numeric)
         similarity = Similarity.counted(self.measure, X[:, categorical]) if categorical.size else None
         spread = starting_scales(numbers, weight)
         self.categorical_weight_, self.amplitude_ = float(self.categorical_weight), 1.0
@@ -74,12 +80,33 @@ class _TableKernelMachine(BaseEstimator):
         )
         return Scaled(joined, self.amplitude_)
 
-    def _learn_scales(self, values, numbers, goals, spread, similarity, weight, rng):
-        """Scales from a sample of rows; the share of the categories is learned with them."""
+    def _compose_kernel(self, X, goals, weight, rng):
+        """The kernel that was given, with scales and counts of these rows, and learned weights where asked for."""
+        if not isinstance(self.scales, str) or self.scales not in ("spread", "learned"):
+            raise ValueError(
+                f"scales={self.scales!r} was asked beside a kernel. "
+                "Give each rbf a gamma, or scales 'spread' or 'learned'."
+            )
+        node = checked_kernel(self.kernel)
+        codes = check_categorical(self.categorical, X.shape[1])
+        kernel = learned_kernel(node, rows_for(self.kernel, X, weight, codes))
+        self.scales_, self.categorical_weight_, self.amplitude_ = None, None, 1.0
+        if self.scales == "learned":
+            some, centred = self._learning_rows(goals, weight, rng)
+            kernel, self.amplitude_ = learn_weights(node, kernel, X[some], centred)
+        return Scaled(kernel, self.amplitude_)
+
+    def _learning_rows(self, goals, weight, rng):
+        """A sample of rows to learn scales from, and their goals, centred and of unit variance."""
         n_rows = min(self.n_learning, np.count_nonzero(weight))
         some = rng.choice(weight.size, size=n_rows, replace=False, p=weight / weight.sum())
         centred = goals[some] - goals[some].mean(axis=0)
         centred /= max(np.sqrt(np.mean(centred**2)), 1e-300)
+        return some, centred
+
+    def _learn_scales(self, values, numbers, goals, spread, similarity, weight, rng):
+        """Scales from a sample of rows; the share of the categories is learned with them."""
+        some, centred = self._learning_rows(goals, weight, rng)
         alike = None if similarity is None else similarity(values[some])
         found = learned(Sample(numbers[some] * spread, alike, centred, self.combination == "product"))
         self.amplitude_ = found.amplitude
@@ -100,7 +127,7 @@ class _TableKernelMachine(BaseEstimator):
 
     def _settle_exactly(self, X, y, weight):
         """LIBSVM needs no matrix where all columns are numbers, and takes the amplitude as a part of C."""
-        if len(self.categorical) == 0:
+        if len(self.categorical) == 0 and self.kernel is None:
             self._view = partial(np.multiply, self.scales_)
             changed = {"C": self.C * self.amplitude_}
             self._machine = self._exact_machine().set_params(**changed).fit(self._view(X), y, sample_weight=weight)
@@ -113,7 +140,8 @@ class _TableKernelMachine(BaseEstimator):
     def _ask(self, question, X):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._reading())
-        check_numbers(X, np.setdiff1d(np.arange(X.shape[1]), self.categorical))
+        if self.kernel is None:
+            checked_numbers(X, np.setdiff1d(np.arange(X.shape[1]), self.categorical))
         blocks = [self._view(X[k : k + ROWS_AT_ONCE]) for k in range(0, X.shape[0], ROWS_AT_ONCE)]
         return np.concatenate([getattr(self._machine, question)(block) for block in blocks])
 
@@ -132,24 +160,6 @@ def check_categorical(categorical, n_columns):
             f"categorical={columns.tolist()} was asked, but X has the columns 0 to {n_columns - 1}. Name some of those."
         )
     return columns
-
-
-def check_numbers(X, numeric):
-    """The numeric columns as floats, or an error that names the first column that is not all numbers."""
-    out = np.empty((X.shape[0], numeric.size))
-    for position, k in enumerate(numeric.tolist()):
-        try:
-            out[:, position] = X[:, k]
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"Column {k} is not numeric ({error}). Name it in categorical, or turn it into numbers."
-            ) from error
-        missing = int(np.isnan(out[:, position]).sum())
-        if missing:
-            raise ValueError(
-                f"Numeric column {k} has {missing} missing values. Impute them, or name it in categorical."
-            )
-    return out
 
 
 @named_at(ESTIMATORS)
@@ -177,6 +187,11 @@ class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
     ----------
     categorical : sequence of int, default=()
         Columns compared as values; the others must be numbers without missing ones.
+    kernel : callable, str or dict, default=None
+        A kernel in place of that above: one of `Sum`, `Product` and their parts, or words and lists as in a study file,
+        with columns by position, such as ``{"sum": [{"rbf": [0, 2]}, {"similarity": {"lin": [1]}}, "linear"]}``.
+        `measure`, `combination` and `categorical_weight` are not used then. Scales "learned" are those of each rbf
+        without a gamma, beside weights for the parts of every sum, which add up to 1.
     measure : str, default="overlap"
         As in `similarity_matrix`.
     combination : {"sum", "product"}, default="sum"
@@ -233,6 +248,7 @@ class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
         self,
         categorical=(),
         *,
+        kernel=None,
         measure="overlap",
         combination="sum",
         categorical_weight=0.5,
@@ -246,6 +262,7 @@ class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
         random_state=None,
     ):
         self.categorical = categorical
+        self.kernel = kernel
         self.measure = measure
         self.combination = combination
         self.categorical_weight = categorical_weight
@@ -304,7 +321,7 @@ class TableKernelSVR(RegressorMixin, _TableKernelMachine):
 
     Parameters
     ----------
-    categorical, measure, combination, categorical_weight, scales
+    categorical, kernel, measure, combination, categorical_weight, scales
         As in `TableKernelSVC`.
     C : float, default=1.0
         Cost of one unit of error beyond epsilon.
@@ -337,6 +354,7 @@ class TableKernelSVR(RegressorMixin, _TableKernelMachine):
         self,
         categorical=(),
         *,
+        kernel=None,
         measure="overlap",
         combination="sum",
         categorical_weight=0.5,
@@ -350,6 +368,7 @@ class TableKernelSVR(RegressorMixin, _TableKernelMachine):
         random_state=None,
     ):
         self.categorical = categorical
+        self.kernel = kernel
         self.measure = measure
         self.combination = combination
         self.categorical_weight = categorical_weight

@@ -16,4 +16,5 @@ __all__ = [
     "sides",
     "strength",
     "target_means",
+    "unlabelled_rows",
 ]

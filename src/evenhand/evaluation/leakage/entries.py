@@ -82,4 +82,10 @@ ENTRIES = (
         severity="warning",
         words="whether features predict that a row is held out",
     ),
+    CheckEntry(
+        name="unlabelled rows",
+        home=f"{HOME}.unlabelled_rows.unlabelled_rows",
+        severity="note",
+        words="candidates that count values of the rows to be judged, without labels",
+    ),
 )

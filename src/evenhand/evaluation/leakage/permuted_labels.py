@@ -29,7 +29,7 @@ REMEDY = "a step reads the labels of rows that it is judged on: look for it amon
 def permuted_labels(rows: CheckedRows) -> CheckFinding:
     """Whether one cheap candidate learns anything from labels that were permuted before all steps."""
     study, table = rows.study, rows.table
-    cheap = [each for each in rows.plans if each.weight <= CHEAP]
+    cheap = [each for each in rows.plans if each.weight <= CHEAP and not each.sees_unlabelled]
     if not cheap:
         return CheckFinding("skipped", "no candidate is cheap enough to be run once more")
     trained, judged = (thinned(each) for each in fold_rows(rows.ledger, rows.ledger.folds[0]))

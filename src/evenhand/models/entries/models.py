@@ -25,6 +25,7 @@ class ModelEntry:
     defaults : parameters that are set unless the study sets them.
     target_transform : what is done to the target of a regression before the fit.
     trusted : types beside the package of `home` that stand in its fitted estimators, by their full names.
+    limit : what happens beyond how many rows, in words that the list of candidates shows; "" where nothing does.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ModelEntry:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     target_transform: str = "none"
     trusted: tuple[str, ...] = ()
+    limit: str = ""
 
     def __post_init__(self) -> None:
         if self.task not in {"classification", "regression"}:
@@ -83,6 +85,9 @@ _ALPHA = {"alpha": SMOOTHING}
 _ONE_CLASS = {"nu": [0.005, 0.01, 0.02, 0.05, 0.1, 0.2], "gamma": KERNEL_GAMMA}
 _NU = {"nu": [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5], "gamma": KERNEL_GAMMA}
 _INTERVALS = {"n_intervals": [5, 10, 20, 40, 80], "alpha": SMOOTHING}
+_WIDTH = {"gamma": KERNEL_GAMMA}
+_FEATURES = "exact to 5,000 training rows (exact_below); more are fitted on features of 500 of them (n_components)"
+_FEW_BASES = "a basis function on each of 500 different training rows (max_basis); of more, so many are drawn"
 _SCALED = {"target_transform": "standard"}
 ENTRIES = (
     _classifier("gaussian_nb", "sklearn.naive_bayes.GaussianNB", "numbers", {"var_smoothing": _powers(10, -12, -1)}, 1),
@@ -105,6 +110,10 @@ ENTRIES = (
     _classifier("similarity_svm", "evenhand.estimators.SimilaritySVC", "codes", {"C": KERNEL_C[:8]}, 10),
     _classifier(
         "table_kernel_svm", "evenhand.estimators.TableKernelSVC", "codes and numbers", {"C": KERNEL_C[:8]}, 100
+    ),
+    _classifier("ls_svm", "evenhand.estimators.LeastSquaresSVC", "codes and numbers", KERNEL, 50, limit=_FEATURES),
+    _classifier(
+        "rvm", "evenhand.estimators.RelevanceVectorClassifier", "codes and numbers", _WIDTH, 200, limit=_FEW_BASES
     ),
     _classifier(
         "perceptron",
@@ -143,6 +152,12 @@ ENTRIES = (
         {"C": KERNEL_C[:8], "epsilon": TUBE},
         100,
         **_SCALED,
+    ),
+    _regressor(
+        "ls_svr", "evenhand.estimators.LeastSquaresSVR", "codes and numbers", KERNEL, 50, limit=_FEATURES, **_SCALED
+    ),
+    _regressor(
+        "rvr", "evenhand.estimators.RelevanceVectorRegressor", "codes and numbers", _WIDTH, 200, limit=_FEW_BASES
     ),
     _regressor("kernel_ridge", "sklearn.kernel_ridge.KernelRidge", "numbers", {"alpha": RIDGE}, 100, **_SCALED),
     _regressor("interval_nb_regressor", "evenhand.estimators.IntervalNBRegressor", "codes and numbers", _INTERVALS, 2),

@@ -20,7 +20,8 @@ from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.progress import StepProgress, listening
-from evenhand.runtime.text import counted, time_text
+from evenhand.runtime.text import counted, in_short, time_text
+from evenhand.study.registry import MODELS
 from evenhand.study.study import Study
 
 RANK_WIDTH = 7
@@ -230,7 +231,9 @@ def verdict_lines(judgement: Judgement) -> list[str]:
     if gaps := [each.detectable for each in judgement.versus if each.verdict == "unseparated"]:
         ends = f"{min(gaps):.3g}" if len(gaps) == 1 else f"{min(gaps):.3g} to {max(gaps):.3g}"
         lines.append(f"~ {counted(len(gaps), 'candidate')} not separated from the best (detectable: {ends})")
-    if judgement.winner is not judgement.best:
+    if judgement.best.plan.sees_unlabelled:
+        lines.append(f"chosen: {judgement.winner.plan.name}, as {judgement.best.plan.name} sees unlabelled rows")
+    elif judgement.winner is not judgement.best:
         lines.append(f"chosen: {judgement.winner.plan.name}, the simplest of those practically the same")
     if (expected := judgement.expected) is not None:
         ends = f"{expected.low:.4f} to {expected.high:.4f}"
@@ -292,7 +295,7 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     for heading in ("candidate", "model", "encoding", "balance", "params"):
         table.add_column(heading)
     for plan in plans:
-        params = [f"{key}={value}" for key, value in plan.params.items()] + _tuned(plan)
+        params = [f"{key}={in_short(value)}" for key, value in plan.params.items()] + _tuned(plan)
         table.add_row(plan.name, plan.model, plan.encoding, plan.balance, ", ".join(params))
     console = _console()
     console.print(table)
@@ -302,6 +305,8 @@ def show_plans(study: Study, plans: Sequence[Plan]) -> None:
     words = f"{counted(len(plans), 'candidate')} x ({n_folds} folds + 1 for {last}) = {len(plans) * (n_folds + 1)} fits"
     encodings = f"{counted(n_encodings, 'encoding')} fitted {n_encodings * (n_folds + 1)} times"
     console.print(f"{words}; {encodings}", highlight=False)
+    for model in dict.fromkeys(plan.model for plan in plans if plan.model in MODELS and MODELS[plan.model].limit):
+        console.print(f"note: {model}: {MODELS[model].limit}", highlight=False)
 
 
 def _tuned(plan: Plan) -> list[str]:
