@@ -117,9 +117,10 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     with failing_alone(plan):
         _, training_scores, training_predictions = scores_of(estimator, original)
     check_finite(plan, scores, predictions)
+    truth = read_labels(prepared.held.path)  # not opened before everything is fitted and predicted
     np.savez(
         folder / "scores.npz",
-        truth=read_labels(prepared.held.path),
+        truth=truth,
         scores=_or_nothing(scores),
         decisions=_or_nothing(decisions),
         predictions=predictions,

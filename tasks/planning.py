@@ -118,7 +118,7 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
 def _combination_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
     """Values that a model takes one by one, but not together; each message once."""
     place = ("candidates", name, "grid" if candidate.grid else "params")
-    messages = (combination_mistake(model, {**candidate.params, **point}) for point in _points(candidate))
+    messages = (combination_mistake(model, {**candidate.params, **point}) for point in _points(candidate, model))
     yield from ((place, message) for message in dict.fromkeys(filter(None, messages)))
 
 
