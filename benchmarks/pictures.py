@@ -36,9 +36,8 @@ def main() -> None:
                     sizes.append(len(picture))
                 seconds += time.process_time() - began
         mean = sum(sizes) / len(sizes)
-        print(
-            f"{n_classes} classes: {seconds:.2f} s of the processor for {len(sizes)} pictures of {mean:,.0f} bytes on average"
-        )
+        words = f"{seconds:.2f} s of the processor for {len(sizes)} pictures of {mean:,.0f} bytes on average"
+        print(f"{n_classes} classes: {words}")
 
 
 if __name__ == "__main__":

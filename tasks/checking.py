@@ -6,10 +6,11 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_order, read_rows, read_target
 from evenhand.data.splits import content_hashes, fold_rows
-from evenhand.evaluation.leakage.entry import Rows
+from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
+from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table
 from evenhand.runtime.steps import step
@@ -25,10 +26,11 @@ def check(
 ) -> tuple[Check, ...]:
     """What every leakage check found; an error stops the run unless leaks are allowed."""
     frame, y = read_rows(table), read_target(table)
+    refuse(study, fraction_mistakes(study, plans, table.features))
     _check_purpose(frame, table, study)
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
-    found = (copies, *run_checks(Rows(frame, y, table, ledger, study, plans, read_order(table))))
+    found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, read_order(table))))
     stop_at_leaks(found, allows_leaks)
     return found
 
@@ -57,4 +59,6 @@ def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
     if n_exact + n_near == 0:
         return Check(name, "ok", "no judged row has an exact or near copy among the rows that were trained on")
     words = f"{n_exact} judged rows have an exact copy and {n_near} a near one among the rows trained on"
-    return Check(name, "error", words)
+    return Check(
+        name, "error", words, "copies belong on one side, and split puts them there: look for what changed that"
+    )

@@ -13,13 +13,24 @@ from evenhand.evaluation.calibrated_scores import (
     fitted_to,
     fold_places,
     losses_by_fold,
+    losses_by_row,
     reliability,
     row_codes,
 )
 from evenhand.evaluation.calibration import decide_by_cost
 from evenhand.evaluation.prediction_profile import ScoresAt, winner_profiles
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.evaluation.resampling_effect import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
+from evenhand.evaluation.resampling_effect import (
+    LOSSES,
+    RANKINGS,
+    Arm,
+    JudgedRows,
+    counterparts,
+    decision_series,
+    loss_series,
+    ranking_series,
+    trials_of,
+)
 from evenhand.evaluation.threshold_gain import by_thresholds, gain_over_own
 from evenhand.evaluation.threshold_objectives import (
     CONSTRAINED,
@@ -40,6 +51,7 @@ from evenhand.records.decision import (
     Pairing,
     ResamplingTrial,
     as_plain,
+    trials_words,
 )
 from evenhand.records.pipeline import Figures, Judgement, Table
 from evenhand.runtime.logs import logger
@@ -75,6 +87,7 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
         "calibrate": study.calibrate,
         "alpha": study.alpha,
         "seed": study.seed,
+        "equivalence": [study.metric, study.equivalence],
         "repeats": study.split.repeats,
         "drifts": "time" in {study.split.folds_by or study.split.holdout},
     }
@@ -84,8 +97,8 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
     decided = _with_facts(judgement, entry.facts)
     if decided.decided is not None:
         (logger().info if decided.decided.is_reached else logger().warning)("%s", decided.decided.words)
-    n_helped = sum(trial.helped is True for trial in decided.trials)
-    logger().info("resampling helped %d of %d candidates", n_helped, len(decided.trials))
+    if decided.trials:
+        logger().info("%s", trials_words(decided.trials))
     return decided
 
 
@@ -106,6 +119,7 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
     codes = places = np.empty(0)
     facts: dict[str, Any] = {"figures": {}, "decided": None, "calibrated": None}
     arms: dict[str, Arm] = {}
+    rows: JudgedRows | None = None
     for each in judgement.figures:
         candidate = predictions.of(each.plan.name, each.scale)
         part = candidate.out_of_fold
@@ -117,14 +131,16 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
         losses = {} if calibrator is None else losses_by_fold(part.truth, calibrator.cross_fitted, places)
         facts["figures"][each.plan.name] = {name: float(values.mean()) for name, values in losses.items()}
         if each.plan.name in on_trial:
-            arms[each.plan.name] = _arm(each, part, losses, measured_by, codes, places, n_classes)
+            rows = JudgedRows(part.row, part.truth, places)
+            arms[each.plan.name] = _arm(each, part, calibrator, measured_by, codes, rows, n_classes)
         if each.plan.name == winner:
             calibrator = _served(judgement, calibrator, scores, table, study)
             facts["calibrated"] = _calibrated(candidate, calibrator)
             facts["decided"] = (
                 None if purpose is None else _decided(purpose, candidate, calibrator, codes, table, study)
             )
-    return as_plain({**facts, "trials": trials_of(pairs, arms, measured_by, study)})
+    trials = trials_of(pairs, arms, measured_by, rows, study) if rows is not None and places.max() > 0 else ()
+    return as_plain({**facts, "trials": trials})
 
 
 def _is_rebalanced(name: str, judgement: Judgement, study: Study) -> bool:
@@ -149,16 +165,18 @@ def _served(
 def _arm(
     each: Figures,
     part: CandidatePredictions,
-    losses: dict[str, np.ndarray],
+    calibrator: Calibrator | None,
     purpose: Purpose,
     codes: np.ndarray,
-    places: np.ndarray,
+    rows: JudgedRows,
     n_classes: int,
 ) -> Arm:
-    loss = LOSSES.get(n_classes, "log_loss")
-    metrics: dict[str, Any] = {name: np.array(each.folds[name]) for name in RANKINGS if name in each.folds}
-    metrics |= {loss: losses[loss]} if loss in losses else {}
-    return Arm(metrics, *decision_figures(purpose, part, codes, places, n_classes))
+    ranked = [name for name in RANKINGS if name in each.folds]
+    found = {name: ranking_series(name, each.folds[name], part, rows, n_classes) for name in ranked}
+    if calibrator is not None and (name := LOSSES.get(n_classes, "log_loss")):
+        found[name] = loss_series(losses_by_row(part.truth, calibrator.cross_fitted)[name], rows)
+    known = {name: series for name, series in found.items() if series is not None}
+    return Arm(known, *decision_series(purpose, part, codes, rows, n_classes))
 
 
 def _calibrated(candidate: CandidatePredictions, calibrator: Calibrator | None) -> Calibrated | None:

@@ -27,6 +27,7 @@ CODE = (
     "evenhand.models.encoder:TableEncoder",
     "evenhand.models.probability_map:ScoreMap",
     "evenhand.estimators.ensemble.selection:EnsembleSelection",
+    "evenhand.estimators.ensemble.voting:ScoreVoting",
 )
 
 

@@ -4,17 +4,17 @@ import fnmatch
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights
-from evenhand.models.checks.parameters import model_value_mistake, value_mistake
+from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
+from evenhand.models.checks.storability import encoding_mistakes, model_mistake
 from evenhand.models.encoder_steps import step_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
-from evenhand.models.storability import encoding_mistakes, model_mistake
 from evenhand.records.pipeline import Plan
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
@@ -23,6 +23,7 @@ from evenhand.study.registry import SAMPLERS, UNSAMPLED
 from evenhand.study.study import Candidate, Encoding, Range, Study
 from evenhand.study.validation import Mistake, Place
 
+BELOW_ZERO = {"standard", "robust", "rank_normal", "power"}  # scales that centre columns
 STEP_PLACES = {
     "scale": ("numeric", "scale"), "bins": ("numeric", "bins"), "group": ("categorical", "group"),
     "words": ("text", "words"), "as": ("as",), "params": ("params",),
@@ -50,6 +51,21 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
     return plans
 
 
+def encodings_of(plans: Sequence[Plan]) -> list[str]:
+    """The encodings that plans use, each once."""
+    return list(dict.fromkeys(made.encoding for made in plans))
+
+
+def balances_of(plans: Sequence[Plan]) -> list[tuple[str, str]]:
+    """The balances that plans use, each with its encoding, once."""
+    return list(dict.fromkeys((made.encoding, made.balance) for made in plans))
+
+
+def costly_first(plans: Sequence[Plan]) -> list[Plan]:
+    """Plans in the order in which they keep all workers busy to the end."""
+    return sorted(plans, key=lambda made: -made.weight)
+
+
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:
     model = candidate.model or name
     try:
@@ -62,30 +78,54 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
             ("candidates", name, "model"),
             f"{model} does not fit {study.kind_of_task}: set task, or take another model",
         )
-    wrong = [
+    wrong: list[Mistake] = [
         (("candidates", name, place, key), message)
         for place in ("params", "grid")
         for key in getattr(candidate, place)
         if (message := parameter_mistake(model, key))
     ]
-    yield from wrong
-    bad = [
+    bad: list[Mistake] = [
         (("candidates", name, *place), message)
         for place, key, value in _values_given(candidate)
         if not parameter_mistake(model, key) and (message := model_value_mistake(model, key, value))
     ]
-    yield from bad
     wrong += bad
+    if not wrong:
+        wrong += _combination_mistakes(name, model, candidate)
+    yield from wrong
     first = {key: values[0] for key, values in candidate.grid.items()}
     if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
         yield ("candidates", name, "model"), message
     yield from _tuning_mistakes(name, model, candidate)
+    yield from _counts_mistakes(study, name, model, candidate)
     for balance in candidate.balance or ():
         if study.balance_kind(balance) == "class_weight" and not reads_weights(model, candidate.multiclass):
             yield (
                 ("candidates", name, "balance"),
                 f"{_described(model, candidate)} cannot weigh classes: take '{balance}' out",
             )
+
+
+def _combination_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """Values that a model takes one by one, but not together; each message once."""
+    place = ("candidates", name, "grid" if candidate.grid else "params")
+    messages = (combination_mistake(model, {**candidate.params, **point}) for point in _points(candidate))
+    yield from ((place, message) for message in dict.fromkeys(filter(None, messages)))
+
+
+def _counts_mistakes(study: Study, name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """A model of counts whose encodings all give numbers below 0, whatever the columns that the study names hold."""
+    if listing(model).takes != "counts" or not study.columns.numeric:
+        return
+    used = {key: study.encodings[key].numeric for key in candidate.encodings or study.encodings}
+    scales = {key: each.scale for key, each in used.items() if each.bins is None and each.scale in BELOW_ZERO}
+    if len(scales) == len(used):
+        key, scale = next(iter(scales.items()))
+        yield (
+            ("candidates", name, "encodings") if candidate.encodings else ("candidates", name),
+            f"{model} takes counts, nothing below 0, but scale: {scale} of encoding '{key}' centres numeric columns: "
+            "use scale: min_max or bins, or take another model",
+        )
 
 
 def _values_given(candidate: Candidate) -> Iterator[tuple[Place, str, Any]]:

@@ -11,16 +11,19 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
-from evenhand.data.frames import ORDER, read_rows
-from evenhand.errors import EvenhandError
+from evenhand.data.frames import ORDER, read_rows, read_target
+from evenhand.data.splits import fold_rows
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
+from evenhand.records.failures import Failed
 from evenhand.records.pipeline import (
     FINAL,
     Ensemble,
@@ -39,6 +42,7 @@ from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_
 from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
+from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
@@ -49,6 +53,7 @@ from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.recorded_models import RecordedModel, note_model
+from evenhand.tracking.references import entries_tag
 
 EXAMPLE_ROWS = 5
 
@@ -61,6 +66,7 @@ class OpenRun:
     run_id: str
     started: float
     stages: list[Stage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ class Results:
     checks: tuple[Check, ...] = ()
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
+    pictures: RunPictures = NO_PICTURES
 
 
 @contextmanager
@@ -92,16 +99,27 @@ def opened(study: Study) -> Iterator[OpenRun]:
 
 @step("record")
 def record(run: OpenRun, results: Results) -> Report:
-    """The report of a run, after all of it is in MLflow."""
-    judgement = results.judgement
-    predictions = Predictions(judgement.predictions, results.table)
-    scored = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
-    run_ids = {
-        each.plan.name: _record_candidate(run, results, each, words, rank)
-        for rank, (each, words) in enumerate(zip(judgement.figures, scored, strict=True), 1)
-    }
+    """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
+    run.notes.extend(_outlier_notes(results.judgement, results))
+    with _optional(run, "the pictures of the rows"):
+        results = replace(results, pictures=run_pictures(
+            results.table, results.ledger, results.model, results.study, results.judgement, results.scores
+        ))  # fmt: skip
+    report = _report(run, results)
+    report = replace(report, page=_page_or_note(run, report, results))
+    try:
+        scored = _record_candidates(run, results)
+        report = replace(report, run_ids={name: run_id for name, (run_id, _) in scored.items()}, notes=_notes(run))
+        _record_parent(run, report, results, [words for _, words in scored.values()])
+    except Exception as error:
+        raise _unrecorded(run, report, error) from error
+    logger().info("%d candidates recorded in MLflow run %s", len(report.run_ids), run.run_id)
+    return replace(report, notes=_notes(run))
+
+
+def _report(run: OpenRun, results: Results) -> Report:
     n_reused = sum(each.reused for each in results.scores)
-    report = Report(
+    return Report(
         study=results.study.name,
         split_id=results.ledger.split_id,
         n_training=results.ledger.n_training,
@@ -109,22 +127,74 @@ def record(run: OpenRun, results: Results) -> Report:
         seconds=time.perf_counter() - run.started,
         n_executed=len(results.scores) - n_reused,
         n_reused=n_reused,
-        judgement=judgement,
-        run_ids=run_ids,
+        judgement=results.judgement,
         checks=results.checks,
         tuned=results.tuned,
         explained=results.explained,
         regressions=_regressions(results),
         taken=results.table.taken,
-        notes=_outlier_notes(judgement, results),
+        notes=_notes(run),
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
+        **_positives(results.table, results.ledger),
     )
-    report = replace(report, page=_write_page(run, report, results))
-    _record_parent(run, report, results, scored)
-    logger().info("%d candidates recorded in MLflow run %s", len(run_ids), run.run_id)
-    return report
+
+
+def _notes(run: OpenRun) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(run.notes))
+
+
+def _page_or_note(run: OpenRun, report: Report, results: Results) -> Path | None:
+    """The page of the run; what hinders it costs the page alone."""
+    with _optional(run, "the page"):
+        return _write_page(run, report, results)
+    return None
+
+
+@contextmanager
+def _optional(run: OpenRun, what: str) -> Iterator[None]:
+    """Note what could not be made for people to look at, and go on: the record is worth more."""
+    try:
+        yield
+    except Exception as error:  # of whatever library draws
+        words = " ".join(str(error).split())[:300]
+        run.notes.append(f"{what} could not be made: {type(error).__name__}: {words}")
+        logger().warning("%s", run.notes[-1])
+
+
+def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
+    """What is lost and what is not where MLflow does not take the record; the report is kept as a file."""
+    words = " ".join(str(error).split())[:300]
+    lost = f"run {run.run_id} of '{report.study}' was judged, but MLflow did not take its record: {words}"
+    kept = _folder_of(run, report.study) / "report.json"
+    with _optional(run, f"the report '{kept}'"):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(report.as_json(), indent=2, default=str), encoding="utf-8")
+        lost += f". Its figures are in '{kept}'"
+    return PlaceError(f"{lost}. Every fit is in the store: run the study again when MLflow can be used.")
+
+
+def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, CandidatePredictions]]:
+    """The child of each candidate in MLflow, of those that failed too, and the predictions of the others."""
+    judgement = results.judgement
+    predictions = Predictions(judgement.predictions, results.table)
+    found = {}
+    for rank, each in enumerate(judgement.figures, 1):
+        words = predictions.of(each.plan.name, each.scale)
+        found[each.plan.name] = (_record_candidate(run, results, each, words, rank), words)
+    for failed in judgement.failed:
+        _record_failed(run, failed)
+    return found
+
+
+def _record_failed(run: OpenRun, failed: Failed) -> None:
+    """A child that ends as FAILED, with its reason."""
+    tags = {"evenhand.kind": "candidate", "evenhand.failed": failed.why[:5000]}
+    run_id = mlflow_client.start_run(run.place, failed.name, tags, parent=run.run_id)
+    shown = {"model": failed.model, "encoding": failed.encoding, "balance": failed.balance, "params": failed.params}
+    mlflow_client.log_params(run.place, run_id, {name: value for name, value in shown.items() if value})
+    mlflow_client.end_run(run.place, run_id, "FAILED")
 
 
 def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions, rank: int) -> str:
@@ -135,6 +205,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.rank": str(rank),
         "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
         **({"evenhand.verdict": verdict} if (verdict := results.judgement.verdict(plan.name)) else {}),
+        **_trial_tags(results.judgement, plan.name),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
@@ -152,14 +223,30 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             )
         if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
-        for name, picture in pictures_of(scored, results.table):
-            mlflow_client.log_text(run.place, run_id, picture, name)
+        with _optional(run, f"a picture of {plan.name}"):
+            for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
+                mlflow_client.log_text(run.place, run_id, picture, name)
         if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
+
+
+def _positives(table: Table, ledger: Ledger) -> dict[str, Any]:
+    """How many training and held rows are of the positive class, and its name; nothing unless there are two."""
+    if table.task != "binary":
+        return {}
+    y, (trained, held) = read_target(table), fold_rows(ledger, FINAL)
+    counts = {"n_positives": int(np.sum(y[trained] == 1)), "n_positives_holdout": int(np.sum(y[held] == 1))}
+    return {**counts, "positive": str(table.classes[1])}
+
+
+def _trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
+    """Whether resampling helped a resampled candidate, in words."""
+    found = next((trial for trial in judgement.trials if trial.name == name), None)
+    return {} if found is None else {"evenhand.resampling": found.words}
 
 
 def _gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:
@@ -174,6 +261,13 @@ def _expected_metrics(judgement: Judgement) -> dict[str, float]:
         return {}
     name = f"expected_{one.metric}"
     return {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+
+
+def _counts(report: Report) -> dict[str, float]:
+    """The positive rows of either side, where there are two classes."""
+    if report.n_positives is None or report.n_positives_holdout is None:
+        return {}
+    return {"positives": report.n_positives, "positives_holdout": report.n_positives_holdout}
 
 
 def _members(ensemble: Ensemble) -> str:
@@ -220,6 +314,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "seconds": report.seconds,
             "fits_executed": report.n_executed,
             "fits_reused": report.n_reused,
+            **_counts(report),
             **metrics_of_decided(judgement.decided, judgement.calibrated),
             **_expected_metrics(judgement),
         },
@@ -231,6 +326,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.split_id": report.split_id,
             "evenhand.data": results.snapshot.digest,
             "evenhand.metric": judgement.metric,
+            **entries_tag(_kept_by(results)),
             "evenhand.best": best.plan.name,
             **_check_tags(results.checks),
             **_decided_tags(judgement),
@@ -258,9 +354,13 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     mlflow_client.log_file(place, run_id, judgement.predictions)
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
-    mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(scored, results.table.classes)) is not None:
-        mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    with _optional(run, "the picture of the leaderboard"):
+        mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
+    with _optional(run, "the picture of all curves"):
+        if (picture := overlay(scored, results.table.classes)) is not None:
+            mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    for name, drawn in results.pictures.rows.items():
+        mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
     return {name: text_digest(text) for name, text in texts.items()}
 
 
@@ -276,11 +376,14 @@ def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:
     """What was decided, in words."""
-    helped = ", ".join(trial.name for trial in judgement.trials if trial.helped)
+    trials = {
+        f"evenhand.resampling_{verdict}": ", ".join(each.name for each in judgement.trials if each.verdict == verdict)
+        for verdict in ("helped", "harmed", "same", "unseparated")
+    }
     return {
         **({"evenhand.decided": judgement.decided.words} if judgement.decided else {}),
         **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
-        **({"evenhand.resampling_helped": helped or "none"} if judgement.trials else {}),
+        **({name: names or "none" for name, names in trials.items()} if judgement.trials else {}),
     }
 
 
@@ -337,14 +440,26 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
     champion = _champion(run.place, results.study.name)
-    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when, champion)
-    file = home() / "reports" / results.study.name / f"{run.run_id}" / "report.html"
+    content = page_content(
+        report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
+    )
+    file = _folder_of(run, results.study.name) / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")
     with around("page.write"):
         unfinished.write_text(page(content), encoding="utf-8")
     with around("page.rename"):
         return unfinished.rename(file)
+
+
+def _folder_of(run: OpenRun, study: str) -> Path:
+    return home() / "reports" / study / run.run_id
+
+
+def _kept_by(results: Results) -> list[Path]:
+    """The files in the store that the record of a run refers to; all others can be made of them."""
+    found = (results.snapshot, results.table, results.ledger, results.model)
+    return [*(each.path for each in found), results.judgement.predictions]
 
 
 def _champion(place: mlflow_client.Place, study: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenhand.errors import ConfError
 from evenhand.estimators.ensemble.selection import EnsembleSelection
 from evenhand.evaluation.intervals import intervals_of_means, spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
@@ -21,6 +22,7 @@ from evenhand.models.ensembling import (
     steering_code,
     votes_of,
 )
+from evenhand.records.failures import Failed
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -49,7 +51,12 @@ def _with_ensemble(
     """The judgement with one ensemble of the candidates; ensembles are made of no other ensemble."""
     assert study.ensemble is not None
     metric = study.ensemble.metric or judgement.metric
-    members = library(candidates, name, metric, table)
+    try:
+        members = library(candidates, name, metric, table)
+    except ConfError as error:
+        if study.strict:
+            raise
+        return replace(judgement, failed=(*judgement.failed, Failed(name, str(error), name)))
     counted = SELECTION_ONLY if name == ENSEMBLE else VOTING_ONLY
     inputs = {
         "name": name,

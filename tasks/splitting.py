@@ -241,9 +241,12 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
     counts = np.bincount(y[side == TRAINING], minlength=len(table.classes))
     rarest = int(np.argmin(counts))
     if counts[rarest] < split_.folds:
+        n_rarest = int(counts[rarest])
+        lower = f"lower split.folds to {n_rarest}, " if n_rarest >= 2 else "lower split.holdout_share, "
         raise DataError(
-            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {int(counts[rarest])} training "
-            f"rows: lower split.folds to {max(int(counts[rarest]), 2)} or get more rows of that class"
+            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {n_rarest} training "
+            f"rows of {int(np.bincount(y, minlength=len(table.classes))[rarest])} in all: {lower}"
+            "leave that class out with cleaning.rows, or get more rows of it"
         )
     held = np.bincount(y[side == HOLDOUT], minlength=len(table.classes))
     if n_holdout and np.count_nonzero(held) < 2:

@@ -163,14 +163,13 @@ def work(study: Study) -> Worked:
 
 @contextmanager
 def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
-    """A folder to work in, with an MLflow store and a home of its own; pictures are left out."""
+    """A folder to work in, with an MLflow store and a home of its own."""
     (folder / "mlruns").mkdir()
     (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("EVENHAND_HOME", str(folder / "home"))
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
         yield folder
 
 

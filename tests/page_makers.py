@@ -125,7 +125,7 @@ def told(order):
             ComparisonRow(order[1], -0.012, -0.041, 0.017, 0.41, "not separated (detectable: 0.03)", 0.35),
             ComparisonRow(order[2], -0.071, -0.118, -0.024, 0.008, "worse", 0.41),
         ),
-        "refused": (("one_class_svm", "It needs a class to learn from; none was named."),),
+        "failed": (("one_class_svm", "It needs a class to learn from; none was named."),),
         "trials": trials(),
         "leak_checks": leak_checks(),
         "stages": (Stage("prepare", 6.2, 5, 5, 310.0), Stage("fit", 61.0, 28, 1, 1210.0), Stage("judge", 9.1)),

@@ -72,7 +72,7 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
             new.add(batch.columns, _truth(batch.beside.get(study.target), reference.profile))
     if not new.n_rows:
         raise DataError(f"there are no rows in '{source}', so nothing is known of drift: check the file.")
-    notes = tuple(_notes(incoming, new, study.target))
+    notes = (*_notes(incoming, new, study.target), *_no_champion(reference))
     shifts = shifts_of(reference.profile, new, settings)
     return replace(_watched(reference, new, shifts, as_of), data=digest(found.inputs), notes=notes)
 
@@ -167,6 +167,13 @@ def _as_reported(truth: np.ndarray, table: Table) -> pa.Array:
     if not table.classes:
         return pa.array(truth)
     return pa.array([class_names(table)[code] for code in truth.astype(int)])
+
+
+def _no_champion(reference: Reference) -> tuple[str, ...]:
+    """What the comparison is with where nothing was promoted."""
+    name, run = reference.study.name, reference.run_id
+    words = f"'{name}' has no champion: compared with its latest run {run}; `evenhand champion promote` makes it one"
+    return () if reference.version else (words,)
 
 
 def _notes(incoming: Incoming, new: Tallies, target: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from makers import make_study, two_clouds, write_rows
 from evenhand.data.frames import read_order
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, TRAINING
+from evenhand.study.registry import CHECKS
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -121,5 +122,9 @@ def test_a_clean_run_of_the_same_study_is_reported_to_be_clean(mlruns):
 
     report = retrained(everything())
 
-    assert mlflow_client.open_store().client().get_run(report.run_id).data.tags["evenhand.leaks"] == "none found"
+    tags = mlflow_client.open_store().client().get_run(report.run_id).data.tags
+    assert (tags["evenhand.leaks"], tags["evenhand.warnings"]) == ("none found", "none")
+    assert " ok" in tags["evenhand.checks"]
+    assert {tuple(each) for each in report.as_json()["checks"]} == {("name", "severity", "words", "remedy")}
+    assert {each["name"] for each in report.as_json()["checks"]} == set(CHECKS)
     assert {each.severity for each in report.checks} <= {"ok", "note", "skipped"}

@@ -415,3 +415,15 @@ def test_an_encoder_that_was_kept_and_loaded_says_the_same(tmp_path):
 
     assert loaded.outputs_ == made.outputs_
     assert loaded.transform(pd.DataFrame(columns)).tolist() == X.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:overflow|invalid:RuntimeWarning")
+def test_numbers_too_large_to_be_scaled_are_refused_with_their_column():
+    with pytest.raises(DataError, match=r"'a' holds numbers as large as 1\.7e\+308, which cannot .*bins"):
+        encoded({"a": [1.0, 1.7e308, -1e308], "b": [1.0, 2.0, 3.0]}, {"numeric": {"scale": "standard"}})
+
+
+def test_numbers_too_large_to_be_scaled_can_be_binned():
+    X, _, _ = encoded({"a": [1.0, 1.7e308, -1e308, 2.0]}, {"numeric": {"bins": "quantile", "n_bins": 2}})
+
+    assert np.isfinite(X).all()

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import QuantileTransformer
 
 from evenhand.models.catalogue import class_of
-from evenhand.models.checks.parameters import model_value_mistake, value_mistake
+from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
 from evenhand.models.entries.models import ENTRIES
 from evenhand.study.registry import MODELS
 
@@ -60,15 +60,15 @@ def test_a_value_that_a_model_does_not_take_is_reported(model, name, value, word
         ("mixed_nb", "categorical", [7]),
         ("similarity_svm", "measure", "iof"),
         ("table_kernel_svm", "scales", "spread"),
-        ("table_kernel_svm", "kernel", {"sum": ["rbf"]}),
         ("budget_svm", "way", "auto"),
     ],
 )
 def test_a_value_that_a_model_takes_is_not(model, name, value):
-    if name != "kernel":
-        assert model_value_mistake(model, name, value) == ""
-    else:
-        assert value_mistake(class_of(model), model, name, value) == ""  # its parts are for the class to check
+    assert model_value_mistake(model, name, value) == ""
+
+
+def test_parts_of_a_kernel_are_for_its_class_to_check():
+    assert value_mistake(class_of("mixed_nb"), "mixed_nb", "density", {"age": "flat"}) == ""
 
 
 @pytest.mark.parametrize("model", [entry.name for entry in ENTRIES])
@@ -79,6 +79,31 @@ def test_every_usual_value_of_every_model_is_taken(model):
     found = [model_value_mistake(model, name, value) for name, value in [*usual, *entry.defaults.items()]]
 
     assert [message for message in found if message] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "words"),
+    [
+        ("linear_svm", {"penalty": "l1", "loss": "hinge", "C": 2}, "does not take penalty: l1, loss: hinge together: "),
+        ("logistic", {"solver": "lbfgs", "penalty": "l1"}, "logistic does not take solver: lbfgs, penalty: l1 togeth"),
+        ("svm", {"kernel": "precomputed"}, "svm does not take kernel: precomputed: "),
+    ],
+)
+def test_values_that_are_not_taken_together_are_reported(model, params, words):
+    assert words in combination_mistake(model, params)
+
+
+@pytest.mark.parametrize(
+    ("model", "params"),
+    [
+        ("linear_svm", {"penalty": "l1", "dual": False}),
+        ("svm", {"kernel": "poly", "degree": 2}),
+        ("knn", {"metric": "haversine"}),  # rows decide: it is for two columns
+        ("ridge", {}),
+    ],
+)
+def test_values_that_are_taken_together_are_not(model, params):
+    assert combination_mistake(model, params) == ""
 
 
 class Choosy(ClassifierMixin, BaseEstimator):

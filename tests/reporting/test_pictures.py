@@ -84,10 +84,10 @@ def test_a_class_that_no_judged_row_is_of_is_left_out_of_the_mean():
     assert [one.name for one in missing.by_class(["a", "b", "c"])] == ["a", "b"]
 
 
-def test_numbers_have_their_two_pictures(tmp_path):
+def test_numbers_have_their_pictures(tmp_path):
     numbers = candidate(0, truth=np.linspace(0, 1, 60))
 
-    assert set(dict(pictures_of(numbers, table_of(tmp_path, 0)))) == {"predicted_against_actual.svg", "residuals.svg"}
+    assert {"predicted_against_actual.svg", "residuals.svg"} <= set(dict(pictures_of(numbers, table_of(tmp_path, 0))))
 
 
 def test_the_overlay_is_there_for_several_classes_and_not_for_numbers():

@@ -230,7 +230,18 @@ def test_many_coefficients_are_folded_and_a_table_without_freedom_still_shows():
     assert "to the target after target_transform: log" in text
 
 
-def test_leak_checks_are_counted_by_verdict_worst_first():
+def test_the_remedy_of_a_leak_check_stands_beside_what_was_found():
+    found = LeakCheck("identifiers", "warning", "'Kundennr' numbers rows", "put it in columns.ignore")
+
+    with_remedy = page(replace(makers.binary(), leak_checks=(found,)))
+    without = page(replace(makers.binary(), leak_checks=(replace(found, remedy=""),)))
+
+    assert "What to do" in with_remedy
+    assert "put it in columns.ignore" in with_remedy
+    assert "What to do" not in without
+
+
+def test_leak_checks_are_counted_by_severity_worst_first():
     assert "1 warning, 2 ok, 1 skipped." in page(makers.binary())
 
 
@@ -262,7 +273,7 @@ def test_names_that_are_markup_stay_words_everywhere():
         columns=(ColumnFacts(ATTACK, ATTACK, 10, 1, ATTACK, ATTACK),),
         card=ModelCard(ATTACK, ATTACK, ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
         notes=(ATTACK,),
-        refused=((ATTACK, ATTACK),),
+        failed=((ATTACK, ATTACK),),
     )
 
     text = page(content)
@@ -540,9 +551,9 @@ def test_rows_stand_for_others_of_their_class_only_where_there_are_classes():
 
 
 def test_differences_of_rounding_are_no_differences():
-    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0)
+    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0, "unseparated", 0.03)
 
-    assert _cells(gain) == "0.000 (−0.022 to 0.000; p 1.000)"
+    assert _cells(gain) == "0.000 (−0.022 to 0.000; p 1.000): not separated, detectable 0.030"
 
 
 def test_on_paper_headings_stay_with_what_they_head_and_repeated_heads_are_whole():

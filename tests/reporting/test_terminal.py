@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
+from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome
-from evenhand.reporting.terminal.run import decided_lines, following
+from evenhand.records.failures import Failed
+from evenhand.records.leaderboard import Leaderboard
+from evenhand.reporting.terminal.run import check_lines, decided_lines, following, show_leaderboard
 from evenhand.runtime.progress import remark, report_progress
 from evenhand.study.study import Study
 
@@ -81,3 +84,41 @@ def test_boxes_that_a_study_does_not_have_are_not_reported(capsys):
         report_progress("gate", 0, 1)
 
     assert capsys.readouterr().err == ""
+
+
+CHECKS = (
+    Check("identifiers", "warning", "'Kundennr': another number in every row", "put it in columns.ignore"),
+    Check("target means", "ok", "no column holds means of y"),
+    Check("order of rows", "ok", "rows are split by time"),
+    Check("training against holdout", "note", "sides differ"),
+    Check("permuted labels", "skipped", "too few rows to see"),
+    Check("copies across sides", "error", "3 rows have a copy", "split by content"),
+)
+
+
+def test_checks_are_counted_the_gravest_first():
+    assert counted_by_severity(each.severity for each in CHECKS) == "1 error, 1 warning, 1 note, 2 ok, 1 skipped"
+    assert counted_by_severity(["note", "note", "warning", "warning"]) == "2 warnings, 2 notes"
+
+
+def test_the_terminal_shows_what_checks_ask_for_and_counts_all():
+    lines = check_lines(CHECKS)
+
+    assert lines == [
+        ("warning: identifiers: 'Kundennr': another number in every row; put it in columns.ignore", "yellow"),
+        ("note: training against holdout: sides differ", ""),
+        ("error: copies across sides: 3 rows have a copy; split by content", "red"),
+        ("leakage checks: 1 error, 1 warning, 1 note, 2 ok, 1 skipped", ""),
+    ]
+    assert check_lines(()) == []
+
+
+def test_candidates_that_failed_alike_share_a_line(capsys):
+    board = Leaderboard(
+        "small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(Failed("a", "x"), Failed("b", "y"), Failed("c", "x"))
+    )
+
+    show_leaderboard(board)
+
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
+    assert lines == ["failed: 'a', 'c': x", "failed: 'b': y"]

@@ -6,7 +6,7 @@ import pytest
 from makers import make_regression, make_study, two_clouds, write_rows
 
 from evenhand.data.frames import read_order
-from evenhand.errors import DataError
+from evenhand.errors import ConfError, DataError
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
@@ -370,3 +370,32 @@ def test_later_training_rows_are_named_with_groups_smotenc_and_the_ensemble():
     found = looked(make_study(**{**EVERYTHING, "columns": {"group": "owner", "time": "day"}}))
 
     assert found["training rows later than judged ones"].severity == "warning"
+
+
+def test_a_balance_that_makes_fractions_of_categories_is_refused_with_its_place():
+    columns, y = two_clouds()
+    write_rows("rows.csv", {**columns, "sky": np.where(columns["noise"] > 0, "blue", "grey")}, y)
+    study = make_study(balance={"made": {"kind": "borderline_smote"}})
+    table = clean.fn(ingest.fn(study), study)
+
+    with pytest.raises(
+        ConfError, match=r"(?s)balance\.made: with encoding 'plain', borderline_smote makes.*'sky' is a"
+    ):
+        check.fn(table, split.fn(table, study), plan.fn(study), study)
+
+
+def test_labels_are_permuted_for_the_next_candidate_where_the_cheapest_cannot_be_fitted():
+    write_rows("rows.csv", *rows_of())
+    candidates = {"multinomial_nb": {}, "logistic": {}}
+
+    found = looked(make_study(candidates=candidates))["permuted labels"]
+
+    assert found.words.startswith("logistic on permuted labels")
+
+
+def test_labels_are_not_permuted_where_nobody_cheap_can_be_fitted():
+    write_rows("rows.csv", *rows_of())
+
+    found = looked(make_study(candidates={"multinomial_nb": {}}))["permuted labels"]
+
+    assert (found.severity, found.words) == ("skipped", "no cheap candidate can be fitted")

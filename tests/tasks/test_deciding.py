@@ -1,5 +1,6 @@
 """Probabilities and thresholds: told from out-of-fold scores alone, kept in the model, and priced on the holdout."""
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -565,7 +566,7 @@ def test_a_threshold_that_is_not_better_beyond_chance_is_reported_and_not_served
     kept = report.as_json()["decided"]
     assert (kept["is_served"], kept["own_out_of_fold"]["cost"]) == (False, found.own_out_of_fold.cost)
     words = report.page.read_text(encoding="utf-8")
-    assert re.search(r"The model\S+s own \(served\)", words)
+    assert re.search(r"<th[^>]*>The model\S+s own</th><td[^>]*>yes</td>", words)
     assert found.by_class(found.own) in words
     assert "The mark is the model" in words
 
@@ -589,9 +590,12 @@ def test_what_was_decided_is_in_mlflow_in_the_report_and_on_the_page(mlruns):
     assert logged.metrics["holdout_calibration_slope"] == told["calibrated"]["holdout"]["slope"][0]
     assert logged.metrics["cv_calibrated_brier_score_loss"] == judgement.winner.calibrated["brier_score_loss"]
     assert logged.tags["evenhand.decided"] == judgement.decided.words
+    (trial,) = judgement.trials
     assert logged.tags["evenhand.resampling_helped"] == "none"
+    assert logged.tags[f"evenhand.resampling_{trial.verdict}"] == trial.name
+    assert told["trials"][0]["verdict"] == trial.verdict
     words = report.page.read_text(encoding="utf-8")
-    assert "Resampling did not help" in words
+    assert trial.words in html.unescape(words)
     assert "A false alarm costs 1, a miss 20." in words
     assert "Slope (1 is right), holdout" in words
     assert json.dumps(told, allow_nan=False, default=str)

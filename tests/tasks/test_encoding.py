@@ -165,7 +165,7 @@ def test_outliers_leave_the_training_rows_and_judged_rows_keep_all(tmp_path, fol
     assert found.removed.n_removed == far_out.sum() == len(trained) - found.training.n_rows
 
 
-@pytest.mark.parametrize(("method", "beyond"), [("iqr", None), ("zscore", 2.0), ("isolation", None)])
+@pytest.mark.parametrize(("method", "beyond"), [("iqr", 0.5), ("zscore", 1.5), ("isolation", None)])
 def test_held_rows_do_not_decide_which_training_rows_are_outliers(tmp_path, method, beyond):
     columns, y = two_clouds()
     before, ledger, _ = prepared_without(tmp_path, {"outliers": method, "beyond": beyond}, columns, y)

@@ -90,7 +90,7 @@ def test_only_that_matches_nothing_is_reported():
         ({"mine": {"model": "os.path"}}, "candidates.mine.model: "),
         ({"mine": {"model": "collections.OrderedDict"}}, "candidates.mine.model: "),
         ({"svm": {"grid": {"C": [1, 1]}}}, r"'svm(C=1)' would run 2 times: list each value once"),
-        ({"svm": {"grid": {"gamma": ["1", 1]}}}, r"'svm(gamma=1)' would run 2 times"),
+        ({"svm": {"grid": {"gamma": ["scale", "scale"]}}}, r"'svm(gamma=scale)' would run 2 times"),
         ({"svm": {"encodings": ["plain", "plain"]}}, "'svm' would run 2 times"),
     ],
 )  # fmt: skip
@@ -166,3 +166,23 @@ def test_all_values_that_are_not_taken_are_reported_with_their_lines(tmp_path):
         "line 9: candidates.svm.grid.C.1: nan",
         "line 10: candidates.svm.grid.C.2: -1",
     ]
+
+
+CENTRED = {"columns": {"numeric": ["telling"]}, "encodings": {"scaled": {"numeric": {"scale": "standard"}}}}
+
+
+def test_a_model_of_counts_is_refused_where_every_encoding_centres_numbers():
+    with pytest.raises(ConfError, match=r"candidates.multinomial_nb: multinomial_nb takes counts.*scale: standard of"):
+        planned(**CENTRED, candidates={"multinomial_nb": {}})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"columns": {}},  # its columns may all be words
+        {"encodings": {**CENTRED["encodings"], "bins": {"numeric": {"bins": "quantile"}}}},
+        {"encodings": {"scaled": {"numeric": {"scale": "min_max"}}}},
+    ],
+)
+def test_a_model_of_counts_is_left_to_its_rows_where_some_encoding_may_suit(changes):
+    assert planned(**{**CENTRED, "candidates": {"multinomial_nb": {}}, **changes})

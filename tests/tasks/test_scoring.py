@@ -365,7 +365,7 @@ def test_keys_that_are_formulas_are_written_as_text_to_csv_and_as_they_are_to_pa
         score_rows.fn(chosen, "new.parquet", Path(output))
 
     assert "'=1+1" in Path("out.csv").read_text()
-    assert pd.read_parquet("out.parquet").id.tolist() == ["=1+1", None, "c"]
+    assert pa.parquet.read_table("out.parquet")["id"].to_pylist() == ["=1+1", None, "c"]
 
 
 @pytest.mark.parametrize("output", ["out.txt", "out", "out.xlsx", "out.csv.gz", "out.parquet.bak"])

@@ -174,7 +174,7 @@ def test_a_loss_of_probabilities_needs_two_candidates_that_give_some():
 
 
 def test_a_soft_vote_needs_two_candidates_that_give_probabilities():
-    with pytest.raises(ConfError, match="votes: weighted_soft needs two candidates that give probabilities"):
+    with pytest.raises(ConfError, match="weighted_soft needs two candidates that give probabilities"):
         plan.fn(study(candidates={"gaussian_nb": {}, "svm": {}}, ensemble={**SMALL, "votes": "weighted_soft"}))
 
 
@@ -231,6 +231,27 @@ def test_minority_accuracy_is_not_won_by_calling_every_row_rare():
     judgement = work(study(ensemble={**SMALL, "metric": "minority_accuracy"})).judgement
 
     assert ensemble_of(judgement).train["accuracy"] > 0.5  # 20 of 80 rows are rare
+
+
+NO_LIBRARY = (
+    "ensemble.metric: average_precision needs two candidates that give scores on one scale, but there are 1. "
+    "Add some, or leave it out."
+)
+
+
+def test_an_ensemble_fails_by_itself_where_a_single_candidate_is_left():
+    write_two_clouds()
+
+    asked = study(candidates={"gaussian_nb": {}, "logistic": {}}, ensemble=SMALL)
+    found = work(asked.model_copy(update={"ensemble": None}))
+    left = replace(found.judgement, figures=found.judgement.figures[:1])
+
+    judgement = selection.select.fn(left, found.table, asked)
+
+    assert judgement.figures == left.figures
+    assert [(each.name, each.why) for each in judgement.failed] == [("ensemble", NO_LIBRARY)]
+    with pytest.raises(ConfError, match=NO_LIBRARY):
+        selection.select.fn(left, found.table, asked.model_copy(update={"strict": True}))
 
 
 def test_the_threshold_that_was_chosen_makes_the_decisions_of_the_judged_rows():

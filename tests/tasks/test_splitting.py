@@ -314,7 +314,17 @@ def test_a_class_with_fewer_rows_than_folds_is_reported(tmp_path):
     refused(
         table,
         plain_study(holdout="none"),
-        "split.folds is 3, but class 'storm' has 2 training rows: lower split.folds to 2",
+        "split.folds is 3, but class 'storm' has 2 training rows of 2 in all: lower split.folds to 2, leave that class",
+    )
+
+
+def test_folds_are_not_to_be_lowered_below_two(tmp_path):
+    table = make_table(tmp_path / "t", {"a": np.arange(9.0)}, np.where(np.arange(9) == 4, "storm", "calm"))
+
+    refused(
+        table,
+        plain_study(holdout="none", folds=2),
+        r"split\.folds is 2, but class 'storm' has 1 training rows of 1 in all: lower split\.holdout_share, leave that",
     )
 
 

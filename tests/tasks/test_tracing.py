@@ -24,6 +24,12 @@ def write_mixed_rows():
     write_rows("rows.csv", {**columns, "owner": np.arange(120) // 3}, y)
 
 
+def test_the_proof_of_parents_is_switched_off_by_its_name():
+    found = trace.fn({}, {}, None, make_study(checks={"parents of training rows": False}))
+
+    assert (found.severity, found.words) == ("skipped", "switched off in checks")
+
+
 def prepared_and_balanced(study, folds=None):
     """The trainings of every fold (or the first few, and all rows) as the flow makes them, and the ledger."""
     table = clean.fn(ingest.fn(study), study)

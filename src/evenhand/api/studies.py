@@ -11,6 +11,8 @@ from evenhand.study.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evenhand.records.pipeline import Plan
+
 __all__ = ["Changes", "StudyOrFile", "as_study", "candidates", "load_study", "schema", "studies"]
 
 Changes = Mapping[str, Any] | Iterable[str]
@@ -43,8 +45,33 @@ def candidates(study: StudyOrFile, only: str | None = None) -> "pd.DataFrame":
     from evenhand.tasks.planning import plan
 
     names = ("name", "model", "encoding", "balance", "params")
-    rows = [{name: getattr(made, name) for name in names} for made in plan.fn(as_study(study), only)]
+    found = as_study(study)
+    plans = plan.fn(found, only)
+    refuse_fractions(found, plans)
+    rows = [{name: getattr(made, name) for name in names} for made in plans]
     return pd.DataFrame(rows, columns=list(names)).rename(columns={"name": "candidate"}).set_index("candidate")
+
+
+def refuse_fractions(study: Study, plans: "list[Plan]") -> str:
+    """Refuse balances that would make fractions of categories; why that is not known where rows cannot be read.
+
+    Rows are read only where a balance makes rows between others.
+    """
+    from evenhand.errors import EvenhandError
+    from evenhand.models.samplers import fraction_mistakes
+    from evenhand.study.registry import SAMPLERS
+    from evenhand.tasks.cleaning import clean
+    from evenhand.tasks.ingestion import ingest
+
+    blending = {made.balance for made in plans if SAMPLERS[study.balance_kind(made.balance)].blends}
+    if not blending:
+        return ""
+    try:
+        features = clean.fn(ingest.fn(study), study).features
+    except EvenhandError as error:
+        return f"whether {' and '.join(sorted(blending))} fits the columns is not known: {error}"
+    loader.refuse(study, fraction_mistakes(study, plans, features))
+    return ""
 
 
 def schema() -> str:

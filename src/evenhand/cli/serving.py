@@ -29,6 +29,17 @@ def score(study: str, source: str, output: Path, run_id: str | None) -> None:
     echo(f"manifest -> {found.manifest}")
 
 
+@click.command()
+@click.argument("study")
+@click.option("--port", type=click.IntRange(1, 65535), default=5001, show_default=True)
+@click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
+def serve(study: str, port: int, run_id: str | None) -> None:
+    """Answer HTTP requests with the scores of STUDY's model until Ctrl-C, as `mlflow models serve` does, with a key."""
+    import evenhand as eh
+
+    eh.serve(study, port, run_id, report=echo)
+
+
 @click.group()
 def champion() -> None:
     """Show or change the champion of a study; every change is kept with who, when and why."""
@@ -109,4 +120,4 @@ def _show_champion(study: str, found: Any) -> None:
         echo(f"looks of the gate since its horizon began: {looks.n_taken}, which spent {looks.spent:.4f} of alpha")
 
 
-COMMANDS = (score, champion)
+COMMANDS = (score, serve, champion)

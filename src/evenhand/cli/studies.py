@@ -30,9 +30,11 @@ def run(
     if json_file:
         check_writable(Path(json_file))
 
-    done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
-    from evenhand.reporting.terminal.run import show_report
+    from evenhand.reporting.terminal.run import show_judgement, show_report
+    from evenhand.runtime.progress import showing
 
+    with showing(show_judgement):
+        done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
     assert done.result is not None
     show_report(done.result)
     if json_file:
@@ -46,10 +48,14 @@ def run(
 def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
     """List what CONF would run: encodings x balances x models, and how many fits."""
     study = study_of(conf, changes)
+    from evenhand.api.studies import refuse_fractions
     from evenhand.reporting.terminal.run import show_plans
     from evenhand.tasks.planning import plan
 
-    show_plans(study, plan.fn(study, only))
+    plans = plan.fn(study, only)
+    show_plans(study, plans)
+    if unknown := refuse_fractions(study, plans):
+        click.echo(f"note: {unknown}")
 
 
 @click.command()

@@ -24,6 +24,7 @@ from evenhand.records.pipeline import Feature, Output, Table
 from evenhand.study.study import Encoding, Study
 
 Block = tuple[str, list[str], Any]
+LARGEST = 1e150  # squares of larger numbers soon overflow
 
 
 @named_at("evenhand.models")
@@ -59,7 +60,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"no column is left after drop_missing_above: {encoding.drop_missing_above} and select; "
                 "raise drop_missing_above or name columns in columns.numeric or columns.categorical"
             )
-        parts = [transformer.fit_transform(cells(frame, kind, names), y) for kind, names, transformer in self.blocks_]
+        parts = [
+            _finite(transformer.fit_transform(given := cells(frame, kind, names), y), given, kind, names)
+            for kind, names, transformer in self.blocks_
+        ]
         self.outputs_ = [asdict(output) for output in self._outputs(parts)]
         return _joined(parts, encoding.unit_length)
 
@@ -69,7 +73,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             is_sparse = any(kind == "text" for kind, _, _ in self.blocks_)
             return (sparse.csr_matrix if is_sparse else np.zeros)((0, len(self.outputs_)))
         encoding = Encoding.model_validate(self.encoding or {})
-        parts = [transformer.transform(cells(frame, kind, names)) for kind, names, transformer in self.blocks_]
+        parts = [
+            _finite(transformer.transform(given := cells(frame, kind, names)), given, kind, names)
+            for kind, names, transformer in self.blocks_
+        ]
         return _joined(parts, encoding.unit_length)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -207,6 +214,20 @@ def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:
 def _learns_something(transformer: Any, frame: pd.DataFrame, names: list[str]) -> bool:
     """A missing indicator needs a column with a missing value."""
     return not isinstance(transformer, MissingIndicator) or bool(frame[names].isna().any().any())
+
+
+def _finite(part: Any, given: Any, kind: str, names: list[str]) -> Any:
+    """The encoded part, refused where values were too large to be squared and summed; what is missing may stay so."""
+    if kind != "numeric" or np.isfinite(part.data if sparse.issparse(part) else part).all():
+        return part
+    largest = np.nanmax(np.abs(np.asarray(given, dtype=np.float64)), axis=0)
+    huge = [name for name, value in zip(names, largest, strict=True) if value > LARGEST]
+    if not huge:
+        return part
+    raise DataError(
+        f"{listed(huge)} holds numbers as large as {float(np.nanmax(largest)):.4g}, which cannot be scaled: use "
+        "numeric.bins or scale: rank_normal, leave those rows out with cleaning.rows, or put it into columns.ignore"
+    )
 
 
 def _joined(parts: list[Any], has_unit_length: bool) -> Any:

@@ -49,15 +49,16 @@ def library(figures: Sequence[Figures], name: str, metric: str, table: Table) ->
     usable = usable_scales(name, metric, table.task)
     members = [each for each in figures if each.scale in usable]
     if len(members) < 2:
-        raise ConfError(too_few(name, metric, len(members), usable))
+        raise ConfError(f"ensemble.{_key(name)}: {too_few(name, metric, len(members), usable)}")
     return members
 
 
 def too_few(name: str, metric: str, n_members: int, usable: set[str]) -> str:
     """Why there are too few candidates for an ensemble, in words."""
-    purpose = f"ensemble.metric: {metric}" if name == ENSEMBLE else f"ensemble.votes: {kind_of(name)}"
+    purpose = metric if name == ENSEMBLE else kind_of(name)
     gives = "probabilities" if usable == {"probability"} else "scores on one scale"
-    return f"{purpose} needs two candidates that give {gives}, but there are {n_members}. Add some, or leave it out."
+    found = f"needs two candidates that give {gives}, but there are {n_members}"
+    return f"{purpose or 'it'} {found}. Add some, or leave it out."
 
 
 def ensemble_mistakes(study: Study, plans: Sequence[Plan], task: str | None = None) -> Iterator[Mistake]:
@@ -81,7 +82,7 @@ def ensemble_mistakes(study: Study, plans: Sequence[Plan], task: str | None = No
         usable = set().union(*(usable_scales(name, metric, each) for each in tasks))
         n_members = sum(scale in usable or not scale for scale in scales)
         if n_members < 2:
-            yield ("ensemble", "metric" if name == ENSEMBLE else "votes"), too_few(name, metric, n_members, usable)
+            yield ("ensemble", _key(name)), too_few(name, metric, n_members, usable)
 
 
 def likely_scale(plan: Plan) -> str:
@@ -100,13 +101,19 @@ def likely_scale(plan: Plan) -> str:
 def _possible_tasks(study: Study) -> set[str]:
     if study.kind_of_task == "regression":
         return {"regression"}
-    known = set(METRICS[study.metric].tasks) if study.metric in METRICS else {"binary", "multiclass"}
+    known = {"binary", "multiclass"}
+    if study.metric is not None and study.metric in METRICS:
+        known &= set(METRICS[study.metric].tasks)
     return known & ({"binary"} if study.positive is not None else {"binary", "multiclass"})
 
 
 def _kind_of(tasks: set[str]) -> str:
     words = {"regression": "numbers", "binary": "two classes", "multiclass": "more than two classes"}
     return " or ".join(words[task] for task in sorted(tasks))
+
+
+def _key(name: str) -> str:
+    return "metric" if name == ENSEMBLE else "votes"
 
 
 def kind_of(name: str) -> str:

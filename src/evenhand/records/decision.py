@@ -1,8 +1,9 @@
 """What was found on top of the scores: probabilities, a threshold, trials of resampling, effects of columns, costs."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,10 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better than its counterpart a resampled candidate is by one metric, over paired folds; above 0 better.
+    """How much better than its counterpart a resampled candidate is by one metric, on the same rows; above 0 better.
 
-    The p-value is Holm's, over all gains of the study.
+    Limits and p-value hold for all gains of the study together; `detectable` is the true gain that would be found in 80
+    of 100 runs.
     """
 
     metric: str
@@ -118,6 +120,8 @@ class Gain:
     low: float
     high: float
     p_value: float
+    verdict: Literal["better", "worse", "same", "unseparated"]
+    detectable: float
 
 
 @dataclass(frozen=True)
@@ -130,14 +134,39 @@ class Pairing:
     words: str = ""
 
 
+ResamplingVerdict = Literal["helped", "harmed", "same", "unseparated", "unknown"]
+
+
 @dataclass(frozen=True)
 class ResamplingTrial:
     """Whether resampling was worth it for one candidate."""
 
     name: str
-    helped: bool | None
+    verdict: ResamplingVerdict
     words: str
     pairings: tuple[Pairing, ...] = ()
+
+    @property
+    def helped(self) -> bool | None:
+        """Whether it did; None where it was set against nothing."""
+        return None if self.verdict == "unknown" else self.verdict == "helped"
+
+
+def trials_words(trials: tuple[ResamplingTrial, ...]) -> str:
+    """Of how many resampled candidates resampling helped, harmed, or is not separated from the cheaper ways."""
+    n_of = Counter(trial.verdict for trial in trials)
+    left = [trial for trial in trials if trial.verdict == "unseparated"]
+    gains = [gain for trial in left for each in trial.pairings for gain in each.gains]
+    least = {gain.metric: min(each.detectable for each in gains if each.metric == gain.metric) for gain in gains}
+    shown = ", ".join(f"{name} {value:.3g}" for name, value in least.items())
+    parts = [
+        f"helped {n_of['helped']}",
+        f"harmed {n_of['harmed']}",
+        *([f"made no practical difference to {n_of['same']}"] if n_of["same"] else []),
+        *([f"not separated for {len(left)} (detectable: {shown})"] if left else []),
+        *([f"unknown for {n_of['unknown']}"] if n_of["unknown"] else []),
+    ]
+    return f"resampling: {', '.join(parts)} of {len(trials)} resampled candidates"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from evenhand.records.checks import Check
 from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
+from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import Budgeted
 from evenhand.records.regression import RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
@@ -264,7 +265,7 @@ class Judgement:
     metrics: tuple[str, ...]
     figures: tuple[Figures, ...]
     predictions: Path
-    refused: tuple[tuple[str, str], ...] = ()
+    failed: tuple[Failed, ...] = ()
     ensembles: dict[str, Ensemble] = field(default_factory=dict)
     versus: tuple[Versus, ...] = ()
     chosen: str = ""
@@ -338,31 +339,51 @@ class Report:
     stages: tuple[Stage, ...] = ()
     regressions: tuple[RegressionTable, ...] = ()
     taken: dict[str, int] = field(default_factory=dict)
+    n_positives: int | None = None
+    n_positives_holdout: int | None = None
+    positive: str = ""
+
+    @property
+    def rows_words(self) -> str:
+        """How many rows were trained on and held out, and how many of them are positive where there are two classes."""
+        sides = [(self.n_training, self.n_positives, "training"), (self.n_holdout, self.n_positives_holdout, "holdout")]
+        found = [
+            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {self.positive})")
+            for n_rows, n_of, side in sides
+        ]
+        return f"{' and '.join(found)} rows"
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
-        return {
-            "study": self.study,
-            "split_id": self.split_id,
-            "rows": {"train": self.n_training, "holdout": self.n_holdout},
-            "taken": dict(self.taken),
-            "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
-            "notes": list(self.notes),
-            "seconds": self.seconds,
-            "fits": {"executed": self.n_executed, "reused": self.n_reused},
-            "best": self.judgement.best.plan.name,
-            "metric": self.judgement.metric,
-            "chosen": self.judgement.winner.plan.name,
-            "group": list(self.judgement.group),
-            "expected": as_plain(self.judgement.expected),
-            "candidates": [self._candidate(figures) for figures in self.judgement.figures],
-            **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
-            "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
-            "checks": [asdict(check) for check in self.checks],
-            **as_plain({name: getattr(self, name) for name in ("explained", "stages", "regressions")}),
-            "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
-            "report": str(self.page) if self.page else None,
-        }
+        return as_plain(
+            {
+                "study": self.study,
+                "split_id": self.split_id,
+                "rows": {
+                    "train": self.n_training,
+                    "holdout": self.n_holdout,
+                    "positives": self.n_positives,
+                    "positives_holdout": self.n_positives_holdout,
+                },
+                "taken": dict(self.taken),
+                "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
+                "notes": list(self.notes),
+                "seconds": self.seconds,
+                "fits": {"executed": self.n_executed, "reused": self.n_reused},
+                "best": self.judgement.best.plan.name,
+                "metric": self.judgement.metric,
+                "chosen": self.judgement.winner.plan.name,
+                "group": list(self.judgement.group),
+                "expected": self.judgement.expected,
+                "candidates": [self._candidate(figures) for figures in self.judgement.figures],
+                **{name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")},
+                "failed": [asdict(each) for each in self.judgement.failed],
+                "checks": [asdict(check) for check in self.checks],
+                **{name: getattr(self, name) for name in ("explained", "stages", "regressions")},
+                "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
+                "report": str(self.page) if self.page else None,
+            }
+        )
 
     def _candidate(self, figures: Figures) -> dict[str, Any]:
         plan = figures.plan
@@ -392,37 +413,3 @@ class Report:
             "warnings": list(figures.warnings),
             "mlflow_run_id": self.run_ids.get(plan.name),
         }
-
-
-@dataclass(frozen=True)
-class LeaderboardRow:
-    """One line of a leaderboard."""
-
-    name: str
-    mean: float | None
-    std: float | None
-    holdout: float | None
-    train: float | None
-    note: str = ""
-    holdout_interval: tuple[float, float] | None = None
-    measured: dict[str, float | None] = field(default_factory=dict)
-    verdict: str = ""
-
-    @property
-    def is_level(self) -> bool:
-        """Whether it was compared with the best and not found worse."""
-        return self.verdict in {"same", "unseparated"}
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """The candidates of a run, best first."""
-
-    study: str
-    metric: str
-    rows: tuple[LeaderboardRow, ...]
-    run_id: str
-    when_ms: int
-    n_executed: int
-    n_reused: int
-    address: str

@@ -12,7 +12,7 @@ from evenhand.replication.wording import by_study, interval_text, value_text
 from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.text import time_text
 
-COLOURS = {"matches": "green", "inside": "green", "ordered": "green", "differs": "yellow"}
+COLOURS = {"matches": "green", "inside": "green", "ordered": "green", "explained": "cyan", "differs": "yellow"}
 
 
 def show(replication: Replication, every_line: bool = False) -> None:

@@ -19,5 +19,7 @@ __all__ = [
     "signals",
     "steps",
     "text",
+    "time_limit",
     "units",
+    "watcher",
 ]

@@ -7,6 +7,7 @@ __all__ = [
     "access_key",
     "announcements",
     "deployments",
+    "model_server",
     "runs_pages",
     "schedule_server",
     "servers",

@@ -19,6 +19,7 @@ from typing import IO
 import psutil
 
 from evenhand.errors import PlaceError
+from evenhand.runtime.process_identity import own_children
 from evenhand.service.access_key import key
 from evenhand.service.web_guard import ENTER, ONCE
 
@@ -27,7 +28,7 @@ ANSWER_SECONDS = 90.0
 END_SECONDS = 10.0
 STORE = "MLFLOW_BACKEND_STORE_URI"
 LINK = "EVENHAND_LINK"
-PAGES = "evenhand.service.runs_pages"
+PAGES, MODEL = "evenhand.service.runs_pages", "evenhand.service.model_server"
 QUIET = {
     "DO_NOT_TRACK": "1",
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -55,6 +56,7 @@ def serve_child(
     name: str,
 ) -> None:
     """Keep a server of ours up in a child until Ctrl-C, SIGTERM or `ends`."""
+    own_children()
     link = secrets.token_urlsafe(16)
     env = {**os.environ, **QUIET, **surroundings, LINK: link}
     with ended_by_signals(ends or threading.Event()) as ended, tempfile.TemporaryFile() as output:
@@ -70,6 +72,17 @@ def serve_child(
                     )
         finally:
             end(server.pid)
+
+
+def serve_model(
+    given: Sequence[str], port: int, ready: Callable[[str, str], None], ends: threading.Event | None = None
+) -> None:
+    """Answer requests for scores behind the key; `given` is the model's folder, its digest and what may be in it."""
+    check_free(port)
+    key()
+    command = [sys.executable, "-m", MODEL, HOST, str(port), *given]
+    path = os.pathsep.join(filter(None, sys.path))  # where own code is found here
+    serve_child(command, {"PYTHONPATH": path}, port, ready, ends, name="the model")
 
 
 def runs_command(port: int) -> list[str]:

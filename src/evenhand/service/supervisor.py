@@ -15,7 +15,7 @@ import psutil
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.io_errors import writing
-from evenhand.runtime.process_identity import boot_id
+from evenhand.runtime.process_identity import boot_id, own_children
 from evenhand.service.access_key import key, key_file
 from evenhand.service.servers import (
     HOST,
@@ -161,6 +161,7 @@ def household(ports: Ports, confs: Sequence[str]) -> Iterator[Household]:
         end_all(kin())
         for port, option in ((ports.prefect, "--prefect-port"), (ports.mlflow, "--port")):
             check_free(port, option)
+        own_children()
         kept = Household(ports, [str(Path(conf).absolute()) for conf in confs])
         try:
             yield kept

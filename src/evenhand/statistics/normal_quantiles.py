@@ -41,4 +41,5 @@ def normal_quantiles(values: Any, most: int = 400) -> NormalQuantiles:
     order = kept + 1
     low, high = (stats.norm.ppf(stats.beta.ppf(share, order, n + 1 - order)) for share in (0.025, 0.975))
     columns = (stats.norm.ppf((kept + 0.5) / n), observed[kept], low, high)
-    return NormalQuantiles(*(tuple(map(float, each)) for each in columns), n_rows=n)
+    expected, given, low, high = (tuple(map(float, each)) for each in columns)
+    return NormalQuantiles(expected, given, low, high, n)

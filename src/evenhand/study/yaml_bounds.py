@@ -29,7 +29,7 @@ def check_bounds(text: str, name: str) -> None:
             n_nodes += 1
         elif isinstance(event, yaml.AliasEvent):
             _check_closed(event, inside, name)
-            n_nodes += sizes.get(event.anchor, 1)
+            n_nodes += sizes.get(event.anchor or "", 1)
         elif isinstance(event, yaml.ScalarEvent):
             n_nodes += 1
             if event.anchor is not None:
@@ -40,13 +40,13 @@ def check_bounds(text: str, name: str) -> None:
 def _check_closed(event: yaml.AliasEvent, inside: list[tuple[str | None, int]], name: str) -> None:
     if event.anchor in {anchor for anchor, _ in inside}:
         raise ConfError(
-            f"{name} line {event.start_mark.line + 1}: *{event.anchor} stands inside of &{event.anchor}, so it would "
+            f"{name} line {_line(event)}: *{event.anchor} stands inside of &{event.anchor}, so it would "
             "hold itself without end. Take it out."
         )
 
 
 def _check_counts(event: yaml.Event, depth: int, n_nodes: int, name: str) -> None:
-    line = event.start_mark.line + 1
+    line = _line(event)
     if depth > MOST_DEPTH:
         raise ConfError(f"{name} line {line}: it is nested more than {MOST_DEPTH} deep. No study is: take levels out.")
     if n_nodes > MOST_NODES:
@@ -54,3 +54,7 @@ def _check_counts(event: yaml.Event, depth: int, n_nodes: int, name: str) -> Non
             f"{name} line {line}: with its aliases it comes to more than {MOST_NODES:,} values. No study does: write "
             "fewer aliases (*), or name columns by globs."
         )
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1

@@ -36,6 +36,7 @@ from evenhand.tracking.databases import (
     runs_uri,
     shown,
 )
+from evenhand.tracking.metric_values import measured, only_finite
 
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
@@ -181,32 +182,34 @@ def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
 @around("mlflow.figures")
 def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[float] | None = None) -> None:
     """The metrics of a candidate in one batch: means, spreads, holdout, training and costs."""
-    now = int(time.time() * 1000)
-    values: list[tuple[str, float, int]] = []
-    for name in figures.folds:
-        values += [(f"cv_{name}", figures.mean(name), 0), (f"cv_{name}_std", figures.std(name), 0)]
-    values += [(f"holdout_{name}", value, 0) for name, value in figures.holdout.items()]
-    values += [(f"train_{name}", value, 0) for name, value in figures.train.items()]
-    values += [(f"cv_calibrated_{name}", value, 0) for name, value in figures.calibrated.items()]
-    for name in ("fit_seconds", "predict_seconds", "peak_mb"):
-        values.append((name, getattr(figures, name), 0))
-    values += [(ROC_KEY, value, step) for step, value in enumerate(curve or ())]
-    metrics = [Metric(key, value, now, step) for key, value, step in values]
-    for start in range(0, len(metrics), METRICS_PER_BATCH):
-        place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+    _log_numbers(
+        place, run_id, [*measured(figures), *((ROC_KEY, value, step) for step, value in enumerate(curve or ()))]
+    )
 
 
 @around("mlflow.metrics")
 def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     """Single metrics in one batch."""
+    _log_numbers(place, run_id, [(key, value, 0) for key, value in values.items()])
+
+
+def _log_numbers(place: Place, run_id: str, values: Sequence[tuple[str, float | None, int]]) -> None:
+    """Metrics in batches; those that are missing or not finite are left out, and a tag names them."""
     now = int(time.time() * 1000)
-    place.client().log_batch(run_id, metrics=[Metric(key, float(value), now, 0) for key, value in values.items()])
+    kept, lacking = only_finite(values)
+    metrics = [Metric(key, value, now, step) for key, value, step in kept]
+    for start in range(0, len(metrics), METRICS_PER_BATCH):
+        place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+    if lacking:
+        logging.getLogger("evenhand").warning("not finite, so not in MLflow run %s: %s", run_id, ", ".join(lacking))
+        log_tags(place, run_id, {"evenhand.not_finite": ", ".join(lacking)})
 
 
 @around("mlflow.point")
 def log_point(place: Place, run_id: str, values: Mapping[str, float], when_ms: int, step: int) -> None:
     """One point of several metrics over time; the same point again changes nothing."""
-    points = [Metric(key, float(value), when_ms, step) for key, value in values.items()]
+    kept, _ = only_finite([(key, value, step) for key, value in values.items()])
+    points = [Metric(key, value, when_ms, step) for key, value, step in kept]
     place.client().log_batch(run_id, metrics=points)
 
 

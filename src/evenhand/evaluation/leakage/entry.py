@@ -27,7 +27,7 @@ class CheckEntry:
     Parameters
     ----------
     name : what it is called in study files, reports and `--json`.
-    home : package.module.function of Rows that gives a Finding; None where a stage of the run finds it by itself.
+    home : package.module.function of CheckedRows that gives a CheckFinding; None where a stage of the run finds it.
     severity : the most that it can come to: note, warning or error.
     words : what it looks for, for editors and the documentation.
     """
@@ -47,7 +47,7 @@ class CheckEntry:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """What a check came to: how grave it is, the evidence, and what to do about it."""
 
     severity: Severity
@@ -60,7 +60,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Rows:
+class CheckedRows:
     """The rows of a run as checks see them; what needs labels reads those of training rows only."""
 
     frame: "pd.DataFrame"

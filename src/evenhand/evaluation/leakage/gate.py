@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 
 from evenhand.errors import DataError
-from evenhand.evaluation.leakage.entry import CheckEntry, Finding, Rows
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckEntry, CheckFinding
 from evenhand.records.checks import Check
 from evenhand.runtime.logs import logger
 from evenhand.study.registry import CHECKS, named_object
 from evenhand.study.study import Study
 
-SWITCHED_OFF = Finding("skipped", "switched off in checks")
+SWITCHED_OFF = CheckFinding("skipped", "switched off in checks")
 
 
-def run_checks(rows: Rows) -> list[Check]:
+def run_checks(rows: CheckedRows) -> list[Check]:
     """What every check found that has a function of its own."""
     return [_check(entry, rows) for entry in CHECKS.values() if entry.home is not None]
 
 
-def _check(entry: CheckEntry, rows: Rows) -> Check:
+def _check(entry: CheckEntry, rows: CheckedRows) -> Check:
     if not is_on(entry.name, rows.study):
         return switched_off(entry.name)
     found = named_object(str(entry.home), f"the check '{entry.name}'")(rows)

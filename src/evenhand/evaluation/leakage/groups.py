@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import poisson, rankdata
 
-from evenhand.evaluation.leakage.entry import Finding, Rows, named, thinned
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckFinding, named, thinned
 from evenhand.evaluation.leakage.trees import residuals
 from evenhand.records.checks import Severity
 from evenhand.records.pipeline import HOLDOUT, TRAINING
@@ -44,26 +44,28 @@ class Group:
         return "note" if sum(each <= RARE_BY_CHANCE for each in self.static) >= MANY_STATIC else "ok"
 
 
-def groups_across_sides(rows: Rows) -> Finding:
+def groups_across_sides(rows: CheckedRows) -> CheckFinding:
     """Groups of rows that share columns and their target, and stand on both sides."""
-    given = rows.study.columns.group
-    if given is not None and rows.study.split.holdout in {"group", "none"}:
-        return Finding("ok", f"rows are split by '{given}'")
-    if given is not None:
-        n = _across(pd.factorize(rows.frame[given])[0], rows, np.arange(len(rows.y)))
-        split = Finding("ok", f"no '{given}' stands on both sides")
-        return split if not n else Finding("warning", f"{n:,} rows to be judged share '{given}' with rows trained on",
-                                           "say split.holdout: group and folds_by: group")  # fmt: skip
-    found = sorted(_groups(rows), key=lambda each: (each.severity != "warning", -len(each.columns)))
-    for group in found:
-        some = _some(rows)
+    if rows.study.columns.group is not None:
+        return _of_named(rows, rows.study.columns.group)
+    some = _some(rows)
+    for group in sorted(_groups(rows, some), key=lambda each: (each.severity != "warning", -len(each.columns))):
         n = _across(group.codes, rows, some) if group.severity != "ok" else 0
         if n >= FEWEST_EXPECTED and (group.severity == "note" or _is_learned(group, rows, some)):
-            return Finding(group.severity, *_in_words(group, n, rows))
-    return Finding("ok", f"no values of {len(rows.features)} columns recur as those of groups do")
+            return CheckFinding(group.severity, *_in_words(group, n, rows))
+    return CheckFinding("ok", f"no values of {len(rows.features)} columns recur as those of groups do")
 
 
-def _in_words(group: Group, n: int, rows: Rows) -> tuple[str, str]:
+def _of_named(rows: CheckedRows, name: str) -> CheckFinding:
+    """Whether the groups that a study names stand on both sides."""
+    n = _across(pd.factorize(rows.frame[name])[0], rows, np.arange(len(rows.y)))
+    if not n:
+        return CheckFinding("ok", f"no '{name}' stands on both sides")
+    words = f"{n:,} rows to be judged share '{name}' with rows trained on"
+    return CheckFinding("warning", words, "say split.holdout: group and folds_by: group")
+
+
+def _in_words(group: Group, n: int, rows: CheckedRows) -> tuple[str, str]:
     n_groups = int(group.codes.max()) + 1
     alike = f", and rows that share them have the same {rows.table.target}" if group.severity == "warning" else ""
     words = (
@@ -79,13 +81,13 @@ def _in_words(group: Group, n: int, rows: Rows) -> tuple[str, str]:
     )
 
 
-def _some(rows: Rows) -> np.ndarray:
-    """Rows of all sides, one of each link: copies stand on one side anyway."""
+def _some(rows: CheckedRows) -> np.ndarray:
+    """Rows of all sides, one of each set of copies, which stand on one side anyway."""
     first = np.unique(rows.sides["link"].to_numpy(), return_index=True)[1]
     return thinned(np.sort(first), MOST_ROWS)
 
 
-def _across(codes: np.ndarray, rows: Rows, some: np.ndarray) -> int:
+def _across(codes: np.ndarray, rows: CheckedRows, some: np.ndarray) -> int:
     """Rows to be judged, in the holdout or in their fold, whose group has rows that are trained on."""
     side, fold = (rows.sides[name].to_numpy()[some] for name in ("side", "repeat_0"))
     n = int(np.isin(codes[side == HOLDOUT], codes[side == TRAINING]).sum())
@@ -95,20 +97,20 @@ def _across(codes: np.ndarray, rows: Rows, some: np.ndarray) -> int:
     return n + int((n_folds > 1).sum())
 
 
-def _groups(rows: Rows) -> Iterator[Group]:
-    some = _some(rows)
+def _groups(rows: CheckedRows, some: np.ndarray) -> Iterator[Group]:
     coded = {feature.name: _coded(rows, feature.name, some) for feature in rows.features}
     coded = {name: codes for name, codes in coded.items() if codes.max(initial=0) > 0}
     is_training = rows.sides["side"].to_numpy()[some] == TRAINING
-    y = rows.y[some].astype(float) if rows.is_class else rankdata(rows.y[some]) / len(some)
-    seen = set()
+    y = rows.y[some[is_training]].astype(float)
+    y = y if rows.is_class else rankdata(y) / len(y)
+    seen: set[frozenset[str]] = set()
     for start in _starts(coded):
         if seen & {frozenset(start)}:
             continue
         static, codes = _grown(start, coded)
         seen |= {frozenset(pair) for pair in combinations([*start, *static], 2)}
         if len(start) == 1 or static:
-            sameness = _sameness(codes[is_training], y[is_training], rows)
+            sameness = _sameness(codes[is_training], y, rows)
             yield Group([*start, *static], codes, sameness, tuple(static.values()))
 
 
@@ -131,7 +133,7 @@ def _grown(start: tuple[str, ...], coded: dict[str, np.ndarray]) -> tuple[dict[s
     return static, codes
 
 
-def _is_learned(group: Group, rows: Rows, some: np.ndarray) -> bool:
+def _is_learned(group: Group, rows: CheckedRows, some: np.ndarray) -> bool:
     """Whether trees err far more on groups that they have not seen than on other rows of those that they have."""
     is_training = rows.sides["side"].to_numpy()[some] == TRAINING
     last = np.sort(group.codes[is_training])[:MOST_FITTED][-1]
@@ -143,7 +145,7 @@ def _is_learned(group: Group, rows: Rows, some: np.ndarray) -> bool:
     return bool(seen <= MOST_OF_ERROR * unseen)
 
 
-def _coded(rows: Rows, name: str, some: np.ndarray) -> np.ndarray:
+def _coded(rows: CheckedRows, name: str, some: np.ndarray) -> np.ndarray:
     """The values of a column as codes in their order; equal are those that agree to six digits, or nearly and often."""
     values = rows.numbers(name, some)
     scale = np.nanmax(np.abs(values), initial=0.0)
@@ -216,7 +218,7 @@ def _beyond_chance(codes: np.ndarray, pairs: np.ndarray) -> float:
     return (agree - by_chance) / (1 - by_chance) if by_chance <= BY_CHANCE else 0.0
 
 
-def _sameness(codes: np.ndarray, y: np.ndarray, rows: Rows) -> float:
+def _sameness(codes: np.ndarray, y: np.ndarray, rows: CheckedRows) -> float:
     """How much targets differ within groups, over how much they do between neighbouring groups; 1 if by chance.
 
     Neighbours by value are compared with, since the target may just rise smoothly with the columns.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from evenhand.evaluation.leakage.entry import Finding, Rows, named
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckFinding, named
 from evenhand.statistics.row_numbers import row_numbers
 
 NAMES_OF_KEYS = re.compile(
@@ -21,17 +21,17 @@ DISTINCT = 0.95
 FEWEST_ROWS = 20
 
 
-def identifiers(rows: Rows) -> Finding:
+def identifiers(rows: CheckedRows) -> CheckFinding:
     """Columns that number or name rows, whatever they are called; nothing that they teach holds for another row."""
     found: dict[str, list[str]] = {}
     for name, why in _identifiers(rows):
         found.setdefault(why, []).append(name)
     if not found:
-        return Finding("ok", f"none of {len(rows.features)} columns numbers or names rows")
+        return CheckFinding("ok", f"none of {len(rows.features)} columns numbers or names rows")
     words = "; ".join(f"{named(names)}: {WORDS[why]}" for why, names in found.items())
     first = next(iter(found.values()))[0]
     remedy = f"put it in columns.ignore, or say columns.key: {first} if rows are found by it"
-    return Finding("warning", words, _remedy_of_time(found) or remedy)
+    return CheckFinding("warning", words, _remedy_of_time(found) or remedy)
 
 
 def _remedy_of_time(found: dict[str, list[str]]) -> str:
@@ -40,7 +40,7 @@ def _remedy_of_time(found: dict[str, list[str]]) -> str:
     return f"put it in columns.ignore; if '{found['rising'][0]}' is a time, name it in columns.time instead"
 
 
-def _identifiers(rows: Rows) -> Iterator[tuple[str, str]]:
+def _identifiers(rows: CheckedRows) -> Iterator[tuple[str, str]]:
     in_source = np.argsort(rows.order)
     for feature in rows.features:
         if feature.kind == "categorical":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom, norm, rankdata, spearmanr
 
-from evenhand.evaluation.leakage.entry import Finding, Rows
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckFinding
 
 PURE, FEWEST_PURE = 0.95, 20
 WARNED_AREA, NOTED_AREA = 0.9, 0.75
@@ -34,7 +34,7 @@ class Trace:
         return self.share >= PURE and self.n >= FEWEST_PURE
 
 
-def missing_values(rows: Rows) -> Finding:
+def missing_values(rows: CheckedRows) -> CheckFinding:
     """Columns whose gaps alone predict the target."""
     warned, noted, n_gappy = [], [], 0
     for feature in rows.features:
@@ -51,10 +51,10 @@ def missing_values(rows: Rows) -> Finding:
     return _finding(warned, noted, f"gaps of {n_gappy} columns do not predict {rows.table.target}")
 
 
-def known_after_the_outcome(rows: Rows) -> Finding:
+def known_after_the_outcome(rows: CheckedRows) -> CheckFinding:
     """Amounts that are filled in where one outcome came only, or that move with time there only."""
     if not rows.is_class:
-        return Finding("skipped", "needs classes: an outcome that comes or not")
+        return CheckFinding("skipped", "needs classes: an outcome that comes or not")
     warned, noted = [], []
     times = rows.frame[rows.study.columns.time].iloc[rows.some] if rows.study.columns.time else None
     clock = None if times is None else rankdata(times.to_numpy())
@@ -70,15 +70,15 @@ def known_after_the_outcome(rows: Rows) -> Finding:
     return _finding(warned, noted, "no column is filled in for one outcome only")
 
 
-def _finding(warned: list[str], noted: list[str], well: str) -> Finding:
+def _finding(warned: list[str], noted: list[str], well: str) -> CheckFinding:
     found = [*warned, *noted]
     if not found:
-        return Finding("ok", well)
+        return CheckFinding("ok", well)
     rest = f" and {len(found) - 4} more" if len(found) > 4 else ""
-    return Finding("warning" if warned else "note", "; ".join(found[:4]) + rest, REMEDY)
+    return CheckFinding("warning" if warned else "note", "; ".join(found[:4]) + rest, REMEDY)
 
 
-def _filled_in(values: np.ndarray, rows: Rows) -> Iterator[Trace]:
+def _filled_in(values: np.ndarray, rows: CheckedRows) -> Iterator[Trace]:
     """What values other than the most common one say, where they are amounts of many sizes."""
     known = values[np.isfinite(values)]
     kinds, counts = np.unique(known, return_counts=True)
@@ -88,7 +88,7 @@ def _filled_in(values: np.ndarray, rows: Rows) -> Iterator[Trace]:
     yield from (each for each in _traces(is_set, rows) if each.p_value < rows.level)
 
 
-def _moves(values: np.ndarray, clock: np.ndarray, rows: Rows) -> str:
+def _moves(values: np.ndarray, clock: np.ndarray, rows: CheckedRows) -> str:
     """Words where a value rises or falls with time among the rows of one class only."""
     known = np.isfinite(values)
     found = []
@@ -113,7 +113,7 @@ def _n_kinds(values: np.ndarray) -> int:
     return len(np.unique(values))
 
 
-def _traces(marked: np.ndarray, rows: Rows) -> Iterator[Trace]:
+def _traces(marked: np.ndarray, rows: CheckedRows) -> Iterator[Trace]:
     """What a mark says of each class, or of a number."""
     y = rows.y_some
     if not 0 < marked.sum() < len(marked):
@@ -152,7 +152,7 @@ def _of_class(marked: np.ndarray, is_class: np.ndarray, of: str) -> Iterator[Tra
         )
 
 
-def _in_words(name: str, traces: list[Trace], marked: str, other: str, rows: Rows) -> str:
+def _in_words(name: str, traces: list[Trace], marked: str, other: str, rows: CheckedRows) -> str:
     pure = [each for each in traces if each.is_pure]
     if pure:
         one = max(pure, key=lambda each: each.n)

@@ -9,11 +9,14 @@ from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
 from evenhand.data.splits import fold_rows
-from evenhand.evaluation.leakage.entry import Finding, Rows, thinned
+from evenhand.errors import ConfError, DataError
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckFinding, thinned
 from evenhand.models.catalogue import build_model
 from evenhand.models.encoder import new_encoder
+from evenhand.models.fitting import check_finite, failing_alone
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import Output, Plan, Table
+from evenhand.runtime.time_limit import within
 from evenhand.statistics import Interval, auc_by_chance
 from evenhand.study.study import Study
 
@@ -23,18 +26,25 @@ MOST_R2 = 0.9  # where chance alone may explain so much, nothing can be seen
 REMEDY = "a step reads the labels of rows that it is judged on: look for it among encodings, balances and own code"
 
 
-def permuted_labels(rows: Rows) -> Finding:
+def permuted_labels(rows: CheckedRows) -> CheckFinding:
     """Whether one cheap candidate learns anything from labels that were permuted before all steps."""
     study, table = rows.study, rows.table
-    plan = min(rows.plans, key=lambda each: (each.weight, _balance_rank(study, each)))
-    if plan.weight > CHEAP:
-        return Finding("skipped", "no candidate is cheap enough to be run once more")
+    cheap = [each for each in rows.plans if each.weight <= CHEAP]
+    if not cheap:
+        return CheckFinding("skipped", "no candidate is cheap enough to be run once more")
     trained, judged = (thinned(each) for each in fold_rows(rows.ledger, rows.ledger.folds[0]))
     shuffled = np.array(rows.y)
     both = np.concatenate([trained, judged])
     shuffled[both] = np.random.default_rng(study.seed).permutation(rows.y[both])
-    scores = _replayed(plan, rows.frame, shuffled, trained, judged, table, study)
-    return _verdict(plan, shuffled[judged], scores, len(table.classes))
+    for plan in sorted(cheap, key=lambda each: (each.weight, _balance_rank(study, each))):
+        try:
+            with failing_alone(plan):
+                scores = _replayed(plan, rows.frame, shuffled, trained, judged, table, study)
+                check_finite(plan, scores, scores)
+        except (ConfError, DataError):  # it fails in the run too, with its reason
+            continue
+        return _verdict(plan, shuffled[judged], scores, len(table.classes))
+    return CheckFinding("skipped", "no cheap candidate can be fitted")
 
 
 def _balance_rank(study: Study, plan: Plan) -> int:
@@ -52,7 +62,8 @@ def _replayed(
     if study.balance_kind(plan.balance) not in {"none", "class_weight"}:
         resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, study.seed)
         X, labels, _ = resampler.resample(X, labels, table.classes)
-    estimator = build_model(plan, outputs, len(table.classes), study.seed).fit(X, labels)
+    unfitted = build_model(plan, outputs, len(table.classes), study.seed)
+    estimator = within(study.time_limit, lambda: unfitted.fit(X, labels))
     return _scores(estimator, encoder.transform(frame.iloc[judged]))
 
 
@@ -63,26 +74,28 @@ def _scores(estimator: Any, X: Any) -> np.ndarray:
     raise TypeError(f"{type(estimator).__name__} gives no scores")
 
 
-def _verdict(plan: Plan, y: np.ndarray, scores: np.ndarray, n_classes: int) -> Finding:
+def _verdict(plan: Plan, y: np.ndarray, scores: np.ndarray, n_classes: int) -> CheckFinding:
     if n_classes == 0:
         return _of_numbers(plan, y, scores)
     areas = list(_areas(y, scores, n_classes))
     seen = [each for each in areas if each[1].high < 1]
     if not seen:
         least = ", where chance alone gives an AUC from 0 to 1" if areas else " of a class"
-        return Finding("skipped", f"too few rows to see: the first fold has {len(y):,}{least}")
+        return CheckFinding("skipped", f"too few rows to see: the first fold has {len(y):,}{least}")
     area, chance = max(seen, key=lambda each: abs(each[0] - 0.5) / (each[1].high - each[1].low))
     words = f"{plan.candidate} on permuted labels: AUC {area:.3f}, by chance {chance.low:.3f} to {chance.high:.3f}"
-    return Finding("ok", words) if chance.covers(area) else Finding("error", words, REMEDY)
+    return CheckFinding("ok", words) if chance.covers(area) else CheckFinding("error", words, REMEDY)
 
 
-def _of_numbers(plan: Plan, y: np.ndarray, scores: np.ndarray) -> Finding:
+def _of_numbers(plan: Plan, y: np.ndarray, scores: np.ndarray) -> CheckFinding:
     limit = _most_by_chance(len(y))
     if limit > MOST_R2:
-        return Finding("skipped", f"too few rows to see: of {len(y):,}, chance alone gives an R2 up to {limit:.2f}")
+        return CheckFinding(
+            "skipped", f"too few rows to see: of {len(y):,}, chance alone gives an R2 up to {limit:.2f}"
+        )
     r2 = float(1 - np.mean((y - scores) ** 2) / np.var(y))
     words = f"{plan.candidate} on permuted targets: R2 {r2:.3f}, expected at or below 0, by chance up to {limit:.3f}"
-    return Finding("ok", words) if r2 <= limit else Finding("error", words, REMEDY)
+    return CheckFinding("ok", words) if r2 <= limit else CheckFinding("error", words, REMEDY)
 
 
 def _most_by_chance(n_rows: int) -> float:

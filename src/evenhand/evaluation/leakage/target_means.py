@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
-from evenhand.evaluation.leakage.entry import Finding, Rows
+from evenhand.evaluation.leakage.entry import CheckedRows, CheckFinding
 
 FEWEST_LEVELS, FEWEST_FITTED = 5, 25
 MOST_LEVELS_SHARE = 0.5
@@ -30,7 +30,7 @@ class Levels:
     variances: np.ndarray  # of the target of one training row, NaN for a class
 
 
-def target_means(rows: Rows) -> Finding:
+def target_means(rows: CheckedRows) -> CheckFinding:
     """Columns whose values are mean targets of all rows.
 
     Counts of a class are whole: a share times its number of rows, those to be judged among them, is too. And the mean
@@ -44,16 +44,16 @@ def target_means(rows: Rows) -> Finding:
             if any(_is_mean(rows, feature.name, k) for k in targets):
                 found.append(f"'{feature.name}'")
     if not found:
-        return Finding("ok", f"no column holds means of {rows.table.target}")
+        return CheckFinding("ok", f"no column holds means of {rows.table.target}")
     of = "the share of a class" if rows.is_class else f"the mean of {rows.table.target}"
-    return Finding(
+    return CheckFinding(
         "warning",
         f"{', '.join(found[:5])}: {of} among rows with the same value, with the rows to be judged among them",
         REMEDY,
     )
 
 
-def _is_mean(rows: Rows, name: str, k: int | None) -> bool:
+def _is_mean(rows: CheckedRows, name: str, k: int | None) -> bool:
     levels = _levels(rows, name, k)
     if levels is None:
         return False
@@ -67,7 +67,7 @@ def _is_mean(rows: Rows, name: str, k: int | None) -> bool:
     )
 
 
-def _levels(rows: Rows, name: str, k: int | None) -> Levels | None:
+def _levels(rows: CheckedRows, name: str, k: int | None) -> Levels | None:
     """The levels of a column that has some, and not one for nearly every row."""
     codes, kinds = pd.factorize(rows.numbers(name), sort=True)
     if not FEWEST_LEVELS <= len(kinds) <= MOST_LEVELS_SHARE * len(codes) or (kinds == np.rint(kinds)).all():

@@ -3,6 +3,7 @@
 import inspect
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any
@@ -15,6 +16,7 @@ from evenhand.models.catalogue import INVERSE_SQUARE, class_of
 
 POWER = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SKIPPED = ("callable", "array-like", "random_state", "instance of", "sparse", "supporting", "implementing")
+LINEAR = ("sklearn.linear_model.", "sklearn.svm.")
 N_ROWS, N_COLUMNS = 40, 4
 
 
@@ -23,6 +25,22 @@ def model_value_mistake(model: str, name: str, value: Any) -> str:
     if name == "weights" and value == INVERSE_SQUARE:
         value = inverse_square
     return value_mistake(class_of(model), model, name, value)
+
+
+def combination_mistake(model: str, params: Mapping[str, Any]) -> str:
+    """Why a linear or support-vector model does not take some words and switches together, tried on a small table."""
+    found = class_of(model)
+    choices = {key: value for key, value in params.items() if isinstance(value, str | bool)}
+    if len(choices) < 1 or not found.__module__.startswith(LINEAR):
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found(**choices).fit(*_made())
+    except ValueError as error:
+        together = ", ".join(f"{key}: {value}" for key, value in choices.items())
+        return f"{model} does not take {together}{' together' if len(choices) > 1 else ''}: {_one_line(error)}"
+    return ""
 
 
 def value_mistake(found: type, word: str, name: str, value: Any) -> str:
@@ -70,12 +88,17 @@ def _tried(found: type, name: str, value: Any) -> str:
 
 def _is_fitted(made: Any) -> bool:
     """Whether an estimator fits a small made table, whose columns can be read as numbers, counts or codes."""
-    X = np.random.default_rng(0).integers(0, 3, (N_ROWS, N_COLUMNS)).astype(float)
     try:
-        made.fit(X, np.arange(N_ROWS) % 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made.fit(*_made())
     except (TypeError, ValueError, KeyError):
         return False
     return True
+
+
+def _made() -> tuple[np.ndarray, np.ndarray]:
+    return np.random.default_rng(0).integers(0, 3, (N_ROWS, N_COLUMNS)).astype(float), np.arange(N_ROWS) % 2
 
 
 def _one_line(error: Exception) -> str:

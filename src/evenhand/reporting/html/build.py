@@ -26,8 +26,9 @@ RATES = (("mean_probability", "Mean probability"), ("rate", "Positives"))
 
 
 def page_content(
-    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = ""
-) -> content.PageContent:
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = "",
+    drawings: content.Pairs = (),
+) -> content.PageContent:  # fmt: skip
     """All that the page of a run shows; `champion` is the name of the candidate that serves at present."""
     judgement = report.judgement
     predictions = Predictions(judgement.predictions, table)
@@ -48,7 +49,7 @@ def page_content(
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
         regressions=report.regressions,
-        refused=judgement.refused,
+        failed=tuple((each.name, each.why) for each in judgement.failed),
         expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
@@ -57,6 +58,7 @@ def page_content(
         stages=report.stages,
         validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
+        drawings=drawings,
         card=content.ModelCard(
             what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target}",
             data_digest=snapshot.digest,
@@ -107,6 +109,9 @@ def _facts(
         seconds=report.seconds,
         n_executed=report.n_executed,
         n_reused=report.n_reused,
+        positive=report.positive,
+        n_positives=report.n_positives,
+        n_positives_holdout=report.n_positives_holdout,
     )
 
 
@@ -269,6 +274,7 @@ def _trials(judgement: Judgement, study: Study) -> tuple[content.ResamplingRow, 
             gain=sign * (means[each.plan.name] - means[rival]) if (rival := rivals.get(each.plan.name)) else None,
             seconds=each.fit_seconds,
             words=trials[each.plan.name].words if each.plan.name in trials else "",
+            verdict=trials[each.plan.name].verdict if each.plan.name in trials else "",
             pairings=trials[each.plan.name].pairings if each.plan.name in trials else (),
         )
         for each in judgement.figures

@@ -47,6 +47,9 @@ class StudyFacts:
     n_executed: int | None = None
     n_reused: int | None = None
     more: Pairs = ()
+    positive: str = ""
+    n_positives: int | None = None
+    n_positives_holdout: int | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class ComparisonRow:
 class ResamplingRow:
     """One balance tried with one model and encoding; `gain` is against no balancing, `refused` says why not.
 
-    `words` says of a resampled candidate whether that helped, and `pairings` what it was set against.
+    `verdict` and `words` are whether that helped a resampled candidate, and `pairings` what it was set against.
     """
 
     balance: str
@@ -151,6 +154,7 @@ class ResamplingRow:
     refused: str = ""
     words: str = ""
     pairings: tuple[Pairing, ...] = ()
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -239,12 +243,13 @@ class PageContent:
     regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
-    refused: Pairs = ()
+    failed: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
+    drawings: Pairs = ()
     stages: tuple[Stage, ...] = ()
     card: ModelCard | None = None
     notes: tuple[str, ...] = ()

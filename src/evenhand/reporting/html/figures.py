@@ -103,7 +103,8 @@ def decision_table(decided: Decided) -> Html:
     """Each decision with its figure, cross-fitted and on the holdout side by side, and how the classes fared."""
     figure = decided.figure.replace("_", " ")
     columns = [
-        (Heading("Decision", "text"), lambda side: f"{side[0]} (served)" if side[1] else side[0]),
+        (Heading("Decision", "text"), lambda side: side[0]),
+        (Heading("Served", "text"), lambda side: "yes" if side[1] else "no"),
         (Heading(f"{figure}, cross-fitted"), lambda side: "" if side[2] is None else number(side[2].figure)),
         (Heading(f"{figure}, holdout"), lambda side: "" if side[3] is None else number(side[3].figure)),
         (Heading("Classes, cross-fitted", "text"), lambda side: "" if side[2] is None else decided.by_class(side[2])),

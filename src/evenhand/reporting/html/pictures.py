@@ -16,7 +16,7 @@ from evenhand.statistics import normal_quantiles
 COLOURS = ("#8b929b", "#0065a8", "#c2500a", "#00805e", "#a8478a", "#8a6a00", "#4a55b5", "#7a3b1e", "#3d4650")
 HEAD, LINE, CELL, NAMES, MOST_CELLS, LONGEST = 34, 15, 74, 120, 20, 44
 STYLE = (
-    "text{font:11.5px system-ui,sans-serif;fill:#5a616b}.head{font-size:14px;font-weight:600;fill:#1d2126}"
+    "text{font:11.5px system-ui,sans-serif}.head{font-size:14px;font-weight:600}"
     ".grid{stroke:#eef1f4;fill:none}.line,.whisker{fill:none;stroke:currentColor;stroke-width:1.5}"
     ".line.best{stroke-width:2.4}.chance{stroke:#8b929b;stroke-width:1;stroke-dasharray:4 3}"
     ".area{fill:currentColor;fill-opacity:.15}.bar{fill:currentColor;fill-opacity:.8}.dots{fill:currentColor}"
@@ -84,11 +84,23 @@ def confusion_picture(found: curves.Confusion, labels: Sequence[str], name: str)
 
 def standalone(title: str, drawn: Html, width: float, height: float) -> str:
     """A drawing as an SVG file that needs no style sheet."""
-    head = _words(8, 20, title if len(title) <= LONGEST else f"{title[:LONGEST]}…", "start", class_="head")
+    head = _words(
+        8, 20, title if len(title) <= LONGEST else f"{title[:LONGEST]}…", "start", class_="head", fill="#1d2126"
+    )
     paper = tag("rect", width=f"{width:g}", height=f"{height:g}", fill="#fff")
     box = {"viewBox": f"0 0 {width:g} {height:g}", "width": f"{width:g}", "height": f"{height:g}"}
     named = tag("title", title)
-    return tag("svg", named, tag("style", Html(STYLE)), paper, head, drawn, xmlns="http://www.w3.org/2000/svg", **box)
+    return tag(
+        "svg",
+        named,
+        tag("style", Html(STYLE)),
+        paper,
+        head,
+        drawn,
+        xmlns="http://www.w3.org/2000/svg",
+        fill="#5a616b",
+        **box,
+    )
 
 
 def _of_chart(chart: Chart, name: str, keys: Sequence[str] = ()) -> str:
@@ -113,7 +125,7 @@ def _cell(row: int, column: int, n: float, total: float) -> Html:
     x, y = NAMES + column * CELL, HEAD + 24 + row * CELL * 0.6
     box = tag("rect", x=f"{x:g}", y=f"{y:g}", width=CELL - 2, height=f"{CELL * 0.6 - 2:g}", fill="#0065a8",
               fill_opacity=f"{0.06 + 0.7 * part:.2f}")  # fmt: skip
-    ink = {"style": "fill:#fff"} if part > 0.6 else {}
+    ink = {"fill": "#fff"} if part > 0.6 else {}
     return joined(box, _words(x + CELL / 2, y + 27, count(n), "middle", **ink))
 
 

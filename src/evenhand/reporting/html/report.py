@@ -13,6 +13,7 @@ from evenhand.reporting.html.coefficients import coefficients
 from evenhand.reporting.html.content import GateVerdict, PageContent
 from evenhand.reporting.html.elements import Html, tag, void
 from evenhand.reporting.html.resampling import trials
+from evenhand.reporting.html.training import drawings
 
 SECTIONS = (
     figures.curves,
@@ -27,6 +28,7 @@ SECTIONS = (
     trials,
     tables.effects,
     figures.validation,
+    drawings,
     tables.leak_checks,
     tables.timing,
     tables.columns,

@@ -20,7 +20,6 @@ from evenhand.reporting.html.elements import (
     section,
     share,
     spoken,
-    table,
     tag,
 )
 from evenhand.reporting.html.svg import Strip
@@ -181,7 +180,7 @@ def card(content: PageContent) -> Html | None:
 
 
 def about(content: PageContent) -> Html:
-    """How the study was run and with what; notes and refusals."""
+    """How the study was run and with what; notes."""
     study = content.study
     pairs = [
         ("Split", tag("code", study.split_id)),
@@ -195,7 +194,7 @@ def about(content: PageContent) -> Html:
     ]
     protocol = tag("ol", [tag("li", words) for words in study.protocol], class_="protocol") if study.protocol else None
     given = facts([pair for pair in pairs if pair[1]], "long")
-    return section("study", "How it was done", protocol, given, _notes(content.notes), _refused(content.refused))
+    return section("study", "How it was done", protocol, given, _notes(content.notes))
 
 
 def _strip_over(values: Sequence[float]) -> Strip:
@@ -238,8 +237,3 @@ def _fits(content: PageContent) -> str:
 def _notes(notes: Sequence[str]) -> Html | None:
     items = [tag("li", words) for words in notes]
     return joined(tag("h3", "Notes"), tag("ul", items, class_="notes")) if items else None
-
-
-def _refused(refused: Sequence[tuple[str, str]]) -> Html | None:
-    heads = [Heading("Candidate", "text"), Heading("Why", "text")]
-    return joined(tag("h3", "Refused"), table(heads, refused, "Candidates that were refused")) if refused else None

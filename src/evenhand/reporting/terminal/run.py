@@ -10,9 +10,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evenhand.errors import listed
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.decision import Decided, DecisionOutcome
-from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
+from evenhand.records.decision import Decided, DecisionOutcome, trials_words
+from evenhand.records.failures import Failed
+from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
+from evenhand.records.pipeline import Judgement, Plan, Report
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.plain_console import PlainConsole
@@ -73,7 +76,7 @@ class _Live:
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
         )
-        self._progress = Progress(*columns, console=console)
+        self._progress = Progress(*columns, console=console, redirect_stdout=sys.stdout.isatty())
         self._bars: dict[str, TaskID] = {}
         self._pace = _Pace()
         console.print(f"[bold]{name}[/bold]: starting")
@@ -151,9 +154,8 @@ class _Pace:
         return f", about {time_text(seconds)} left" if seconds >= 1 else ""
 
 
-def show_report(report: Report) -> None:
-    """The leaderboard of a run that just ended, what was reused, and where to look."""
-    judgement = report.judgement
+def show_judgement(study: str, judgement: Judgement) -> None:
+    """The leaderboard of a run as soon as it is known, with verdicts, what was decided and what failed."""
     metric = judgement.metric
     rows = tuple(
         LeaderboardRow(
@@ -170,18 +172,34 @@ def show_report(report: Report) -> None:
         for each in judgement.figures
     )
     console = _console()
-    console.print(_leaderboard(report.study, metric, rows, console.width))
+    console.print(_leaderboard(study, metric, rows, console.width))
     for line in verdict_lines(judgement):
         console.print(line, highlight=False)
     if judgement.decided is not None:
         style = "" if judgement.decided.is_reached else "yellow"
         for line in decided_lines(judgement.decided):
             console.print(line, highlight=False, style=style)
+    if judgement.trials:
+        console.print(trials_words(judgement.trials), highlight=False)
+    _show_failed(console, judgement.failed)
+
+
+def _show_failed(console: Console, failed: Sequence[Failed]) -> None:
+    """A line for each reason, with the candidates that it ended."""
+    by_why: dict[str, list[str]] = {}
+    for each in failed:
+        by_why.setdefault(each.why, []).append(each.name)
+    for why, names in by_why.items():
+        console.print(f"failed: {listed(names)}: {why}", markup=False, highlight=False, style="yellow")
+
+
+def show_report(report: Report) -> None:
+    """What a run came to beside its leaderboard: checks, what was reused, and where to look."""
+    console = _console()
     for line, style in check_lines(report.checks):
         console.print(line, highlight=False, style=style)
     console.print(
-        f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
-        f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(report.seconds)}"
     )
     for note in report.notes:
         console.print(f"note: {note}", highlight=False)
@@ -246,6 +264,7 @@ def show_leaderboard(board: Leaderboard) -> None:
     """The leaderboard of an earlier run."""
     console = _console()
     console.print(_leaderboard(board.study, board.metric, board.rows, console.width))
+    _show_failed(console, board.failed)
     when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     console.print(
         f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
