@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from makers import make_study, room_of_its_own, two_clouds, work, write_rows, write_two_clouds
+from makers import make_study, make_table, room_of_its_own, two_clouds, work, write_rows, write_two_clouds
 
 from evenhand.cli.main import main
+from evenhand.data.splits import content_hashes
 from evenhand.errors import DataError, PlaceError
 from evenhand.monitoring.reference_profile import PROFILE_FILE
 from evenhand.runtime.io_errors import run_folder
 from evenhand.study.study import Watch
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.operation import watching
 from evenhand.tasks.operation.watching import choose_reference, look_at_file, look_at_new_rows, record_watch
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
@@ -133,6 +135,25 @@ def test_of_the_studys_own_source_only_rows_that_came_since_count(room):
     assert unchanged.words == f"no rows have come since run {room} was trained"
     assert (drifted.state, drifted.n_rows, drifted.as_of) == ("drift", 1600, "2026-05-01")
     assert (twice.state, twice.n_rows) == ("stable", 1600)
+
+
+@pytest.mark.parametrize(
+    ("ledger_keys", "came"),
+    [(True, [False, False, False, True]), (False, [True, False, False, True])],
+    ids=["by key", "by content where the ledger has no key"],
+)
+def test_rows_that_came_since_are_known_by_their_key(tmp_path, monkeypatch, ledger_keys, came):
+    before = pd.DataFrame({"id": [1.0, 2.0, 3.0], "a": [0.1, 0.2, 0.3]})
+    now = pd.DataFrame({"id": [1.0, 2.0, 3.0, 4.0], "a": [0.15, 0.2, 0.3, 0.4]})  # the first has another value
+    table = make_table(tmp_path / "t", dict(now), [0, 1, 0, 1], roles={"id": "key"})
+    kept = {"content": content_hashes(before[["a"]], is_near=True), "key": content_hashes(before[["id"]])}
+    pd.DataFrame(kept if ledger_keys else {"content": kept["content"]}).to_parquet(tmp_path / "ledger.parquet")
+    monkeypatch.setattr(mlflow_client, "open_store", lambda: None)
+    monkeypatch.setattr(mlflow_client, "artifact", lambda *_: tmp_path / "ledger.parquet")
+
+    found = watching._came_since(SimpleNamespace(run_id="run"), now, table)
+
+    assert found.tolist() == came
 
 
 def test_figure_table_and_metrics_are_in_the_experiment_of_the_study(room):
