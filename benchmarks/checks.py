@@ -81,6 +81,7 @@ class Spent:
 
 def watched() -> Spent:
     """Every look for leaks and every comparison of the next runs, watched."""
+    from evenhand.evaluation.leakage import groups, order_of_rows, permuted_labels, predictive_columns, sides
     from evenhand.models.samplers import Resampler
     from evenhand.tasks import (
         balancing,
@@ -98,9 +99,11 @@ def watched() -> Spent:
     spent = Spent()
     for module, name, look in (
         (checking, "straddling", "copies across sides"),
-        (checking, "_telling_columns", "telling columns"),
-        (checking, "_later_training_rows", "later training rows"),
-        (checking, "permuted_labels", "permuted labels"),
+        (predictive_columns, "target_leakage", "target leakage, column above all others"),
+        (groups, "groups_across_sides", "groups across sides"),
+        (order_of_rows, "order_of_rows", "order of rows"),
+        (sides, "training_against_holdout", "training against holdout"),
+        (permuted_labels, "permuted_labels", "permuted labels"),
         (checking.check, "fn", "rest of the looks for leaks"),
         (fitting, "spreads_of", "intervals"),
         (selection, "spreads_of", "intervals of the ensemble"),

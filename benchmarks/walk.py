@@ -1,4 +1,4 @@
-"""How many of our modules a run passes through: those in which a function ran between command and leaderboard.
+"""How many of our modules a run passes through: those in which a function ran before the leaderboard was shown.
 
 usage: python benchmarks/walk.py [CONF] [--list]
 """
@@ -15,10 +15,14 @@ ASKED = 90
 def watched(seen: set[str]) -> types.FunctionType:
     """A profile function that notes the module of every function of ours that is called; imports do not count."""
 
+    is_shown = False
+
     def profile(frame: types.FrameType, event: str, _: object) -> None:
-        name = frame.f_globals.get("__name__", "")
-        if event == "call" and name.startswith("evenhand.") and frame.f_code.co_name != "<module>":
+        nonlocal is_shown
+        name, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if event == "call" and not is_shown and name.startswith("evenhand.") and function != "<module>":
             seen.add(name)
+        is_shown = is_shown or (event, function) == ("return", "show_judgement")
 
     return profile
 

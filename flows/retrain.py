@@ -1,12 +1,15 @@
 """Retrain and compare: from raw rows to a ranked comparison, a model and a record of both."""
 
 from datetime import datetime
+from functools import partial
 from itertools import product
 
 from prefect import flow
 
+from evenhand.models.failures import Failures, of_plans
 from evenhand.records.pipeline import FINAL, Report
 from evenhand.runtime.engines import side_by_side
+from evenhand.runtime.progress import report_judged
 from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.checking import check
@@ -19,7 +22,7 @@ from evenhand.tasks.fitting import fit
 from evenhand.tasks.gating import gate
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
-from evenhand.tasks.planning import plan
+from evenhand.tasks.planning import balances_of, costly_first, encodings_of, plan
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.selection import select
@@ -47,35 +50,36 @@ def retrain(
         ledger = split(table, study)
         checks = check(table, ledger, plans, study, allows_leaks)
 
-        folds = [*ledger.folds, FINAL]
-        encodings = dict.fromkeys(made.encoding for made in plans)
-        balances = dict.fromkeys((made.encoding, made.balance) for made in plans)
-        costly_first = sorted(plans, key=lambda made: -made.weight)
-
-        prepared = side_by_side(prepare, {(e, f): (table, ledger, study, e, f) for e, f in product(encodings, folds)})
-        balanced = side_by_side(
+        folds, failures = [*ledger.folds, FINAL], Failures(plans, study.strict)
+        each = partial(side_by_side, spares=failures.spares)
+        prepared = each(prepare, {(e, f): (table, ledger, study, e, f) for e, f in product(encodings_of(plans), folds)})
+        balanced = each(
             balance,
-            {(e, b, f): (prepared[e, f].training, table, study, b) for (e, b), f in product(balances, folds)},
+            {
+                (e, b, f): (prepared[e, f].training, table, study, b)
+                for (e, b), f in product(balances_of(failures.left), folds)
+            },
         )
-        traced = trace(prepared, balanced, ledger, allows_leaks)
-        tuned = side_by_side(
-            tune,
-            {(p.name, f): (p, f, table, ledger, study) for p, f in product(costly_first, folds) if p.tuning},
-        )
-        settled = settle(plans, tuned, ledger.folds)
-        scores = side_by_side(
+        traced = trace(prepared, balanced, ledger, study, allows_leaks)
+        in_order = costly_first(failures.left)
+        tuned = each(tune, {(p.name, f): (p, f, table, ledger, study) for p, f in product(in_order, folds) if p.tuning})
+        settled, limits = settle(failures.left, tuned, ledger.folds), (study.seed, study.time_limit)
+        scores = each(
             fit,
             {
-                (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, study.seed)
-                for p, f in ((settled[made.name, f], f) for made, f in product(costly_first, folds))
+                (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, *limits)
+                for p, f in ((settled[made.name, f], f) for made, f in product(costly_first(failures.left), folds))
             },
         )
 
-        judged = judge([settled[p.name, FINAL] for p in plans], scores, prepared, table, study)
+        fitted = [settled[made.name, FINAL] for made in failures.left]
+        scores, tuned = of_plans(fitted, scores), of_plans(fitted, tuned)
+        judged = judge(fitted, scores, prepared, table, study, failures.found)
         compared = compare(select(judged, table, study), table, study)
         judgement = decide(compared, scores, table, study)
+        report_judged(study.name, judgement)
         model = refit(judgement, prepared, balanced, table, study)
-        explained = explain(model, judgement, tuple(scores.values()), table, ledger, study)
+        explained = explain(model, judgement, table, ledger, study)
         found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
         results = Results(study, snapshot, table, ledger, judgement, model, *found)
         return gate(run, record(run, results), table, ledger, study)

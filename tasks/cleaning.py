@@ -32,6 +32,7 @@ from evenhand.study.study import Cleaning, Study
 
 KEPT = ("numeric", "categorical", "text", "key", "time", "group")
 FEATURES = ("numeric", "categorical", "text")
+MOST_NAMED = 5
 CODE = "evenhand.tasks.cleaning:_build"
 PLACE = "\0place"  # of each row in the source; no column of a file or frame is called so
 
@@ -46,7 +47,7 @@ def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Ta
     until = found.until
     inputs = {
         "snapshot": snapshot.digest,
-        "cleaning": study.cleaning,
+        "cleaning": study.cleaning.row_rules,
         "columns": study.columns,
         "target": [study.target, study.positive, study.kind_of_task],
         **({} if until is None else {"until": str(until)}),
@@ -159,11 +160,41 @@ def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table,
     if target.null_count:
         rows = _some_left(rows.filter(_with_target(target, study)), "drop_missing_target")
         taken["drop_missing_target"] = target.null_count
+    if study.cleaning.drop_missing:
+        rows = _with_values(rows, study, taken, notes)
     if study.cleaning.drop_duplicates:
         left = rows.filter(pa.array(~_repeats(rows.drop_columns([PLACE]))))
         taken["drop_duplicates"] = rows.num_rows - left.num_rows
         rows = left
     return rows, taken
+
+
+def _with_values(rows: pa.Table, study: Study, taken: dict[str, int], notes: list[str]) -> pa.Table:
+    """The rows that have a value in each column of drop_missing; `any` is every column that models read."""
+    names = study.cleaning.drop_missing
+    if is_any := names == ("any",) and "any" not in rows.column_names:
+        roles = _roles(rows, given_roles(study.columns, study.target, rows.column_names), [])
+        names = tuple(name for name, role in roles.items() if role in FEATURES)
+    if strange := [name for name in names if name not in rows.column_names]:
+        raise DataError(
+            f"cleaning.drop_missing names '{strange[0]}', which is no column.{nearest(strange[0], rows.column_names)} "
+            "Name a column, or any."
+        )
+    lacks = {name: pc.is_null(rows.column(name), nan_is_null=True) for name in names}
+    kept = np.ones(rows.num_rows, dtype=bool)
+    for mask in lacks.values():
+        kept &= ~mask.to_numpy()
+    rule = f"drop_missing: {'any' if is_any else ', '.join(names)}"
+    taken[rule] = int(np.sum(~kept))
+    found = {name: n for name, mask in lacks.items() if (n := pc.sum(mask).as_py())}
+    if found:
+        most = sorted(found, key=lambda name: -found[name])[:MOST_NAMED]
+        words = ", ".join(f"'{name}' {found[name]:,}" for name in most)
+        notes.append(
+            f"{rule} took out {counted(taken[rule], 'row')} before any is held out; missing in {words}"
+            f"{' and others' if len(found) > len(most) else ''}"
+        )
+    return _some_left(rows.filter(pa.array(kept)), rule)
 
 
 def _with_target(target: pa.ChunkedArray, study: Study) -> pa.ChunkedArray:

@@ -21,6 +21,7 @@ from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE, UNSAMPLED
 from evenhand.study.study import Study
 
 RIVALS_ON_HOLDOUT = 8
+Z_95, STILL = 1.96, 1e-12
 DRAWS_ON_HOLDOUT = 400  # the least p-value of so many draws is still below 0.05 after Holm over eight
 
 
@@ -32,7 +33,7 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     joint = _joint(judgement, comparable, said, table)
     if joint is None:
         return replace(judgement, chosen=judgement.best_served.plan.name)
-    judgement = replace(judgement, expected=_expected(judgement.metric, joint))
+    judgement = replace(judgement, expected=_expected(judgement.best, judgement.metric, joint))
     others = comparable[1:]
     if not others:
         return replace(judgement, chosen=judgement.best_served.plan.name)
@@ -73,8 +74,10 @@ def _verdicts(
     return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))
 
 
-def _expected(metric: str, joint: JointFigures) -> Expected:
-    estimate, interval = expected_of_chosen(joint)
+def _expected(best: Figures, metric: str, joint: JointFigures) -> Expected:
+    low, high = best.cv_interval.get(metric, (0.0, 0.0))
+    at_bound = (high - low) / (2 * Z_95) if joint.covariance[joint.leader, joint.leader] < STILL else 0.0
+    estimate, interval = expected_of_chosen(joint, least_error=at_bound)
     if metric in LOWER_IS_BETTER:
         return Expected(metric, -estimate, -interval.high, -interval.low)
     return Expected(metric, estimate, interval.low, min(interval.high, 1.0))

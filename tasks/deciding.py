@@ -13,14 +13,27 @@ from evenhand.evaluation.calibrated_scores import (
     fitted_to,
     fold_places,
     losses_by_fold,
+    losses_by_row,
     reliability,
     row_codes,
 )
 from evenhand.evaluation.calibration import decide_by_cost
 from evenhand.evaluation.prediction_profile import ScoresAt, winner_profiles
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.evaluation.resampling_effect import LOSSES, RANKINGS, Arm, counterparts, decision_figures, trials_of
+from evenhand.evaluation.resampling_effect import (
+    LOSSES,
+    RANKINGS,
+    Arm,
+    JudgedRows,
+    counterparts,
+    decision_series,
+    loss_series,
+    ranking_series,
+    trials_of,
+)
+from evenhand.evaluation.threshold_gain import by_thresholds, gain_over_own
 from evenhand.evaluation.threshold_objectives import (
+    CONSTRAINED,
     Purpose,
     capacity_share,
     cross_thresholds,
@@ -29,8 +42,18 @@ from evenhand.evaluation.threshold_objectives import (
     threshold_for,
     usual_purpose,
 )
-from evenhand.records.decision import Calibrated, Decided, DecisionOutcome, Gain, Pairing, ResamplingTrial, as_plain
-from evenhand.records.pipeline import ENSEMBLE, Figures, Judgement, Table
+from evenhand.records.decision import (
+    Calibrated,
+    Decided,
+    DecisionGain,
+    DecisionOutcome,
+    Gain,
+    Pairing,
+    ResamplingTrial,
+    as_plain,
+    trials_words,
+)
+from evenhand.records.pipeline import Figures, Judgement, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store
@@ -56,7 +79,7 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
         "predictions": judgement.digest,
         "scores": [[name, fold, each.digest] for (name, fold), each in scores.items()],
         "classes": table.classes,
-        "ensemble": [judgement.ensemble, study.ensemble, study.seed],
+        "ensembles": [judgement.ensembles, study.ensemble, study.seed],
         "winner": judgement.winner.plan.name,
         "plans": [[each.plan, each.scale, each.folds] for each in judgement.figures],
         "balance": {name: study.balance_kind(name) for name in study.balance},
@@ -64,6 +87,8 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
         "share": share,
         "calibrate": study.calibrate,
         "alpha": study.alpha,
+        "seed": study.seed,
+        "equivalence": [study.metric, study.equivalence],
         "repeats": study.split.repeats,
         "drifts": "time" in {study.split.folds_by or study.split.holdout},
     }
@@ -73,8 +98,8 @@ def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -
     decided = _with_facts(judgement, entry.facts)
     if decided.decided is not None:
         (logger().info if decided.decided.is_reached else logger().warning)("%s", decided.decided.words)
-    n_helped = sum(trial.helped is True for trial in decided.trials)
-    logger().info("resampling helped %d of %d candidates", n_helped, len(decided.trials))
+    if decided.trials:
+        logger().info("%s", trials_words(decided.trials))
     return decided
 
 
@@ -95,6 +120,7 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
     codes = places = np.empty(0)
     facts: dict[str, Any] = {"figures": {}, "decided": None, "calibrated": None}
     arms: dict[str, Arm] = {}
+    rows: JudgedRows | None = None
     for each in judgement.figures:
         candidate = predictions.of(each.plan.name, each.scale)
         part = candidate.out_of_fold
@@ -106,18 +132,22 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
         losses = {} if calibrator is None else losses_by_fold(part.truth, calibrator.cross_fitted, places)
         facts["figures"][each.plan.name] = {name: float(values.mean()) for name, values in losses.items()}
         if each.plan.name in on_trial:
-            arms[each.plan.name] = _arm(each, part, losses, measured_by, codes, places, n_classes)
+            rows = JudgedRows(part.row, part.truth, places)
+            arms[each.plan.name] = _arm(each, part, calibrator, measured_by, codes, rows, n_classes)
         if each.plan.name == winner:
             calibrator = _served(judgement, calibrator, scores, table, study)
             facts["calibrated"] = _calibrated(candidate, calibrator)
-            facts["decided"] = None if purpose is None else _decided(purpose, candidate, calibrator, codes, table)
-    return as_plain({**facts, "trials": trials_of(pairs, arms, measured_by, study)})
+            facts["decided"] = (
+                None if purpose is None else _decided(purpose, candidate, calibrator, codes, table, study)
+            )
+    trials = trials_of(pairs, arms, measured_by, rows, study) if rows is not None and places.max() > 0 else ()
+    return as_plain({**facts, "trials": trials})
 
 
 def _is_rebalanced(name: str, judgement: Judgement, study: Study) -> bool:
     """Whether the odds of a candidate, or of a member of the ensemble, are of other shares than the rows have."""
-    if name == ENSEMBLE and judgement.ensemble is not None:
-        return any(_is_rebalanced(member, judgement, study) for member in judgement.ensemble.weights)
+    if (ensemble := judgement.ensembles.get(name)) is not None:
+        return any(_is_rebalanced(member, judgement, study) for member in ensemble.weights)
     balance = next(each.plan.balance for each in judgement.figures if each.plan.name == name)
     return study.balance_kind(balance) != "none"
 
@@ -136,16 +166,18 @@ def _served(
 def _arm(
     each: Figures,
     part: CandidatePredictions,
-    losses: dict[str, np.ndarray],
+    calibrator: Calibrator | None,
     purpose: Purpose,
     codes: np.ndarray,
-    places: np.ndarray,
+    rows: JudgedRows,
     n_classes: int,
 ) -> Arm:
-    loss = LOSSES.get(n_classes, "log_loss")
-    metrics: dict[str, Any] = {name: np.array(each.folds[name]) for name in RANKINGS if name in each.folds}
-    metrics |= {loss: losses[loss]} if loss in losses else {}
-    return Arm(metrics, *decision_figures(purpose, part, codes, places, n_classes))
+    ranked = [name for name in RANKINGS if name in each.folds]
+    found = {name: ranking_series(name, each.folds[name], part, rows, n_classes) for name in ranked}
+    if calibrator is not None and (name := LOSSES.get(n_classes, "log_loss")):
+        found[name] = loss_series(losses_by_row(part.truth, calibrator.cross_fitted)[name], rows)
+    known = {name: series for name, series in found.items() if series is not None}
+    return Arm(known, *decision_series(purpose, part, codes, rows, n_classes))
 
 
 def _calibrated(candidate: CandidatePredictions, calibrator: Calibrator | None) -> Calibrated | None:
@@ -163,28 +195,53 @@ def _calibrated(candidate: CandidatePredictions, calibrator: Calibrator | None) 
 
 
 def _decided(
-    purpose: Purpose, candidate: CandidatePredictions, calibrator: Calibrator | None, codes: np.ndarray, table: Table
+    purpose: Purpose,
+    candidate: CandidatePredictions,
+    calibrator: Calibrator | None,
+    codes: np.ndarray,
+    table: Table,
+    study: Study,
 ) -> Decided:
     n_classes, part, held, why = len(table.classes), candidate.out_of_fold, candidate.holdout, ""
+    gain = None
     try:
         threshold, labels, predicted = _threshold_and_labels(purpose, candidate, calibrator, codes, n_classes)
+        gain = _gain(purpose, part, labels, codes, n_classes, study)
     except Unreached as error:
         threshold, labels, predicted, why = None, part.predicted, held.predicted, str(error)
-    outcomes = [
-        outcome_of(purpose, held.truth, each, n_classes) if len(held) else None for each in (predicted, held.predicted)
+    sides = [
+        outcome_of(purpose, rows.truth, each, n_classes) if len(rows) else None
+        for rows, each in ((part, labels), (part, part.predicted), (held, predicted), (held, held.predicted))
     ]
-    n_rows = len(np.unique(part.row))
-    return Decided(
+    assert sides[0] is not None
+    found = Decided(
         purpose=purpose.kind,
         figure=purpose.figure,
         threshold=threshold,
-        words=_unreached(purpose, why) if why else _words(purpose, threshold, candidate.name, n_rows, outcomes),
-        out_of_fold=outcome_of(purpose, part.truth, labels, n_classes),
-        holdout=outcomes[0],
-        own=outcomes[1],
+        words="",
+        out_of_fold=sides[0],
+        holdout=sides[2],
+        own=sides[3],
         cost=None if purpose.cost is None or why else tuple(map(tuple, purpose.cost.tolist())),
         is_reached=not why,
+        is_served=not why and (gain is None or gain.low > 0),
+        own_out_of_fold=sides[1],
+        gain=gain,
+        classes=tuple(str(label) for label in table.classes),
     )
+    n_rows = len(np.unique(part.row))
+    words = _unreached(purpose, why) if why else _words(purpose, found, candidate.name, n_rows)
+    return replace(found, words=words)
+
+
+def _gain(
+    purpose: Purpose, part: CandidatePredictions, labels: np.ndarray, codes: np.ndarray, n_classes: int, study: Study
+) -> DecisionGain | None:
+    """By how much the decision is better than the model's own; None for a constraint, which only tuning can meet."""
+    if purpose.kind in CONSTRAINED:
+        return None
+    decided = by_thresholds(purpose, part, codes) if n_classes == 2 else lambda _: labels
+    return gain_over_own(purpose, part, decided, n_classes, alpha=study.alpha, seed=study.seed)
 
 
 class Unreached(Exception):
@@ -222,16 +279,21 @@ def _unreached(purpose: Purpose, why: str) -> str:
     return f"{purpose.words[:1].upper()}{purpose.words[1:]} is not reached: {why}. The model keeps its own decision."
 
 
-def _words(
-    purpose: Purpose, threshold: float | None, name: str, n_rows: int, outcomes: list[DecisionOutcome | None]
-) -> str:
+def _words(purpose: Purpose, found: Decided, name: str, n_rows: int) -> str:
+    """The decision with its figure beside that of the model's own, cross-fitted and on the holdout, and who serves."""
+    threshold = found.threshold
     how = "The class of least expected cost" if threshold is None else f"Threshold {threshold:.4g} for {purpose.words}"
-    words = f"{how}, tuned on {n_rows:,} out-of-fold rows of {name}."
-    decided, own = outcomes
-    if decided is None or own is None:
-        return words
-    figure = purpose.figure.replace("_", " ")
-    return f"{words} On the holdout {figure} is {decided.figure:.4g}; the model's own decision has {own.figure:.4g}."
+    words = [f"{how}, tuned on {n_rows:,} out-of-fold rows of {name}."]
+    figure, gain, own = purpose.figure.replace("_", " "), found.gain, found.own_out_of_fold
+    if own is not None:
+        better = "" if gain is None else f" (better by {gain.estimate:.4g}, at least {gain.low:.4g})"
+        beside = f"the model's own decision has {own.figure:.4g}"
+        words.append(f"Cross-fitted, {figure} is {found.out_of_fold.figure:.4g}; {beside}{better}.")
+    if found.holdout is not None and found.own is not None:
+        beside = f"the model's own decision has {found.own.figure:.4g}"
+        words.append(f"On the holdout {figure} is {found.holdout.figure:.4g}; {beside}.")
+    kept = "That is not better beyond chance, out of fold: the model keeps its own decision."
+    return " ".join(words if found.is_served else [*words, kept])
 
 
 def _with_facts(judgement: Judgement, facts: dict[str, Any]) -> Judgement:
@@ -248,7 +310,7 @@ def _with_facts(judgement: Judgement, facts: dict[str, Any]) -> Judgement:
 
 
 def _decided_from(facts: dict[str, Any]) -> Decided:
-    parts = ("out_of_fold", "holdout", "own")
+    parts = ("out_of_fold", "holdout", "own", "own_out_of_fold")
     cost, threshold = facts["cost"], facts["threshold"]
     flags_nothing = facts["is_reached"] and threshold is None and len(facts["out_of_fold"]["counts"]) == 2
     return Decided(
@@ -257,6 +319,8 @@ def _decided_from(facts: dict[str, Any]) -> Decided:
             **{part: None if facts[part] is None else DecisionOutcome(**facts[part]) for part in parts},
             "threshold": float("inf") if flags_nothing else threshold,
             "cost": None if cost is None else tuple(map(tuple, cost)),
+            "gain": None if facts["gain"] is None else DecisionGain(**facts["gain"]),
+            "classes": tuple(facts["classes"]),
         }
     )
 

@@ -1,6 +1,5 @@
 """What each raw column is worth to the model that is served, measured on rows that it was not trained on."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from evenhand.models.ensembling import members_of
 from evenhand.models.model_code import model_key
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.decision import Effect, Explained, as_plain
-from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Scores, Table
+from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
@@ -20,7 +19,6 @@ from evenhand.storage.artifact_store import Store
 from evenhand.study.registry import METRICS
 from evenhand.study.study import Study
 
-SHARE_OF_FITS, FEWEST_SECONDS, MOST_SECONDS = 0.03, 0.15, 20.0
 FEWEST_OF_A_CLASS = 2
 CODE = (
     "evenhand.tasks.explaining:_explained",
@@ -29,19 +27,16 @@ CODE = (
     "evenhand.models.encoder:TableEncoder",
     "evenhand.models.probability_map:ScoreMap",
     "evenhand.estimators.ensemble.selection:EnsembleSelection",
+    "evenhand.estimators.ensemble.voting:ScoreVoting",
 )
 
 
 @step("explain")
-def explain(
-    model: Model, judgement: Judgement, scores: Iterable[Scores], table: Table, ledger: Ledger, study: Study
-) -> Explained:
+def explain(model: Model, judgement: Judgement, table: Table, ledger: Ledger, study: Study) -> Explained:
     """The effect of each column on the metric of the study, by shuffling it on the holdout."""
     rows = fold_rows(ledger, FINAL)[1]
     if why := _why_not(rows, judgement, table):
         return Explained(judgement.metric, float("nan"), 0, len(rows), words=why)
-    fitted = sum(each.fit_seconds + each.predict_seconds for each in scores)
-    seconds = float(np.clip(SHARE_OF_FITS * fitted, FEWEST_SECONDS, MOST_SECONDS))
     inputs = {
         "model": model.digest, "members": [model_key(plan) for plan in members_of(judgement)],
         "table": table.digest, "ledger": ledger.digest, "metric": judgement.metric,
@@ -49,7 +44,7 @@ def explain(
     }  # fmt: skip
 
     def build(_: Any) -> dict[str, Any]:
-        return as_plain(_explained(model, judgement.metric, rows, table, study, seconds))
+        return as_plain(_explained(model, judgement.metric, rows, table, study))
 
     facts = Store().keep("explained", inputs, [*CODE, *METRICS.modules], build).facts
     found = Explained(**{**facts, "effects": tuple(_effect(each) for each in facts["effects"]),
@@ -69,10 +64,10 @@ def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
     return ""
 
 
-def _explained(model: Model, metric: str, rows: np.ndarray, table: Table, study: Study, seconds: float) -> Explained:
+def _explained(model: Model, metric: str, rows: np.ndarray, table: Table, study: Study) -> Explained:
     served, _ = read_model(model.path, models_named(study))
     frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows]
-    return explain_columns(served, frame, read_target(table)[rows], metric, seconds=seconds, seed=study.seed)
+    return explain_columns(served, frame, read_target(table)[rows], metric, seed=study.seed)
 
 
 def _effect(facts: dict[str, Any]) -> Effect:

@@ -7,29 +7,44 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.errors import CandidateError
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
+from evenhand.evaluation.tree_outline import tree_outline
 from evenhand.models.acceleration import solver_of
-from evenhand.models.fitting import decisions_of, fitted_model, scores_of
+from evenhand.models.catalogue import listing
+from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of, unfit
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
+from evenhand.records.regression import COEFFICIENTS, LEVEL
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
+from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
 from evenhand.study.registry import METRICS
 
-COSTLY = 50.0
+AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
+COSTLY, TREE = 50.0, "tree.json"
+NEARLY_CONSTANT = 1e-6  # distance of decision values
+BASELINES = "sklearn.dummy."  # constant by intent
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
 
 
 @step("fit")
-def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> Scores:
-    """The scores of one candidate on one fold, with metrics and costs."""
+def fit(
+    plan: Plan,
+    prepared: Prepared,
+    balanced: Balanced,
+    table: Table,
+    seed: int,
+    time_limit: float | None = None,
+) -> Scores:
+    """The scores of one candidate on one fold, with metrics and costs; one that takes longer than its limit fails."""
     inputs = {
         **model_key(plan),
         "training": balanced.training.digest,
@@ -40,9 +55,15 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
         "n_classes": len(table.classes),
         "seed": seed,
     }
-    entry = Store().keep("scores", inputs, CODE, lambda folder: _build(folder, plan, prepared, balanced, table, seed))
-    metrics = _metrics(entry, table, prepared)
+
+    def build(folder: Path) -> dict[str, Any]:
+        return _built_or_failed(folder, plan, prepared, balanced, table, seed, time_limit)
+
+    entry = Store().keep("scores", inputs, CODE, build)
     facts = entry.facts
+    if "failed" in facts:
+        raise unfit(plan, f"{facts['failed']}{AGAIN if entry.reused else ''}")
+    metrics = _metrics(entry, table, prepared)
     budgeted = None
     if facts["budgeted"]:
         budgeted = Budgeted(fold=prepared.fold, seconds=facts["fit_seconds"], **facts["budgeted"])
@@ -67,6 +88,20 @@ def fit(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: 
     )
 
 
+def _built_or_failed(
+    folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int, limit: float | None
+) -> dict[str, Any]:
+    """The facts of a fit, or of one that fails each time it is tried; what may pass another time is raised."""
+    try:
+        return within(limit, lambda: _build(folder, plan, prepared, balanced, table, seed))
+    except OutOfTime as end:
+        raise unfit(plan, f"it took longer than time_limit, {end}", is_lasting=False) from None
+    except CandidateError as error:
+        if not error.is_lasting:
+            raise
+        return {"failed": error.cause}
+
+
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
     X, y = read_matrix(balanced.training.path)
     held = read_unlabelled(prepared.held.path)
@@ -74,29 +109,34 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         started = time.perf_counter()
         estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed, unlabelled=held)
         fitted_at = time.perf_counter()
-        scale, scores, predictions = scores_of(estimator, held)
+        with failing_alone(plan):
+            scale, scores, predictions = scores_of(estimator, held)
         predicted_at = time.perf_counter()
+    decisions = decisions_of(estimator, held)
     original, labels = _training_rows(plan, prepared)
-    _, training_scores, training_predictions = scores_of(estimator, original)
+    with failing_alone(plan):
+        _, training_scores, training_predictions = scores_of(estimator, original)
+    check_finite(plan, scores, predictions)
     np.savez(
         folder / "scores.npz",
         truth=read_labels(prepared.held.path),
         scores=_or_nothing(scores),
-        decisions=_or_nothing(decisions_of(estimator, held)),
+        decisions=_or_nothing(decisions),
         predictions=predictions,
         training_truth=labels,
         training_scores=_or_nothing(training_scores),
         training_decisions=_or_nothing(decisions_of(estimator, original)),
         training_predictions=training_predictions,
     )
-    _keep_coefficients(folder, estimator, prepared)
+    _keep_coefficients(folder, estimator, plan, prepared)
+    _keep_tree(folder, estimator, prepared)
     return {
         "fit_seconds": fitted_at - started,
         "predict_seconds": predicted_at - fitted_at,
         "peak_mb": memory.rise_mb,
         "solver": solver_of(estimator),
         "scale": scale,
-        "warnings": _warnings(estimator),
+        "warnings": [*_warnings(estimator), *_nearly_constant(plan, truth, decisions, scores, predictions)],
         "settled": getattr(estimator, "settled_params_", {}),
         "budgeted": budgeted_of(estimator),
     }
@@ -159,20 +199,59 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
     }
 
 
-def _keep_coefficients(folder: Path, estimator: Any, prepared: Prepared) -> None:
-    """The table of a linear regression: coefficient, standard error, t and p of each column."""
+def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepared) -> None:
+    """The table of a linear regression, beside its scores."""
     inner = getattr(estimator, "regressor_", estimator)
     if not hasattr(inner, "p_values_"):
         return
     names = ["intercept", *(output.name for output in prepared.training.outputs)]
-    columns = {
-        "column": names,
-        "coefficient": [float(inner.intercept_), *map(float, inner.coef_)],
-        "standard_error": inner.standard_errors_.tolist(),
-        "t": inner.t_values_.tolist(),
-        "p": inner.p_values_.tolist(),
+    low, high = inner.confidence_intervals(LEVEL)
+    figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
+    inflation = [np.nan, *inner.variance_inflation_]
+    measured = ("coefficient", "standard_error", "t", "p", "low", "high")
+    rows = [
+        {
+            "column": name,
+            **dict(zip(measured, map(float, values), strict=True)),
+            "variance_inflation": float(vif) if np.isfinite(vif) else None,
+            "is_made_up": bool(np.isinf(vif)),
+        }
+        for name, vif, *values in zip(names, inflation, *figures, strict=True)
+    ]
+    facts = {
+        "n_rows": prepared.training.n_rows,
+        "degrees_of_freedom": inner.degrees_of_freedom_,
+        "r2": inner.r2_,
+        "adjusted_r2": inner.adjusted_r2_,
+        "residual_standard_error": inner.residual_standard_error_,
+        "f": inner.f_value_,
+        "f_degrees": inner.n_columns_used_,
+        "f_p": float(inner.f_p_value_),
+        "target_transform": plan.target_transform,
+        "coefficients": rows,
     }
-    (folder / "coefficients.json").write_text(json.dumps(columns), encoding="utf-8")
+    (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _nearly_constant(plan: Plan, truth: np.ndarray, *given: np.ndarray | None) -> list[str]:
+    """Whether held rows get nearly one and the same score, so that a rank by it means little.
+
+    Decision values count where a model gives them, else its probabilities, else its predictions by the spread of truth.
+    """
+    values = next(each for each in given if each is not None)
+    if len(values) < 2 or listing(plan.model).home.startswith(BASELINES):
+        return []
+    limit = NEARLY_CONSTANT * (1.0 if given[1] is not None else float(np.ptp(truth)))
+    apart = float(np.ptp(values, axis=0).max())
+    if apart >= limit:
+        return []
+    return [f"scores are nearly constant: held rows differ by less than {NEARLY_CONSTANT:g}"]
+
+
+def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:
+    """The upper part of a decision tree."""
+    if (found := tree_outline(estimator, [output.name for output in prepared.training.outputs])) is not None:
+        (folder / TREE).write_text(json.dumps(found), encoding="utf-8")
 
 
 def _warnings(estimator: Any) -> list[str]:

@@ -12,7 +12,7 @@ from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import usual_metric
 from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import Distrusted, folder_digest, load_model, models_named
+from evenhand.models.serialization import Distrusted, folder_digest, load_model
 from evenhand.monitoring.notifications import notify, promotion
 from evenhand.records.pipeline import Ledger, Report, Table
 from evenhand.reporting.html.content import GateVerdict
@@ -25,6 +25,7 @@ from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion import Proposed, promote, proposed_by, register, stand, withdrawn
 from evenhand.tracking.champion_ledger import Contender, Decision, Decisions, decide, decisions_of
 from evenhand.tracking.promotion_gate import Gated, card, weigh
+from evenhand.tracking.recorded_models import load_recorded
 from evenhand.tracking.unseen_rows import Unsure, unseen
 
 
@@ -41,7 +42,7 @@ def gate(run: Any, report: Report, table: Table, ledger: Ledger, study: Study) -
 @step("gate")
 def challenge(place: mlflow_client.Place, run_id: str, table: Table, ledger: Ledger, study: Study) -> Gated:
     """The verdict on a run's model, acted upon and kept with the run and in the ledger of decisions."""
-    seen, proposed = _repaired(study.name), proposed_by(place, run_id)
+    seen, proposed = _repaired(study.name), proposed_by(place, run_id, study.name)
     found = _verdict(proposed, seen, table, ledger, study)
     try:
         if found.verdict == "promote":
@@ -92,7 +93,7 @@ def _verdict(proposed: Proposed, seen: Decisions, table: Table, ledger: Ledger, 
     try:
         model = _champion(proposed, seen.champion)
         rows = unseen(proposed.place, seen.champion.run_id, model, table, ledger)
-        mine = load_model(proposed.folder, proposed.tags["evenhand.model_digest"], models_named(study))
+        mine = load_model(proposed.folder, proposed.recorded.digest, list(proposed.recorded.models))
         return _weighed(mine, model, rows, seen, table, study)
     except Unsure as error:
         return Gated("keep", f"it cannot be guaranteed that the champion saw none of the rows: {error}")
@@ -104,10 +105,10 @@ def _verdict(proposed: Proposed, seen: Decisions, table: Table, ledger: Ledger, 
 
 def _champion(proposed: Proposed, champion: Contender) -> RawRowModel:
     """The champion's model, from files that are as they were when it was promoted."""
-    found = proposed_by(proposed.place, champion.run_id)
-    if folder_digest(found.folder) != champion.digest:
+    folder = mlflow_client.model_folder(proposed.place, champion.run_id)
+    if folder_digest(folder) != champion.digest:
         raise Distrusted("its files are not those that were promoted")
-    return load_model(found.folder, found.tags.get("evenhand.model_digest", ""), models_named(found.study))
+    return load_recorded(proposed.place, proposed.study.name, champion.run_id)
 
 
 def _weighed(
@@ -119,6 +120,5 @@ def _weighed(
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
     metric = study.gate.metric or study.metric or usual_metric(len(table.classes))
     verdict = [predictions_on(model, frame, truth, metric in PROBABILITY_METRICS) for model in (mine, champion)]
-    look = 1 + sum(bool(line.figures.get("look")) for line in seen.lines if line.verdict != "rollback")
     minority = int(np.argmin(np.bincount(truth))) if table.classes else 0
-    return weigh(verdict[0], verdict[1], (len(table.classes), minority), metric, study.gate, study.guards, look)
+    return weigh(verdict[0], verdict[1], (len(table.classes), minority), metric, study.gate, study.guards, seen.looks)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from evenhand.errors import ConfError, DataError
 from evenhand.evaluation.intervals import intervals_of_means
 from evenhand.evaluation.metrics import applicable, usual_metric
+from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.runtime.steps import step
@@ -32,8 +33,9 @@ def judge(
     prepared: Mapping[tuple[str, str], Prepared],
     table: Table,
     study: Study,
+    failed: tuple[Failed, ...] = (),
 ) -> Judgement:
-    """Every candidate with its metrics over folds and on the holdout, best first."""
+    """Every candidate with its metrics over folds and on the holdout, best first, and those that failed beside them."""
     n_classes = len(table.classes)
     metric = study.metric or usual_metric(n_classes)
     _check_metrics(study, metric, n_classes)
@@ -51,6 +53,8 @@ def judge(
         figures=tuple(ranked(figures, metric)),
         predictions=kept.path / "predictions.parquet",
         digest=kept.digest,
+        removed=tuple({each.fold: each.removed for each in prepared.values() if each.removed is not None}.values()),
+        failed=failed,
     )
 
 

@@ -1,26 +1,31 @@
 """From a study to the list of what will be fitted."""
 
 import fnmatch
+import inspect
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evenhand.errors import ConfError, listed
+from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights, takes_unlabelled
+from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
+from evenhand.models.checks.storability import encoding_mistakes, model_mistake
 from evenhand.models.encoder_steps import step_mistakes
+from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.models.kernel_columns import kernel_mistakes
+from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
-from evenhand.models.storability import encoding_mistakes, model_mistake
 from evenhand.records.pipeline import Plan
 from evenhand.records.tuning import Tuning
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import in_short
 from evenhand.study.loader import refuse
-from evenhand.study.registry import UNSAMPLED
+from evenhand.study.registry import SAMPLERS, UNSAMPLED
 from evenhand.study.study import Candidate, Encoding, Range, Study
-from evenhand.study.validation import Mistake
+from evenhand.study.validation import Mistake, Place
 
+BELOW_ZERO = {"standard", "robust", "rank_normal", "power"}  # scales that centre columns
 STEP_PLACES = {
     "scale": ("numeric", "scale"), "bins": ("numeric", "bins"), "group": ("categorical", "group"),
     "words": ("text", "words"), "as": ("as",), "params": ("params",),
@@ -35,21 +40,37 @@ def plan(study: Study, only: str | None = None) -> list[Plan]:
         [
             *(mistake for name, candidate in study.candidates.items() for mistake in _mistakes(study, name, candidate)),
             *(mistake for name, encoding in study.encodings.items() for mistake in _encoding_mistakes(name, encoding)),
+            *(mistake for name in study.balance for mistake in _balance_mistakes(study, name)),
         ],
     )
     plans = [made for name, candidate in study.candidates.items() for made in _expanded(study, name, candidate)]
     refuse(study, list(_repeated(plans)))
-    if only is None:
-        return plans
-    chosen = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
-    if not chosen:
+    if only is not None:
+        plans = [made for made in plans if fnmatch.fnmatch(made.candidate, only) or fnmatch.fnmatch(made.name, only)]
+    if not plans:
         raise ConfError(f"--only '{only}' matches no candidate; there are {listed(study.candidates)}")
-    if all(made.sees_unlabelled for made in chosen):
+    if all(made.sees_unlabelled for made in plans):
         raise ConfError(
-            f"--only '{only}' leaves no candidate that can be served: {listed(made.name for made in chosen)} see the "
+            f"--only '{only}' leaves no candidate that can be served: {listed(made.name for made in plans)} see the "
             "rows to be judged. Let it match their counterparts with frequencies=train too."
         )
-    return chosen
+    refuse(study, list(ensemble_mistakes(study, plans)))
+    return plans
+
+
+def encodings_of(plans: Sequence[Plan]) -> list[str]:
+    """The encodings that plans use, each once."""
+    return list(dict.fromkeys(made.encoding for made in plans))
+
+
+def balances_of(plans: Sequence[Plan]) -> list[tuple[str, str]]:
+    """The balances that plans use, each with its encoding, once."""
+    return list(dict.fromkeys((made.encoding, made.balance) for made in plans))
+
+
+def costly_first(plans: Sequence[Plan]) -> list[Plan]:
+    """Plans in the order in which they keep all workers busy to the end."""
+    return sorted(plans, key=lambda made: -made.weight)
 
 
 def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake]:
@@ -64,12 +85,20 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
             ("candidates", name, "model"),
             f"{model} does not fit {study.kind_of_task}: set task, or take another model",
         )
-    wrong = [
+    wrong: list[Mistake] = [
         (("candidates", name, place, key), message)
         for place in ("params", "grid")
         for key in getattr(candidate, place)
         if (message := parameter_mistake(model, key))
     ]
+    bad: list[Mistake] = [
+        (("candidates", name, *place), message)
+        for place, key, value in _values_given(candidate)
+        if not parameter_mistake(model, key) and (message := model_value_mistake(model, key, value))
+    ]
+    wrong += bad
+    if not wrong:
+        wrong += _combination_mistakes(name, model, candidate)
     yield from wrong
     yield from kernel_mistakes(name, model, candidate)
     yield from _unlabelled_mistakes(name, model, candidate)
@@ -77,12 +106,49 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
     if not wrong and (message := model_mistake(model, {**candidate.params, **first})):
         yield ("candidates", name, "model"), message
     yield from _tuning_mistakes(name, model, candidate)
+    yield from _counts_mistakes(study, name, model, candidate)
     for balance in candidate.balance or ():
         if study.balance_kind(balance) == "class_weight" and not reads_weights(model, candidate.multiclass):
             yield (
                 ("candidates", name, "balance"),
                 f"{_described(model, candidate)} cannot weigh classes: take '{balance}' out",
             )
+
+
+def _combination_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """Values that a model takes one by one, but not together; each message once."""
+    place = ("candidates", name, "grid" if candidate.grid else "params")
+    messages = (combination_mistake(model, {**candidate.params, **point}) for point in _points(candidate))
+    yield from ((place, message) for message in dict.fromkeys(filter(None, messages)))
+
+
+def _counts_mistakes(study: Study, name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """A model of counts whose encodings all give numbers below 0, whatever the columns that the study names hold."""
+    if listing(model).takes != "counts" or not study.columns.numeric:
+        return
+    used = {key: study.encodings[key].numeric for key in candidate.encodings or study.encodings}
+    scales = {key: each.scale for key, each in used.items() if each.bins is None and each.scale in BELOW_ZERO}
+    if len(scales) == len(used):
+        key, scale = next(iter(scales.items()))
+        yield (
+            ("candidates", name, "encodings") if candidate.encodings else ("candidates", name),
+            f"{model} takes counts, nothing below 0, but scale: {scale} of encoding '{key}' centres numeric columns: "
+            "use scale: min_max or bins, or take another model",
+        )
+
+
+def _values_given(candidate: Candidate) -> Iterator[tuple[Place, str, Any]]:
+    """Every value that a candidate gives a parameter, with its place: of params, of the grid and of what is tuned."""
+    for key, value in candidate.params.items():
+        yield ("params", key), key, value
+    lists: dict[Place, Any] = {("grid", key): values for key, values in candidate.grid.items()}
+    lists |= {("tune", "over", key): values for key, values in ((candidate.tune and candidate.tune.over) or {}).items()}
+    for place, values in lists.items():
+        if isinstance(values, Range):
+            yield (*place, "low"), place[-1], values.low
+            yield (*place, "high"), place[-1], values.high
+        for number, value in enumerate(values if isinstance(values, list) else ()):
+            yield (*place, str(number)), place[-1], value
 
 
 def _unlabelled_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
@@ -107,6 +173,22 @@ def _encoding_mistakes(name: str, encoding: Encoding) -> Iterator[Mistake]:
     if not found:
         stored = encoding_mistakes(encoding)
         yield from ((("encodings", name, *STEP_PLACES[key]), message) for key, message in stored.items())
+
+
+def _balance_mistakes(study: Study, name: str) -> Iterator[Mistake]:
+    """Parameters that the class of a sampler does not take, or not with that value."""
+    kind, params = study.balance_kind(name), study.balance[name].params
+    if not params:
+        return
+    found = sampler_class(SAMPLERS[kind])
+    known = inspect.signature(found).parameters
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    for key, value in params.items():
+        place = ("balance", name, "params", key)
+        if key not in known and not takes_any:
+            yield place, f"{kind} has no parameter '{key}'.{nearest(key, known)} Known: {', '.join(known)}"
+        elif message := value_mistake(found, kind, key, value):
+            yield place, message
 
 
 def _tuning_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -11,18 +11,21 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
-from evenhand.data.frames import ORDER, read_rows
-from evenhand.errors import EvenhandError
+from evenhand.data.frames import ORDER, read_rows, read_target
+from evenhand.data.splits import fold_rows
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
+from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
-from evenhand.records.decision import Explained, Stage, metrics_of_decided
+from evenhand.records.checks import Check, counted_by_severity
+from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
+from evenhand.records.failures import Failed
 from evenhand.records.pipeline import (
-    ENSEMBLE,
-    Check,
+    FINAL,
     Ensemble,
     Figures,
     Judgement,
@@ -33,22 +36,26 @@ from evenhand.records.pipeline import (
     Snapshot,
     Table,
 )
+from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
-from evenhand.reporting.figures.run_figures import leaderboard, overlay, pictures_of, roc_by_percent
+from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.build import page_content
+from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
+from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
-from evenhand.storage.artifact_store import Store, file_digest, home, versions
+from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.recorded_models import RecordedModel, note_model
+from evenhand.tracking.references import entries_tag
 
 EXAMPLE_ROWS = 5
-PICTURED = 3
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,7 @@ class OpenRun:
     run_id: str
     started: float
     stages: list[Stage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ class Results:
     checks: tuple[Check, ...] = ()
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
+    pictures: RunPictures = NO_PICTURES
 
 
 @contextmanager
@@ -90,16 +99,27 @@ def opened(study: Study) -> Iterator[OpenRun]:
 
 @step("record")
 def record(run: OpenRun, results: Results) -> Report:
-    """The report of a run, after all of it is in MLflow."""
-    judgement = results.judgement
-    predictions = Predictions(judgement.predictions, results.table)
-    scored = [predictions.of(each.plan.name, each.scale) for each in judgement.figures]
-    run_ids = {
-        each.plan.name: _record_candidate(run, results, each, words, rank)
-        for rank, (each, words) in enumerate(zip(judgement.figures, scored, strict=True), 1)
-    }
+    """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
+    run.notes.extend(_outlier_notes(results.judgement, results))
+    with _optional(run, "the pictures of the rows"):
+        results = replace(results, pictures=run_pictures(
+            results.table, results.ledger, results.model, results.study, results.judgement, results.scores
+        ))  # fmt: skip
+    report = _report(run, results)
+    report = replace(report, page=_page_or_note(run, report, results))
+    try:
+        scored = _record_candidates(run, results)
+        report = replace(report, run_ids={name: run_id for name, (run_id, _) in scored.items()}, notes=_notes(run))
+        _record_parent(run, report, results, [words for _, words in scored.values()])
+    except Exception as error:
+        raise _unrecorded(run, report, error) from error
+    logger().info("%d candidates recorded in MLflow run %s", len(report.run_ids), run.run_id)
+    return replace(report, notes=_notes(run))
+
+
+def _report(run: OpenRun, results: Results) -> Report:
     n_reused = sum(each.reused for each in results.scores)
-    report = Report(
+    return Report(
         study=results.study.name,
         split_id=results.ledger.split_id,
         n_training=results.ledger.n_training,
@@ -107,19 +127,74 @@ def record(run: OpenRun, results: Results) -> Report:
         seconds=time.perf_counter() - run.started,
         n_executed=len(results.scores) - n_reused,
         n_reused=n_reused,
-        judgement=judgement,
-        run_ids=run_ids,
+        judgement=results.judgement,
         checks=results.checks,
         tuned=results.tuned,
         explained=results.explained,
+        regressions=_regressions(results),
+        taken=results.table.taken,
+        notes=_notes(run),
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
+        **_positives(results.table, results.ledger),
     )
-    report = replace(report, page=_write_page(run, report, results))
-    _record_parent(run, report, results, scored)
-    logger().info("%d candidates recorded in MLflow run %s", len(run_ids), run.run_id)
-    return report
+
+
+def _notes(run: OpenRun) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(run.notes))
+
+
+def _page_or_note(run: OpenRun, report: Report, results: Results) -> Path | None:
+    """The page of the run; what hinders it costs the page alone."""
+    with _optional(run, "the page"):
+        return _write_page(run, report, results)
+    return None
+
+
+@contextmanager
+def _optional(run: OpenRun, what: str) -> Iterator[None]:
+    """Note what could not be made for people to look at, and go on: the record is worth more."""
+    try:
+        yield
+    except Exception as error:  # of whatever library draws
+        words = " ".join(str(error).split())[:300]
+        run.notes.append(f"{what} could not be made: {type(error).__name__}: {words}")
+        logger().warning("%s", run.notes[-1])
+
+
+def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
+    """What is lost and what is not where MLflow does not take the record; the report is kept as a file."""
+    words = " ".join(str(error).split())[:300]
+    lost = f"run {run.run_id} of '{report.study}' was judged, but MLflow did not take its record: {words}"
+    kept = _folder_of(run, report.study) / "report.json"
+    with _optional(run, f"the report '{kept}'"):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(report.as_json(), indent=2, default=str), encoding="utf-8")
+        lost += f". Its figures are in '{kept}'"
+    return PlaceError(f"{lost}. Every fit is in the store: run the study again when MLflow can be used.")
+
+
+def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, CandidatePredictions]]:
+    """The child of each candidate in MLflow, of those that failed too, and the predictions of the others."""
+    judgement = results.judgement
+    predictions = Predictions(judgement.predictions, results.table)
+    found = {}
+    for rank, each in enumerate(judgement.figures, 1):
+        words = predictions.of(each.plan.name, each.scale)
+        found[each.plan.name] = (_record_candidate(run, results, each, words, rank), words)
+    for failed in judgement.failed:
+        _record_failed(run, failed)
+    return found
+
+
+def _record_failed(run: OpenRun, failed: Failed) -> None:
+    """A child that ends as FAILED, with its reason."""
+    tags = {"evenhand.kind": "candidate", "evenhand.failed": failed.why[:5000]}
+    run_id = mlflow_client.start_run(run.place, failed.name, tags, parent=run.run_id)
+    shown = {"model": failed.model, "encoding": failed.encoding, "balance": failed.balance, "params": failed.params}
+    mlflow_client.log_params(run.place, run_id, {name: value for name, value in shown.items() if value})
+    mlflow_client.end_run(run.place, run_id, "FAILED")
 
 
 def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions, rank: int) -> str:
@@ -130,6 +205,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.rank": str(rank),
         "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
         **({"evenhand.verdict": verdict} if (verdict := results.judgement.verdict(plan.name)) else {}),
+        **_trial_tags(results.judgement, plan.name),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
         **({"evenhand.sees_unlabelled": "true"} if plan.sees_unlabelled else {}),
@@ -146,15 +222,32 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
             )
-        if plan.name == ENSEMBLE and results.judgement.ensemble is not None:
-            mlflow_client.log_text(run.place, run_id, _members(results.judgement.ensemble), "ensemble.json")
-        if rank <= PICTURED:
-            for name, picture in pictures_of(scored, results.table):
-                mlflow_client.log_picture(run.place, run_id, picture, name)
-        _record_coefficients(run, run_id, results, figures)
+        if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
+            mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
+        with _optional(run, f"a picture of {plan.name}"):
+            for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
+                mlflow_client.log_text(run.place, run_id, picture, name)
+        if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
+            mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
+            mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
     return run_id
+
+
+def _positives(table: Table, ledger: Ledger) -> dict[str, Any]:
+    """How many training and held rows are of the positive class, and its name; nothing unless there are two."""
+    if table.task != "binary":
+        return {}
+    y, (trained, held) = read_target(table), fold_rows(ledger, FINAL)
+    counts = {"n_positives": int(np.sum(y[trained] == 1)), "n_positives_holdout": int(np.sum(y[held] == 1))}
+    return {**counts, "positive": str(table.classes[1])}
+
+
+def _trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
+    """Whether resampling helped a resampled candidate, in words."""
+    found = next((trial for trial in judgement.trials if trial.name == name), None)
+    return {} if found is None else {"evenhand.resampling": found.words}
 
 
 def _gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:
@@ -171,17 +264,42 @@ def _expected_metrics(judgement: Judgement) -> dict[str, float]:
     return {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
 
 
+def _counts(report: Report) -> dict[str, float]:
+    """The positive rows of either side, where there are two classes."""
+    if report.n_positives is None or report.n_positives_holdout is None:
+        return {}
+    return {"positives": report.n_positives, "positives_holdout": report.n_positives_holdout}
+
+
 def _members(ensemble: Ensemble) -> str:
     """What an ensemble is made of, the weightiest first."""
     in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
     members = [{"candidate": name, "weight": weight} for name, weight in in_order]
-    return json.dumps({"metric": ensemble.metric, "average": ensemble.average, "members": members}, indent=2)
+    facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
+    return json.dumps({**facts, "members": members}, indent=2)
 
 
-def _record_coefficients(run: OpenRun, run_id: str, results: Results, figures: Figures) -> None:
-    last = next((each for each in reversed(results.scores) if each.plan == figures.plan.name), None)
-    if last is not None and (file := last.path.parent / "coefficients.json").exists():
-        mlflow_client.log_file(run.place, run_id, file)
+def _outlier_notes(judgement: Judgement, results: Results) -> tuple[str, ...]:
+    """How many training rows of each fold were left out as outliers, and of which classes."""
+    if not judgement.removed:
+        return ()
+    folds = [f"{each.n_removed:,} of {each.n_rows:,} on {each.fold}" for each in judgement.removed]
+    last, classes = judgement.removed[-1], results.table.classes
+    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=True)] if classes else []
+    rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
+    rule = f"cleaning.outliers: {results.study.cleaning.outliers}"
+    return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)
+
+
+def _regressions(results: Results) -> tuple[RegressionTable, ...]:
+    """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
+    files = {each.plan: each.path.with_name(COEFFICIENTS) for each in results.scores if each.fold == FINAL}
+    ranked = [each.plan.name for each in results.judgement.figures if each.plan.name in files]
+    return tuple(
+        RegressionTable.from_facts(name, json.loads(files[name].read_text(encoding="utf-8")))
+        for name in ranked
+        if files[name].exists()
+    )
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
@@ -197,6 +315,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "seconds": report.seconds,
             "fits_executed": report.n_executed,
             "fits_reused": report.n_reused,
+            **_counts(report),
             **metrics_of_decided(judgement.decided, judgement.calibrated),
             **_expected_metrics(judgement),
         },
@@ -208,23 +327,27 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.split_id": report.split_id,
             "evenhand.data": results.snapshot.digest,
             "evenhand.metric": judgement.metric,
+            **entries_tag(_kept_by(results)),
             "evenhand.best": best.plan.name,
-            "evenhand.leaks": ", ".join(each.name for each in results.checks if each.verdict == "failed")
-            or "none found",
+            **_check_tags(results.checks),
             **_decided_tags(judgement),
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )
     mlflow_client.log_data(place, run_id, results.snapshot, study.name)
-    _record_files(run, report, results, scored)
-    _record_model(run, results)
+    _record_model(run, results, _record_files(run, report, results, scored))
 
 
-def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
+def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
+    """Log the files of a run; the digests of those that a model is made or used by."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
-    mlflow_client.log_text(place, run_id, yaml.safe_dump(settings, sort_keys=False), "study.yaml")
-    mlflow_client.log_text(place, run_id, json.dumps(report.as_json(), indent=2, default=str), "report.json")
+    texts = {
+        "study.yaml": yaml.safe_dump(settings, sort_keys=False),
+        "report.json": json.dumps(report.as_json(), indent=2, default=str),
+    }
+    for name, text in texts.items():
+        mlflow_client.log_text(place, run_id, text, name)
     mlflow_client.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
     mlflow_client.log_file(place, run_id, results.ledger.path)
     mlflow_client.log_file(place, run_id, results.table.path / ORDER)
@@ -232,18 +355,36 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     mlflow_client.log_file(place, run_id, judgement.predictions)
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
-    mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
-    if (picture := overlay(scored, results.table.task)) is not None:
-        mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    with _optional(run, "the picture of the leaderboard"):
+        mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
+    with _optional(run, "the picture of all curves"):
+        if (picture := overlay(scored, results.table.classes)) is not None:
+            mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+    for name, drawn in results.pictures.rows.items():
+        mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
+    return {name: text_digest(text) for name, text in texts.items()}
+
+
+def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
+    """What leakage checks came to, in words."""
+    warnings = "; ".join(f"{each.name}: {each.words}" for each in checks if each.severity == "warning")
+    return {
+        "evenhand.leaks": ", ".join(each.name for each in checks if each.severity == "error") or "none found",
+        "evenhand.checks": counted_by_severity(each.severity for each in checks),
+        "evenhand.warnings": warnings or "none",
+    }
 
 
 def _decided_tags(judgement: Judgement) -> dict[str, str]:
     """What was decided, in words."""
-    helped = ", ".join(trial.name for trial in judgement.trials if trial.helped)
+    trials = {
+        f"evenhand.resampling_{verdict}": ", ".join(each.name for each in judgement.trials if each.verdict == verdict)
+        for verdict in ("helped", "harmed", "same", "unseparated")
+    }
     return {
         **({"evenhand.decided": judgement.decided.words} if judgement.decided else {}),
         **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
-        **({"evenhand.resampling_helped": helped or "none"} if judgement.trials else {}),
+        **({name: names or "none" for name, names in trials.items()} if judgement.trials else {}),
     }
 
 
@@ -280,30 +421,46 @@ def _fold_table(judgement: Judgement) -> dict[str, object]:
     return {"columns": ["candidate", "metric", "fold", "value"], "data": rows}
 
 
-def _record_model(run: OpenRun, results: Results) -> None:
-    file = results.model.path
-    model, types = read_model(file, models_named(results.study))
+def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
+    """Log the model, and put it into our own ledger before its run can end."""
+    file, models = results.model.path, models_named(results.study)
+    model, types = read_model(file, models)
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
-    kept = {"evenhand.model_digest": file_digest(folder / MODEL_FILE), "evenhand.table": results.table.digest}
+    digest = file_digest(folder / MODEL_FILE)
+    kept = {"evenhand.model_digest": digest, "evenhand.table": results.table.digest}
     mlflow_client.log_tags(run.place, run.run_id, kept)
     if (scored := file.with_name(HOLDOUT_SCORES)).exists():
         mlflow_client.log_file(run.place, run.run_id, scored)
+        logged[HOLDOUT_SCORES] = file_digest(scored)
+    note_model(RecordedModel(results.study.name, run.run_id, digest, folder_digest(folder), tuple(models), logged))
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
     champion = _champion(run.place, results.study.name)
-    content = page_content(report, results.study, results.snapshot, results.table, results.ledger, when, champion)
-    file = home() / "reports" / results.study.name / f"{run.run_id}" / "report.html"
+    content = page_content(
+        report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
+    )
+    file = _folder_of(run, results.study.name) / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_suffix(".unfinished")
     with around("page.write"):
         unfinished.write_text(page(content), encoding="utf-8")
     with around("page.rename"):
         return unfinished.rename(file)
+
+
+def _folder_of(run: OpenRun, study: str) -> Path:
+    return home() / "reports" / study / run.run_id
+
+
+def _kept_by(results: Results) -> list[Path]:
+    """The files in the store that the record of a run refers to; all others can be made of them."""
+    found = (results.snapshot, results.table, results.ledger, results.model)
+    return [*(each.path for each in found), results.judgement.predictions]
 
 
 def _champion(place: mlflow_client.Place, study: str) -> str:

@@ -18,7 +18,7 @@ from evenhand.models.model_code import model_key
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
-from evenhand.records.pipeline import ENSEMBLE, FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
+from evenhand.records.pipeline import FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store, file_digest
@@ -48,7 +48,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         "members": [[plan, model_key(plan), *_trained_on(plan, prepared, balanced)] for plan in members],
         "encodings": [study.encodings[plan.encoding] for plan in members],
         "predictions": judgement.digest,
-        "ensemble": [study.ensemble, judgement.ensemble] if best.name == ENSEMBLE else None,
+        "ensemble": judgement.ensembles.get(best.name),
         "cleaning": _cleaning(table, study),
         "seed": study.seed,
         "decided": _deciding(judgement),
@@ -56,7 +56,8 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
 
     def build(folder: Path) -> dict[str, Any]:
         parts = [_member(plan, prepared, balanced, table, study) for plan in members]
-        selection = weighted_selection(judgement, members, table, study) if best.name == ENSEMBLE else None
+        is_joined = best.name in judgement.ensembles
+        selection = weighted_selection(judgement, members, table, study) if is_joined else None
         features = tuple((feature.name, feature.kind) for feature in table.features)
         model = RawRowModel(parts, features, list(table.classes), selection, cleaning=_cleaning(table, study))
         model.set_params(**_deciding(judgement))
@@ -80,8 +81,8 @@ def _deciding(judgement: Judgement) -> dict[str, Any]:
     """Threshold, costs and calibration as the served model holds them."""
     decided, calibrated = judgement.decided, judgement.calibrated
     return {
-        "threshold": None if decided is None else decided.threshold,
-        "cost": None if decided is None or decided.cost is None else [list(row) for row in decided.cost],
+        "threshold": None if decided is None else decided.served_threshold,
+        "cost": None if decided is None or decided.served_cost is None else [list(row) for row in decided.served_cost],
         "calibration": None if calibrated is None else [ScoreMap.from_facts(each) for each in calibrated.maps],
     }
 

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 
-from evenhand.data.sources import opened
+from evenhand.data.sources import find_files, opened
 from evenhand.errors import DataError, PlaceError, listed
 from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import Distrusted, folder_digest, load_model, models_named
+from evenhand.models.serialization import Distrusted, folder_digest, load_model
 from evenhand.monitoring.input_check import Incoming
-from evenhand.monitoring.output_files import Unfinished, finished_together, write_manifest
+from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, write_manifest
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -23,19 +22,21 @@ from evenhand.storage.artifact_store import file_digest
 from evenhand.study.study import Cleaning, Source, Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, decisions_of
+from evenhand.tracking.recorded_models import recorded_model, study_of_model
 
 BATCH_ROWS = 65_536
 
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """The model to score with: the study and run it is of, its version, its files and their recorded digest."""
+    """The model to score with: its study and run, version and files, and what our own ledger has of it."""
 
     study: Study
     run_id: str
     version: int
     folder: Path
     digest: str
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,8 @@ def choose_model(name: str, run_id: str | None = None) -> ChosenModel:
         raise PlaceError(f"run '{run_id}' is no run of study '{name}': leave out --run, or name one of its runs")
     folder = mlflow_client.model_folder(place, run_id)
     version = _version(champion, run_id, folder)
-    content = yaml.safe_load(mlflow_client.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
-    recorded = run.data.tags.get("evenhand.model_digest", "")
-    return ChosenModel(Study.model_validate(content), run_id, version, folder, recorded)
+    found = recorded_model(name, run_id, folder)
+    return ChosenModel(study_of_model(found, place), run_id, version, folder, found.digest, found.models)
 
 
 def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
@@ -84,8 +84,9 @@ def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
 @step("score rows")
 def score_rows(chosen: ChosenModel, source: str, output: Path, batch_rows: int = BATCH_ROWS) -> Scored:
     """The rows of a file with scores, probabilities and decisions, in a file of their own."""
-    model = load_model(chosen.folder, chosen.digest, models_named(chosen.study))
     quarantine, manifest = output.with_name(f"{output.name}.quarantine.parquet"), _manifest_of(output)
+    check_output(output, find_files((source,), chosen.study._file), (output, quarantine, manifest))
+    model = load_model(chosen.folder, chosen.digest, list(chosen.models))
     study = chosen.study.model_copy(update={"source": Source(path=(source,))})
     with opened(study) as found:
         incoming = _incoming(found.read(), model, study)

@@ -1,5 +1,6 @@
-"""An ensemble chosen from the stored out-of-fold scores of all candidates, as one more candidate."""
+"""Ensembles of the stored out-of-fold scores of all candidates, each as one more candidate."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,16 @@ from evenhand.errors import ConfError
 from evenhand.estimators.ensemble.selection import EnsembleSelection
 from evenhand.evaluation.intervals import intervals_of_means, spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
-from evenhand.models.ensembling import new_selection, score_matrix
+from evenhand.models.ensembling import (
+    ensembles_of,
+    library,
+    new_ensemble,
+    rarest,
+    score_matrix,
+    steering_code,
+    votes_of,
+)
+from evenhand.records.failures import Failed
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -21,39 +31,58 @@ from evenhand.study.registry import LOWER_IS_BETTER, METRICS
 from evenhand.study.study import Study
 
 TASK = "evenhand.records.pipeline:Table.task"
-CODE = ("evenhand.tasks.selection:_build", "evenhand.models.ensembling:new_selection", TASK)
-THRESHOLDED = "minority_accuracy"
+CODE = ("evenhand.tasks.selection:_build", "evenhand.models.ensembling:new_ensemble", TASK)
+SELECTION_ONLY, VOTING_ONLY = {"initial", "bags", "bag_share", "max_size"}, {"voters"}
+Made = Callable[[np.ndarray], EnsembleSelection]
 
 
 @step("select")
 def select(judgement: Judgement, table: Table, study: Study) -> Judgement:
-    """The judgement with the ensemble ranked among the candidates, where the study asks for one."""
-    if study.ensemble is None:
-        return judgement
+    """The judgement with each ensemble ranked among the candidates, where the study asks for some."""
+    candidates = judgement.figures
+    for name in ensembles_of(study):
+        judgement = _with_ensemble(name, candidates, judgement, table, study)
+    return judgement
+
+
+def _with_ensemble(
+    name: str, candidates: tuple[Figures, ...], judgement: Judgement, table: Table, study: Study
+) -> Judgement:
+    """The judgement with one ensemble of the candidates; ensembles are made of no other ensemble."""
+    assert study.ensemble is not None
     metric = study.ensemble.metric or judgement.metric
-    if metric == THRESHOLDED:
-        raise ConfError(f"ensemble.metric: {metric} cannot steer a selection; use balanced_accuracy or recall_macro")
-    members = _library(judgement, table)
-    if len(members) < 2:
-        raise ConfError(f"ensemble needs two candidates that give scores on one scale, but there are {len(members)}")
+    try:
+        members = library(candidates, name, metric, table)
+    except ConfError as error:
+        if study.strict:
+            raise
+        return replace(judgement, failed=(*judgement.failed, Failed(name, str(error), name)))
+    counted = SELECTION_ONLY if name == ENSEMBLE else VOTING_ONLY
     inputs = {
+        "name": name,
         "predictions": judgement.digest,
         "members": [[each.plan.name, each.scale] for each in members],
         "classes": table.classes,
-        "ensemble": study.ensemble,
-        "metric": metric,
+        "ensemble": study.ensemble.model_dump(include=counted),
+        "metric": metric if name == ENSEMBLE else "",
+        "code": steering_code(metric) if name == ENSEMBLE else "",
         "seed": study.seed,
     }
-    selection = new_selection(study, metric, members)
+
+    def made(truth: np.ndarray) -> EnsembleSelection:
+        return new_ensemble(study, name, metric, members, table, rarest(truth, table))
+
     entry = Store().keep(
         "ensembles",
         inputs,
         [*CODE, *METRICS.modules],
-        lambda folder: _build(folder, judgement, members, selection, table),
+        lambda folder: _build(folder, name, judgement, members, made, table),
     )
-    ensemble = Ensemble(weights=entry.facts["weights"], average=selection.average, metric=metric)
-    logger().info("%d of %d candidates are in the ensemble", len(ensemble.weights), len(members))
-    placed_ = placed(judgement, _figures(entry.facts, members, ensemble), entry.path / "predictions.parquet", ensemble)
+    facts = entry.facts
+    ensemble = Ensemble(facts["weights"], facts["average"], metric, facts["threshold"])
+    logger().info("%d of %d candidates are in the %s", len(ensemble.weights), len(members), name.replace("_", " "))
+    figures = _figures(name, facts, members, ensemble)
+    placed_ = placed(judgement, figures, entry.path / "predictions.parquet", ensemble)
     return replace(placed_, digest=entry.digest)
 
 
@@ -63,43 +92,46 @@ def placed(judgement: Judgement, figures: Figures, predictions: Path, ensemble: 
     sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
     worse = [k for k, other in enumerate(others) if not sign * other.mean(metric) <= sign * figures.mean(metric)]
     others.insert(worse[0] if worse else len(others), figures)
-    return replace(judgement, figures=tuple(others), predictions=predictions, ensemble=ensemble)
-
-
-def _library(judgement: Judgement, table: Table) -> list[Figures]:
-    """The candidates that can be served and whose scores can be averaged; of several classes only probabilities can."""
-    usable = {"regression": {"value"}, "binary": {"probability", "decision"}, "multiclass": {"probability"}}[table.task]
-    return [each for each in judgement.figures if each.scale in usable and not each.plan.sees_unlabelled]
+    ensembles = {**judgement.ensembles, figures.plan.name: ensemble}
+    return replace(judgement, figures=tuple(others), predictions=predictions, ensembles=ensembles)
 
 
 def _build(
-    folder: Path, judgement: Judgement, members: list[Figures], selection: EnsembleSelection, table: Table
+    folder: Path, name: str, judgement: Judgement, members: list[Figures], made: Made, table: Table
 ) -> dict[str, Any]:
     rows = pq.read_table(judgement.predictions)
     fold, row = rows["fold"].to_numpy(zero_copy_only=False), rows["row"].to_numpy()
-    truth, scores = rows["truth"].to_numpy(), score_matrix(rows, [member.plan.name for member in members], table)
+    truth, is_fold = rows["truth"].to_numpy(), fold != FINAL
+    whole = made(truth[is_fold])
+    scores = score_matrix(rows, [member.plan.name for member in members], table, votes=votes_of(whole))
     out = np.empty((len(truth), *scores.shape[2:]) if table.classes else len(truth))
     predictions = np.empty(len(truth), dtype=truth.dtype)
     metrics: dict[str, list[dict[str, float]]] = {"folds": [], "final": []}
     spreads: dict[str, list[dict[str, Any]]] = {"folds": [], "final": []}
-    minority = int(np.argmin(np.bincount(truth[fold != FINAL]))) if table.classes else 0
-    for name in dict.fromkeys(fold):
-        judged = fold == name
-        chosen = (fold != FINAL) if name == FINAL else (fold != FINAL) & ~np.isin(row, row[judged])
-        selection.fit(scores[chosen], truth[chosen])
-        predicted = _predicted(selection, scores[judged], truth[judged])
+    n_classes, minority = len(table.classes), rarest(truth[is_fold], table)
+    for part in dict.fromkeys(fold):
+        judged = fold == part
+        chosen = is_fold if part == FINAL else is_fold & ~np.isin(row, row[judged])
+        fitted = made(truth[chosen]).fit(scores[chosen], truth[chosen])
+        predicted = _predicted(fitted, scores[judged], truth[judged])
         predictions[judged] = predicted.predictions
         out[judged] = predicted.predictions if predicted.scores is None else predicted.scores
-        where = "final" if name == FINAL else "folds"
-        metrics[where].append(metrics_of(predicted, len(table.classes), minority))
-        spreads[where].append(_spreads(predicted, len(table.classes), minority))
-    selection.fit(scores[fold != FINAL], truth[fold != FINAL])
-    training = metrics_of(
-        _predicted(selection, scores[fold != FINAL], truth[fold != FINAL]), len(table.classes), minority
-    )
-    pq.write_table(_with_ensemble(rows, predictions, out, table), folder / "predictions.parquet", compression="zstd")
-    weights = {member.plan.name: float(w) for member, w in zip(members, selection.weights_, strict=True) if w > 0}
-    return {"metrics": metrics, "spreads": spreads, "training": training, "weights": weights}
+        where = "final" if part == FINAL else "folds"
+        metrics[where].append(metrics_of(predicted, n_classes, minority))
+        spreads[where].append(_spreads(predicted, n_classes, minority))
+    whole.fit(scores[is_fold], truth[is_fold])
+    training = metrics_of(_predicted(whole, scores[is_fold], truth[is_fold]), n_classes, minority)
+    columns = _with_columns(rows, name, predictions, out, table)
+    pq.write_table(columns, folder / "predictions.parquet", compression="zstd")
+    weights = {member.plan.name: float(w) for member, w in zip(members, whole.weights_, strict=True) if w > 0}
+    return {
+        "metrics": metrics,
+        "spreads": spreads,
+        "training": training,
+        "weights": weights,
+        "average": whole.average if votes_of(whole) == "soft" else "votes",
+        "threshold": whole.threshold_,
+    }
 
 
 def _spreads(predicted: PredictionSet, n_classes: int, minority: int) -> dict[str, list[float]]:
@@ -108,41 +140,37 @@ def _spreads(predicted: PredictionSet, n_classes: int, minority: int) -> dict[st
     return {name: [each.low, each.high, each.error] for name, each in found.items()}
 
 
-def _predicted(selection: EnsembleSelection, scores: np.ndarray, truth: np.ndarray) -> PredictionSet:
-    predictions = selection.predict(scores)
-    if selection.classes_ is None:
+def _predicted(fitted: EnsembleSelection, scores: np.ndarray, truth: np.ndarray) -> PredictionSet:
+    predictions = fitted.predict(scores)
+    if fitted.classes_ is None:
         return PredictionSet(truth, predictions, None)
-    probabilities = selection.predict_proba(scores)
+    if votes_of(fitted) == "hard":
+        return PredictionSet(truth, predictions, fitted.decision_function(scores))
+    probabilities = fitted.predict_proba(scores)
     return PredictionSet(
         truth, predictions, probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities, True
     )
 
 
-def _with_ensemble(rows: pa.Table, predictions: np.ndarray, scores: np.ndarray, table: Table) -> pa.Table:
-    rows = rows.append_column(f"predicted:{ENSEMBLE}", pa.array(predictions))
+def _with_columns(rows: pa.Table, name: str, predictions: np.ndarray, scores: np.ndarray, table: Table) -> pa.Table:
+    rows = rows.append_column(f"predicted:{name}", pa.array(predictions))
     if table.task == "binary":
-        return rows.append_column(f"score:{ENSEMBLE}", pa.array(scores))
+        return rows.append_column(f"score:{name}", pa.array(scores))
     for k, label in enumerate(table.classes):
-        rows = rows.append_column(f"score:{ENSEMBLE}:{label}", pa.array(scores[:, k]))
+        rows = rows.append_column(f"score:{name}:{label}", pa.array(scores[:, k]))
     return rows
 
 
-def _figures(facts: dict[str, Any], members: list[Figures], ensemble: Ensemble) -> Figures:
+def _figures(name: str, facts: dict[str, Any], members: list[Figures], ensemble: Ensemble) -> Figures:
     folds, used = facts["metrics"]["folds"], [member for member in members if member.plan.name in ensemble.weights]
-    errors = [{name: error for name, (_, _, error) in each.items()} for each in facts["spreads"]["folds"]]
+    errors = [{metric: error for metric, (_, _, error) in each.items()} for each in facts["spreads"]["folds"]]
     final = facts["spreads"]["final"][0] if facts["spreads"]["final"] else {}
-    plan = Plan(
-        ENSEMBLE,
-        ENSEMBLE,
-        ENSEMBLE,
-        {"members": len(used)},
-        "several",
-        "several",
-        weight=sum(m.plan.weight for m in used),
-    )
+    weight = sum(member.plan.weight for member in used)
+    plan = Plan(name, name, name, {"members": len(used)}, "several", "several", weight=weight)
+    joined = "decision" if ensemble.average == "votes" else "probability"
     return Figures(
         plan=plan,
-        folds={name: tuple(each[name] for each in folds) for name in folds[0] if all(name in each for each in folds)},
+        folds={key: tuple(each[key] for each in folds) for key in folds[0] if all(key in each for each in folds)},
         train=facts["training"],
         holdout=facts["metrics"]["final"][0] if facts["metrics"]["final"] else {},
         resubstitution=facts["training"],
@@ -150,7 +178,7 @@ def _figures(facts: dict[str, Any], members: list[Figures], ensemble: Ensemble) 
         predict_seconds=sum(member.predict_seconds for member in used),
         peak_mb=max(member.peak_mb for member in used),
         solver="evenhand",
-        scale="probability" if used[0].scale != "value" else "value",
+        scale=joined if facts["average"] == "votes" or used[0].scale != "value" else "value",
         cv_interval=intervals_of_means(folds, errors),
-        holdout_interval={name: (low, high) for name, (low, high, _) in final.items()},
+        holdout_interval={key: (low, high) for key, (low, high, _) in final.items()},
     )

@@ -22,15 +22,18 @@ from sklearn.model_selection import (
 )
 
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import content_hashes
+from evenhand.data.splits import content_hashes, linked_rows
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.statistics.group_draws import draw_parts
 from evenhand.storage.artifact_store import Store, digest
 from evenhand.study.study import Split, Study
 
 CODE = "evenhand.tasks.splitting:_build"
+SHARE_OFF = 0.02
+TOGETHER = {"random": "copies of a row", "hash": "copies of a row", "group": "rows of a group"}
 
 
 @step("split")
@@ -71,8 +74,9 @@ class _Rows:
     """What a split may look at, one value for each row of the table."""
 
     y: np.ndarray
-    twins: np.ndarray
-    keys: np.ndarray
+    content: np.ndarray
+    links: np.ndarray
+    keys: np.ndarray | None
     times: np.ndarray | None
     groups: np.ndarray | None
 
@@ -82,28 +86,45 @@ def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
     with _as_data_error(f"split.holdout: {study.split.holdout}"):
         side = _sides(rows, table, study)
     if study.split.holdout != "none":
-        side[(side == TRAINING) & np.isin(rows.twins, rows.twins[side == HOLDOUT])] = WITHHELD
+        side[(side == TRAINING) & np.isin(rows.links, rows.links[side == HOLDOUT])] = WITHHELD
     _check_sides(side, rows.y, table, study.split)
-    columns: dict[str, np.ndarray] = {"side": side.astype(np.int8), "content": rows.twins}
+    judged: dict[str, np.ndarray] = {"side": side.astype(np.int8), "content": rows.content}
     training = np.flatnonzero(side == TRAINING)
     with _as_data_error(f"split.folds: {study.split.folds} by {fold_kind(study, table)}"):
         fold_of = _folds(training, rows, table, study)
     _check_folds(fold_of, training, rows, table, study)
     for repeat, numbers in enumerate(fold_of):
-        columns[f"repeat_{repeat}"] = np.full(len(side), NEVER_JUDGED, dtype=np.int16)
-        columns[f"repeat_{repeat}"][training] = numbers
-    pq.write_table(pa.table(columns), folder / "ledger.parquet", compression="zstd")
-    n_withheld = int((side == WITHHELD).sum())
+        judged[f"repeat_{repeat}"] = np.full(len(side), NEVER_JUDGED, dtype=np.int16)
+        judged[f"repeat_{repeat}"][training] = numbers
+    matched = {"link": rows.links} | ({} if rows.keys is None else {"key": rows.keys})
+    pq.write_table(pa.table({**judged, **matched}), folder / "ledger.parquet", compression="zstd")
     is_by_time = fold_kind(study, table) == "time"
     return {
-        "split_id": split_id_of({**columns, "target": rows.y}, table.classes, is_by_time),
+        "split_id": split_id_of({**judged, "target": rows.y}, table.classes, is_by_time),
         "n_training": len(training),
         "n_holdout": int((side == HOLDOUT).sum()),
-        "n_withheld": n_withheld,
+        "n_withheld": int((side == WITHHELD).sum()),
         "folds": _fold_names(study.split, fold_of),
         "is_by_time": is_by_time,
-        "notes": [f"{n_withheld} rows with an exact copy in the holdout are not trained on"] if n_withheld else [],
+        "notes": list(_notes(side, rows, study.split)),
     }
+
+
+def _notes(side: np.ndarray, rows: _Rows, split_: Split) -> Iterator[str]:
+    """What a person would not expect of the sides."""
+    if n_withheld := int((side == WITHHELD).sum()):
+        yield f"{n_withheld} rows with an exact or near copy in the holdout are not trained on"
+    share = float(np.mean(side == HOLDOUT))
+    if split_.holdout not in TOGETHER or abs(share - split_.holdout_share) <= SHARE_OFF:
+        return
+    groups = rows.groups if split_.holdout == "group" else rows.links
+    assert groups is not None
+    largest = int(np.unique(groups, return_counts=True)[1].max())
+    if largest > 1:
+        yield (
+            f"the holdout has {share:.1%} of the rows where split.holdout_share asks for {split_.holdout_share:.1%}: "
+            f"{TOGETHER[split_.holdout]} stay on one side, and the largest are {largest:,} of {len(side):,} rows"
+        )
 
 
 def split_id_of(columns: Mapping[str, np.ndarray], classes: Sequence[str], is_by_time: bool) -> str:
@@ -116,12 +137,13 @@ def split_id_of(columns: Mapping[str, np.ndarray], classes: Sequence[str], is_by
 
 def _rows(table: Table, study: Study) -> _Rows:
     frame = read_rows(table)
-    twins = content_hashes(frame[[feature.name for feature in table.features]], is_near=True)
+    features = frame[[feature.name for feature in table.features]]
     key_columns = [name for name, role in table.roles.items() if role == "key"]
     return _Rows(
         y=read_target(table),
-        twins=twins,
-        keys=content_hashes(frame[key_columns]) if key_columns else twins,
+        content=content_hashes(features, is_near=True),
+        links=linked_rows(features),
+        keys=content_hashes(frame[key_columns]) if key_columns else None,
         times=_times(frame, study),
         groups=_groups(frame, study),
     )
@@ -173,14 +195,29 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=study.seed)
         side[next(splitter.split(rows.y, groups=rows.groups))[1]] = HOLDOUT
     elif how == "hash":
-        side[_as_share(rows.keys) < share] = HOLDOUT
+        side[_as_share(_least_content(rows) if rows.keys is None else rows.keys) < share] = HOLDOUT
     elif how == "random":
-        first, place = np.unique(rows.twins, return_index=True, return_inverse=True)[1:]
-        labels = rows.y[first]
-        strata = labels if table.classes and np.bincount(labels).min() > 1 else None
-        drawn = train_test_split(np.arange(len(first)), test_size=share, random_state=study.seed, stratify=strata)[1]
-        side[np.isin(place, drawn)] = HOLDOUT
+        side[_drawn_at_random(rows, table, share, study.seed)] = HOLDOUT
     return side
+
+
+def _drawn_at_random(rows: _Rows, table: Table, share: float, seed: int) -> np.ndarray:
+    """The rows of a random holdout: linked ones together, and of each class the share asked for."""
+    if _is_linked(rows.links):
+        labels = rows.y if table.classes else np.zeros(len(rows.y), dtype=int)
+        return np.flatnonzero(draw_parts(rows.links, labels, np.array([1 - share, share]), seed) == 1)
+    order = np.argsort(rows.links)
+    strata = rows.y[order] if table.classes and np.bincount(rows.y).min() > 1 else None
+    return order[train_test_split(np.arange(len(order)), test_size=share, random_state=seed, stratify=strata)[1]]
+
+
+def _is_linked(links: np.ndarray) -> bool:
+    return len(np.unique(links)) < len(links)
+
+
+def _least_content(rows: _Rows) -> np.ndarray:
+    """One content for all rows that are linked: rows keep their side as long as no copy with a smaller one comes."""
+    return pd.Series(rows.content).groupby(rows.links).transform("min").to_numpy()
 
 
 def _as_share(content: np.ndarray) -> np.ndarray:
@@ -204,9 +241,12 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
     counts = np.bincount(y[side == TRAINING], minlength=len(table.classes))
     rarest = int(np.argmin(counts))
     if counts[rarest] < split_.folds:
+        n_rarest = int(counts[rarest])
+        lower = f"lower split.folds to {n_rarest}, " if n_rarest >= 2 else "lower split.holdout_share, "
         raise DataError(
-            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {int(counts[rarest])} training "
-            f"rows: lower split.folds to {max(int(counts[rarest]), 2)} or get more rows of that class"
+            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {n_rarest} training "
+            f"rows of {int(np.bincount(y, minlength=len(table.classes))[rarest])} in all: {lower}"
+            "leave that class out with cleaning.rows, or get more rows of it"
         )
     held = np.bincount(y[side == HOLDOUT], minlength=len(table.classes))
     if n_holdout and np.count_nonzero(held) < 2:
@@ -231,18 +271,22 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
             rows.groups[training],
         )
         return [_numbered(splitter, training, labels, groups) for splitter in _seeded(kind, study)]
-    first, place = np.unique(rows.twins[training], return_index=True, return_inverse=True)[1:]
+    links, labels = rows.links[training], rows.y[training]
+    if _is_linked(links):
+        labels = labels if how == "stratified" else np.zeros(len(labels), dtype=int)
+        shares, seeds = np.full(n_folds, 1 / n_folds), [study.seed + repeat for repeat in range(study.split.repeats)]
+        return [draw_parts(links, labels, shares, seed) for seed in seeds]
+    order = np.argsort(links)
     kind = StratifiedKFold if how == "stratified" else KFold
-    labels = rows.y[training][first]
-    return [_numbered(splitter, first, labels)[place] for splitter in _seeded(kind, study)]
+    return [_numbered(splitter, order, labels[order])[np.argsort(order)] for splitter in _seeded(kind, study)]
 
 
 def _check_folds(fold_of: list[np.ndarray], training: np.ndarray, rows: _Rows, table: Table, study: Study) -> None:
     """Every fold needs training rows, and rows of every class among them, once copies of judged rows are left out."""
-    how, twins, y = fold_kind(study, table), rows.twins[training], rows.y[training]
+    how, links, y = fold_kind(study, table), rows.links[training], rows.y[training]
     for numbers, number in [(each, k) for each in fold_of for k in np.unique(each[each >= 0])]:
         is_judged = numbers == number
-        is_trained = (numbers < number if how == "time" else ~is_judged) & ~np.isin(twins, twins[is_judged])
+        is_trained = (numbers < number if how == "time" else ~is_judged) & ~np.isin(links, links[is_judged])
         counts = np.bincount(y[is_trained], minlength=len(table.classes)) if table.classes else None
         if is_trained.any() and (counts is None or counts.all()):
             continue

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from evenhand.data.splits import fold_rows
-from evenhand.evaluation.leakage_gate import stop_at_leaks
+from evenhand.evaluation.leakage.gate import is_on, stop_at_leaks, switched_off
 from evenhand.models.sampler_lineage import NOBODY
-from evenhand.records.pipeline import Balanced, Check, Ledger, Prepared
+from evenhand.records.checks import Check
+from evenhand.records.pipeline import Balanced, Ledger, Prepared
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
 from evenhand.storage.matrices import read_matrix_rows, read_parents
+from evenhand.study.study import Study
 
 NAME = "parents of training rows"
 
@@ -20,9 +22,12 @@ def trace(
     prepared: Mapping[tuple[str, str], Prepared],
     balanced: Mapping[tuple[str, str, str], Balanced],
     ledger: Ledger,
+    study: Study,
     allows_leaks: bool = False,
 ) -> Check:
     """Whether every row that is fitted on was drawn or made from the fold's training rows, by the ledger."""
+    if not is_on(NAME, study):
+        return switched_off(NAME)
     folds = dict.fromkeys(fold for _, fold in prepared)
     trained = {fold: fold_rows(ledger, fold)[0] for fold in folds}
     wrong = [*_strangers(prepared, trained), *_outside(balanced, trained)]
@@ -69,12 +74,13 @@ def _outside(balanced: Mapping[tuple[str, str, str], Balanced], trained: Mapping
 def _check(wrong: list[str], unknown: list[str], balanced: Mapping[tuple[str, str, str], Balanced], n: int) -> Check:
     if wrong:
         rest = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
-        return Check(NAME, "failed", "; ".join(wrong[:3]) + rest)
+        return Check(NAME, "error", "; ".join(wrong[:3]) + rest, "repair or leave out that encoding or balance")
     if unknown:
-        return Check(NAME, "warned", f"not verified for {', '.join(unknown)}: the sampler does not name parents")
+        words = f"not verified for {', '.join(unknown)}: the sampler does not name parents"
+        return Check(NAME, "warning", words, "use a sampler whose entry names a lineage, or trust this one")
     traced = [each for each in balanced.values() if each.n_made is not None]
     if not traced:
-        return Check(NAME, "passed", f"all {n:,} training rows of the folds are training rows by the ledger")
+        return Check(NAME, "ok", f"all {n:,} training rows of the folds are training rows by the ledger")
     n_made, n_rows = sum(each.n_made or 0 for each in traced), sum(each.training.n_rows for each in traced)
     made = f"{n_made:,} made and {n_rows - n_made:,} drawn or kept rows of {counted(len(traced), 'balanced training')}"
-    return Check(NAME, "passed", f"every parent of {made} is a training row of its fold")
+    return Check(NAME, "ok", f"every parent of {made} is a training row of its fold")

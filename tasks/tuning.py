@@ -12,9 +12,9 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
-from evenhand.models.encoder import new_encoder
+from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.fitting import decisions_of, fitted_model, scores_of
+from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of
 from evenhand.models.inner_folds import inner_folds, share_of
 from evenhand.models.model_code import model_key
 from evenhand.models.samplers import Resampler, sampler_code
@@ -24,6 +24,7 @@ from evenhand.records.pipeline import FINAL, Balanced, Ledger, Output, Plan, Tab
 from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import LOWER_IS_BETTER, METRICS, UNSAMPLED
@@ -55,6 +56,7 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
         "balance": [study.balance_kind(plan.balance), study.balance[plan.balance]],
         "metric": metric,
         "seed": study.seed,
+        **study.cleaning.of_folds,
     }
 
     sampled = sampler_code(study.balance_kind(plan.balance))
@@ -157,16 +159,20 @@ class _Inside:
             training, held = self.encoded(place, share)
             try:
                 found.append(self._score(plan, training, held))
-            except (EvenhandError, ValueError) as error:
+            except (EvenhandError, OutOfTime) as error:
                 return " ".join(str(error).split())
             longest = max(longest, time.perf_counter() - began)
         return found
 
     def _score(self, plan: Plan, training: tuple[Any, ...], held: tuple[Any, ...]) -> float:
         (X, y, balanced), (others, truth) = training, held
-        n_classes = len(self.table.classes)
-        estimator = fitted_model(plan, balanced, X, y, n_classes, self.study.seed, unlabelled=others)
-        scale, scores, predictions = scores_of(estimator, others)
+        n_classes, seed = len(self.table.classes), self.study.seed
+        estimator = within(
+            self.study.time_limit, lambda: fitted_model(plan, balanced, X, y, n_classes, seed, unlabelled=others)
+        )
+        with failing_alone(plan):
+            scale, scores, predictions = scores_of(estimator, others)
+            check_finite(plan, scores, predictions)
         predicted = PredictionSet(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
         minority = int(np.argmin(np.bincount(truth, minlength=n_classes))) if n_classes else 0
         return metrics_of(predicted, n_classes, minority).get(self.metric, float("nan"))
@@ -175,6 +181,8 @@ class _Inside:
         """Matrices of an inner fold, all of them learned on its own training rows."""
         seed, name = self.study.seed, self.plan.balance
         trained, judged = (share_of(rows, self.y, share, seed, bool(self.table.classes)) for rows in self.parts[place])
+        if self.study.cleaning.outliers != "none":
+            trained = trained[without_outliers(self.frame.iloc[trained], self.y[trained], self.table, self.study)]
         encoder = new_encoder(self.table, self.study.encodings[self.plan.encoding], seed)
         X, y = encoder.fit_transform(self.frame.iloc[trained], self.y[trained]), self.y[trained]
         outputs = tuple(Output(**output) for output in encoder.outputs_)

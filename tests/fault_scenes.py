@@ -12,7 +12,6 @@ from evenhand.monitoring.notifications import notify, silence
 from evenhand.runtime.fault_injection import VARIABLE
 from evenhand.storage.artifact_store import Store, file_digest
 from evenhand.storage.ledger import read_chain
-from evenhand.tasks import recording
 from evenhand.tasks.gating import challenge
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
@@ -37,7 +36,6 @@ def play(scene, folder, moment, result):
 
 def study():
     """A study from its rows to a champion; the clean process that proves the model is tested elsewhere."""
-    recording.PICTURED = 0
     champions.difference_when_reloaded = lambda *_: 0.0
     given = make_study(gate={}, split={"folds": 2})
     with opened(given) as run:

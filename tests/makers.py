@@ -1,5 +1,7 @@
 """Tiny inputs: studies, tables and matrices whose columns say what they are for."""
 
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -161,12 +163,16 @@ def work(study: Study) -> Worked:
 
 @contextmanager
 def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
-    """A folder to work in, with an MLflow store and a home of its own; pictures are left out."""
+    """A folder to work in, with an MLflow store and a home of its own."""
     (folder / "mlruns").mkdir()
     (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("EVENHAND_HOME", str(folder / "home"))
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        patch.setattr("evenhand.tasks.recording.PICTURED", 0)
         yield folder
+
+
+def know_models_of(folder: Path) -> None:
+    """Let the test's own home know the models that were recorded in another room."""
+    shutil.copytree(folder / "home/recorded", Path(os.environ["EVENHAND_HOME"]) / "recorded")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from evenhand.api.schedules import schedules as schedules
     from evenhand.api.schedules import status as status
     from evenhand.api.schedules import trigger as trigger
+    from evenhand.api.servers import serve as serve
     from evenhand.api.servers import ui as ui
     from evenhand.api.servers import up as up
     from evenhand.api.stores import prune as prune
@@ -76,7 +77,7 @@ _MODULES = {
     "api.replications": ("replicate",),
     "api.runs": ("Run", "load_run", "run", "runs"),
     "api.schedules": ("backfill", "pause", "resume", "schedules", "status", "trigger"),
-    "api.servers": ("ui", "up"),
+    "api.servers": ("serve", "ui", "up"),
     "api.stores": ("prune",),
     "api.studies": ("candidates", "load_study", "schema", "studies"),
     "errors": ("ConfError", "ContractError", "DataError", "EvenhandError", "PlaceError"),
@@ -130,6 +131,7 @@ __all__ = [
     "schedules",
     "schema",
     "score",
+    "serve",
     "status",
     "studies",
     "trigger",

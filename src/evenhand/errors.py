@@ -16,6 +16,13 @@ class DataError(EvenhandError):
     """The data cannot be used as the study asks."""
 
 
+class CandidateError(DataError):
+    """One candidate cannot be fitted; `cause` is why, and it lasts unless it was a trouble of the moment."""
+
+    cause = ""
+    is_lasting = True
+
+
 class ContractError(DataError):
     """New data is not of the form that earlier runs were given."""
 
@@ -26,8 +33,16 @@ class PlaceError(EvenhandError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint at the known word that was probably meant, or an empty string."""
-    close = difflib.get_close_matches(str(word), [str(name) for name in known], n=1, cutoff=0.6)
+    names = [str(name) for name in known]
+    close = [name for name in names if str(word).lower() in {name.lower(), _initials(name)}]
+    close = close or difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
     return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def _initials(name: str) -> str:
+    """The first letters of a name's parts: people write rmse for root_mean_squared_error."""
+    parts = name.split("_")
+    return "".join(part[:1] for part in parts) if len(parts) > 2 else ""
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:

@@ -72,7 +72,7 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
             new.add(batch.columns, _truth(batch.beside.get(study.target), reference.profile))
     if not new.n_rows:
         raise DataError(f"there are no rows in '{source}', so nothing is known of drift: check the file.")
-    notes = tuple(_notes(incoming, new, study.target))
+    notes = (*_notes(incoming, new, study.target), *_no_champion(reference))
     shifts = shifts_of(reference.profile, new, settings)
     return replace(_watched(reference, new, shifts, as_of), data=digest(found.inputs), notes=notes)
 
@@ -82,9 +82,11 @@ def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of:
     """What those rows of a study's own source have moved by that came since the champion's run."""
     if reference.profile is None:
         return _unknown(reference, as_of)
-    frame = read_rows(table, [feature.name for feature in table.features])
-    _check_columns(list(frame.columns), reference.profile, f"study '{reference.study.name}' as it is now")
-    is_new = _came_since(reference, frame)
+    frame = read_rows(table)
+    _check_columns(
+        [each.name for each in table.features], reference.profile, f"study '{reference.study.name}' as it is now"
+    )
+    is_new = _came_since(reference, frame, table)
     if not is_new.any():
         return Watched(reference.study.name, reference.run_id, reference.version, 0, "nothing new", as_of=as_of)
     new, truth = Tallies(reference.profile), _as_reported(read_target(table)[is_new], table)
@@ -118,12 +120,16 @@ def record_watch(found: Watched, study: Study) -> Watched:
     return replace(found, run_id=run_id)
 
 
-def _came_since(reference: Reference, frame: pd.DataFrame) -> np.ndarray:
-    """Which rows are more than the champion's run had of the same content."""
-    ledger = mlflow_client.artifact(mlflow_client.open_store(), reference.run_id, LEDGER_FILE)
-    had = pq.read_table(ledger, columns=["content"]).to_pandas()["content"].value_counts()
-    content = pd.Series(content_hashes(frame, is_near=True))
-    return (content.groupby(content).cumcount() >= content.map(had).fillna(0)).to_numpy()
+def _came_since(reference: Reference, frame: pd.DataFrame, table: Table) -> np.ndarray:
+    """Which rows are more than the champion's run had of the same key, or of the same content without one."""
+    had = pq.read_table(mlflow_client.artifact(mlflow_client.open_store(), reference.run_id, LEDGER_FILE))
+    keys = [name for name, role in table.roles.items() if role == "key"]
+    if keys and "key" in had.column_names:
+        name, found = "key", content_hashes(frame[keys])
+    else:
+        name, found = "content", content_hashes(frame[[feature.name for feature in table.features]], is_near=True)
+    now, before = pd.Series(found), had[name].to_pandas().value_counts()
+    return (now.groupby(now).cumcount() >= now.map(before).fillna(0)).to_numpy()
 
 
 def _unknown(reference: Reference, as_of: str) -> Watched:
@@ -161,6 +167,13 @@ def _as_reported(truth: np.ndarray, table: Table) -> pa.Array:
     if not table.classes:
         return pa.array(truth)
     return pa.array([class_names(table)[code] for code in truth.astype(int)])
+
+
+def _no_champion(reference: Reference) -> tuple[str, ...]:
+    """What the comparison is with where nothing was promoted."""
+    name, run = reference.study.name, reference.run_id
+    words = f"'{name}' has no champion: compared with its latest run {run}; `evenhand champion promote` makes it one"
+    return () if reference.version else (words,)
 
 
 def _notes(incoming: Incoming, new: Tallies, target: str) -> Iterator[str]:

@@ -11,8 +11,9 @@ from sklearn.metrics import roc_auc_score
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.estimators.machines.similarity_svm import SimilaritySVC
+from evenhand.evaluation.predictions import Predictions
 from evenhand.models.encoder import new_encoder
-from evenhand.records.pipeline import Judgement, Prepared, Table
+from evenhand.records.pipeline import ENSEMBLE, Judgement, Prepared, Table
 from evenhand.replication.facts import published
 from evenhand.replication.lines import Line
 from evenhand.replication.modern import ensemble_of
@@ -61,6 +62,8 @@ def compare_upselling(
         counts=[_counts(one) for one in prepared],
         rankings=rankings,
         with_test_rows=with_test_rows,
+        scored=_scored(judgement, {each.plan.name: each.plan.name for each in judgement.figures})
+        | {key: _scored(one, {key: ENSEMBLE})[key] for key, one in ensembles.items()},
     )
     return list(compare(published()["kdd_cup_2009_upselling"], found))
 
@@ -80,6 +83,13 @@ def _counted(prepared: Prepared, C: float, _: Path) -> dict[str, Any]:
     held, truth = read_matrix(prepared.held.path)
     model = SimilaritySVC("lin", C=C, frequencies="all", random_state=0).fit(X, y, unlabelled=held)
     return {"roc_auc": float(roc_auc_score(truth, model.decision_function(held)))}
+
+
+def _scored(judgement: Judgement, names: Mapping[str, str]) -> dict[str, list[tuple[np.ndarray, np.ndarray]]]:
+    """Truth and scores of the rows left out, fold by fold, of candidates by the names they are asked for under."""
+    predictions = Predictions(judgement.predictions)
+    scales = {each.plan.name: each.scale for each in judgement.figures}
+    return {key: predictions.of(name, scales[name]).folds() for key, name in names.items()}
 
 
 def _counts(prepared: Prepared) -> tuple[int, int]:

@@ -28,6 +28,7 @@ STANDS_ON = {
     "show": "load_run",
     "status": "status",
     "trigger": "trigger",
+    "serve": "serve",
     "ui": "ui",
     "up": "up",
     "watch": "watch",

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.xdist_group("prefect")
 ROOT = Path(__file__).parents[2]
 MODULES = ["evenhand", *sorted({f"evenhand.{home}" for home in eh._HOMES.values() if home.startswith("api.")})]
 OF_A_NAME = {name: module for name, module in eh._HOMES.items() if name[0].islower()}
-FOREGROUND = {"ui", "up"}  # they stay until Ctrl-C
+FOREGROUND = {"serve", "ui", "up"}  # they stay until Ctrl-C
 SCHEDULED = {"backfill", "pause", "resume", "schedules", "status", "trigger", "feedback", "replicate"}
 
 

@@ -139,6 +139,15 @@ def test_figures_are_drawn_and_shown_without_pyplot(run):
         run.plot.residuals()
 
 
+def test_pictures_of_rows_show_themselves_as_svg(run):
+    for drawing in (run.plot.correlations(), run.plot.scatter(), run.plot.regions()):
+        assert drawing._repr_svg_().startswith("<svg")
+    with pytest.raises(eh.ConfError, match=r"has no picture 'tree.svg': candidate 'svm' is no single decision tree"):
+        run.plot.tree("svm")
+    with pytest.raises(eh.ConfError, match="has no candidate 'oak'"):
+        run.plot.tree("oak")
+
+
 def test_a_run_shows_itself_in_a_notebook(run):
     shown = run._repr_html_()
 
@@ -154,7 +163,7 @@ def test_the_page_is_a_path_that_shows_itself(run):
 
 
 def test_leakage_checks_are_a_table(run):
-    assert {"passed", "warned", "skipped"} >= set(run.checks["verdict"])
+    assert {"ok", "note", "warning", "skipped"} >= set(run.checks["severity"])
     assert run.checks["words"].str.len().min() > 0
 
 

@@ -133,6 +133,25 @@ def test_candidates_are_listed_with_the_number_of_fits():
     assert "4 candidates x (3 folds + 1 for the holdout) = 16 fits" in result.output
 
 
+def test_a_balance_that_makes_fractions_of_categories_is_refused_before_any_fit():
+    write_rows("rows.csv", {"sky": ["blue", "grey", "red"] * 40, "wind": range(120)}, ["calm", "calm", "storm"] * 40)
+
+    result = typed("candidates", conf(balance=["none", "smote"]))
+
+    assert result.exit_code == 2
+    assert "smote makes rows between others, and 'sky' is a category" in result.output
+    assert "Write smotenc" in result.output
+    assert typed("candidates", conf(balance=["none", "smotenc"])).exit_code == 0
+
+
+def test_candidates_are_listed_where_rows_cannot_be_read():
+    result = typed("candidates", conf(balance=["none", "smote"]))
+
+    assert result.exit_code == 0
+    assert "2 candidates x" in result.output
+    assert "note: whether smote fits the columns is not known" in result.output
+
+
 def test_settings_can_be_changed_on_the_command_line():
     result = typed("candidates", conf(), "--set", "split.folds=5", "--set", "candidates.svm.params.C=2")
 
@@ -192,6 +211,8 @@ def test_without_runs_show_says_how_to_begin(mlruns):
         ({"candidates": {"svmm": None}}, "there is no model 'svmm'. Did you mean 'svm'?"),
         ({"candidates": {"svm": {"grid": {"C": []}}}}, "grid.C is empty: list at least one value"),
         ({"candidates": {"svm": {"params": {"kernal": "rbf"}}}}, "Did you mean 'kernel'"),
+        ({"candidates": {"svm": {"params": {"C": "much"}}}}, "candidates.svm.params.C: 'much' is not what svm takes"),
+        ({"candidates": {"svm": {"params": {"C": float("nan")}}}}, "nan is not what svm takes: give a number above 0"),
         ({"candidates": {}}, "candidates"),
     ],
 )  # fmt: skip
@@ -307,9 +328,9 @@ class TestRuns:
     def test_a_model_that_cannot_be_fitted_is_reported(self):
         write_two_clouds()
 
-        result = typed("run", conf(candidates={"svm": {"params": {"C": -1}}}))
+        result = typed("run", conf(candidates={"linear_svm": {"params": {"penalty": "l1", "loss": "hinge"}}}))
 
-        refused(result, "candidate 'svm' cannot be fitted")
+        refused(result, "linear_svm does not take penalty: l1, loss: hinge together")
         nothing_half_written()
 
 

@@ -1,6 +1,7 @@
 """A rule keeps the rows it is true for, and reaches nothing but columns."""
 
 import datetime
+import time
 
 import hypothesis.strategies as st
 import numpy as np
@@ -159,3 +160,46 @@ def test_a_mask_is_in_the_order_of_the_rows():
     mask = compile_rule("x < 50", pa.schema([("x", pa.int64())])).mask(pa.table({"x": values}))
 
     assert np.array_equal(mask.to_numpy(zero_copy_only=False), values < 50)
+
+
+def doubled(form, times=40):
+    rule = "flag"
+    for _ in range(times):
+        rule = form.format(rule)
+    return rule
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        doubled("({} in [true, false])"),
+        doubled("(true == {} == true)"),
+        "x > 1 and " * 3000 + "x > 1",
+        "x + " * 3000 + "x > 1",
+        "x" + " < x" * 3000,
+        "not " * 900 + "(" * 900 + "flag" + ")" * 900,
+        "x in [" + ", ".join(map(str, range(9000))) + "]",
+        "x > 1 " + " " * 60_000,
+    ],
+    ids=["lists", "chains", "and", "sum", "chain", "nested", "long list", "long"],
+)
+def test_a_rule_that_would_take_for_ever_is_refused_in_time(rule):
+    began = time.process_time()
+
+    with pytest.raises(DataError, match=r"write (it as )?several rules|nested too deeply"):
+        compile_rule(rule, pa.schema([("x", pa.int64()), ("flag", pa.bool_())]))
+
+    assert time.process_time() - began < 2
+
+
+def test_a_long_list_still_is_a_rule():
+    rule = compile_rule(f"x in [{', '.join(map(str, range(2000)))}]", pa.schema([("x", pa.int64())]))
+
+    assert rule.mask(pa.table({"x": [0, 1999, 2000, None]})).to_pylist() == [True, True, False, None]
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "99999999999999999999999", "1e999"])
+def test_a_number_beyond_all_bounds_is_compared_as_such(number):
+    rule = compile_rule(f"x < {number}", pa.schema([("x", pa.float64())]))
+
+    assert rule.mask(pa.table({"x": [1.0]})).to_pylist() == [True]

@@ -719,3 +719,13 @@ def test_mixed_values_of_a_frame_become_text(monkeypatch):
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **_: Bunch(frame=frame))
 
     assert read(openml=1)["value"].to_pylist() == ["1", "x", None]
+
+
+@pytest.mark.parametrize("name", ["rows.xlsx", "rows.XLS", "rows.ods"])
+def test_a_workbook_is_not_read_as_text(tmp_path, name):
+    with pytest.raises(DataError, match=r"is a workbook by its name.*save its sheet as CSV.*source\.format: csv"):
+        read(path=put(tmp_path / name, CSV))
+
+
+def test_text_under_the_name_of_a_workbook_can_be_read(tmp_path):
+    assert read(path=put(tmp_path / "rows.xlsx", CSV), format="csv").num_rows == 2

@@ -219,6 +219,21 @@ def test_rows_are_not_made_up_where_a_fold_has_too_few_neighbours():
     assert "smote" not in balances_of(seen(counts={"a": 900, "b": 12}))
 
 
+@pytest.mark.parametrize(
+    ("roles", "made"),
+    [
+        ({"x": "numeric"}, "smote"),
+        ({"x": "numeric", "note": "text"}, "smote"),
+        ({"x": "numeric", "sky": "categorical"}, "smotenc"),
+        ({"sky": "categorical", "note": "text"}, "oversample"),
+    ],
+)
+def test_nothing_is_proposed_that_makes_fractions_of_categories(roles, made):
+    found = balances_of(seen(counts={"a": 900, "b": 100}, roles=roles))
+
+    assert set(found) == {"none", "class_weight", "undersample", made}
+
+
 def test_the_kernel_gets_undersampled_rows_where_there_are_many():
     found = candidates(n_rows=200_000, counts={"a": 199_000, "b": 1000})
 
@@ -281,3 +296,28 @@ def test_a_drafted_study_runs_through_the_whole_flow(mlruns, prefect_server):
 
     assert report.n_training + report.n_holdout == 120
     assert {each.plan.candidate for each in report.judgement.figures} >= {"gaussian_nb", "knn", "linear_svm", "svm"}
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "role", "why"),
+    [
+        ("Kundennr", np.random.default_rng(1).permutation(400) + 100_000, "key", "as numbers of customers are"),
+        ("running", np.arange(400) * 3 + 17, "ignore", "to split by it, name it in time"),
+        ("TransactionDT", np.cumsum(np.random.default_rng(2).integers(0, 9, 400)), "time", "rises from row to row"),
+    ],
+)
+def test_what_numbers_rows_is_no_feature_and_the_study_says_why(name, column, role, why):
+    frame = pd.DataFrame({name: column, "x": numbers(400), "y": classes(300, 100)})
+
+    study, text = drafted(frame, "y")
+
+    assert study["columns"][role] == name
+    assert why in text
+
+
+def test_whole_numbers_that_were_measured_stay_features():
+    frame = pd.DataFrame({"steps": np.random.default_rng(3).integers(0, 4_000, 400), "y": classes(300, 100)})
+
+    study, _ = drafted(frame, "y")
+
+    assert "columns" not in study

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from evenhand.data.targets import target_values
+from evenhand.data.targets import is_adorned, target_values
 from evenhand.errors import DataError
 from evenhand.study.study import Study
 
@@ -99,3 +99,33 @@ def test_a_target_that_is_no_number_is_refused_for_regression(values, words):
 
     with pytest.raises(DataError, match=words):
         target_values(array, study("regression"))
+
+
+@pytest.mark.parametrize("prices", [["$16,884.92", "$9.50"], ["1 200,00 €", "7 EUR"], ["12%", "7 %"], ["(5.00)", "+7"]])
+def test_numbers_with_signs_of_currency_are_recognised(prices):
+    assert is_adorned(pa.array(prices))
+
+
+@pytest.mark.parametrize("words", [["calm", "storm"], ["A12", "B13"], ["2020-01-02"], ["$", "€"], [None]])
+def test_other_words_are_no_numbers(words):
+    assert not is_adorned(pa.array(words, pa.string()))
+
+
+def test_a_target_of_prices_in_text_is_to_be_written_plainly():
+    prices = pa.array([f"${n},{n}00.50" for n in range(1, 60)])
+
+    with pytest.raises(DataError, match=r"task: regression\) but holds text such as '\$1,100.50'.*write them plainly"):
+        target_values(prices, study("regression"))
+    with pytest.raises(DataError, match=r"59 different texts such as '\$1,100.50', too many to be classes.*plainly"):
+        target_values(prices, study())
+
+
+def test_a_positive_class_that_differs_in_a_space_is_named():
+    with pytest.raises(DataError, match=r"' is fraud' differs only in spaces or in case: write it so, in quotes"):
+        target_values(pa.array(["ok", " is fraud", "ok"]), study(positive="is fraud"))
+
+
+def test_numbers_beyond_whole_ones_stay_decimal_classes():
+    classes, codes, _ = target_values(pa.array([1e308, -1e308, 1e308]), study())
+
+    assert (classes, codes.tolist()) == ((1e308, -1e308), [0, 1, 0])

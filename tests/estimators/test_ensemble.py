@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, log_loss, r2_score, roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evenhand.estimators import EnsembleSelection
+from evenhand.estimators import DecisionMetric, EnsembleSelection, ScoreVoting
 from evenhand.estimators.ensemble._auc import exact_auc, screened_areas
 from evenhand.estimators.ensemble._ranks import RankScale
 
@@ -18,6 +18,7 @@ ONE_BAG = {"initial": 1, "bags": 1}
     [
         EnsembleSelection(average="rank", bags=2, random_state=0),
         EnsembleSelection(metric="r2", bags=2, random_state=0),
+        ScoreVoting(metric="r2", weighted=True),
     ],
 )
 def test_it_keeps_scikit_learns_contract(estimator, check):
@@ -276,3 +277,110 @@ def test_a_callable_on_a_continuous_target_makes_a_regression():
 def test_what_cannot_be_averaged_is_refused_with_a_remedy(selector, scores, y, words):
     with pytest.raises(ValueError, match=words):
         selector.fit(np.asarray(scores), y)
+
+
+def accuracy(tables):
+    return np.trace(tables, axis1=1, axis2=2) / tables.sum(axis=(1, 2))
+
+
+def recall(tables):
+    return tables[:, 1, 1] / tables[:, 1].sum(axis=1)
+
+
+def balanced_accuracy(tables):
+    return (recall(tables) + tables[:, 0, 0] / tables[:, 0].sum(axis=1)) / 2
+
+
+def test_the_threshold_lies_halfway_below_the_last_row_called():
+    # called from the top: .9 (+) 3 of 4 right, .6 (+) 4 of 4, .4 (-) 3 of 4: best from .6, halfway to .4
+    figure, threshold = DecisionMetric(accuracy).cut(
+        np.array([False, True, False, True]), np.array([0.1, 0.6, 0.4, 0.9]), np.ones(4)
+    )
+
+    assert (figure, threshold) == (1.0, 0.5)
+
+
+def test_nothing_is_called_where_that_is_best():
+    figure, threshold = DecisionMetric(accuracy).cut(
+        np.array([True, False, False]), np.array([0.1, 0.6, 0.9]), np.ones(3)
+    )
+
+    assert figure == pytest.approx(2 / 3)
+    assert threshold > 0.9
+
+
+def test_a_metric_that_calling_all_rows_would_win_is_judged_where_another_is_best():
+    positive, scores = np.array([True, False, False, False, True]), np.array([0.1, 0.6, 0.4, 0.3, 0.9])
+
+    alone = DecisionMetric(recall).cut(positive, scores, np.ones(5))
+    steered = DecisionMetric(recall, balanced_accuracy).cut(positive, scores, np.ones(5))
+
+    assert alone == (1.0, 0.1)  # all five rows
+    assert steered == (0.5, 0.75)  # (1/2 + 3/3) / 2, the most: 1 row called
+
+
+@given(st.integers(0, 200))
+@settings(max_examples=20, deadline=None)
+def test_screening_by_histograms_takes_the_path_of_the_exact_search(seed):
+    scores, y = library(n_rows=60, n_models=6, seed=seed)
+    metric = DecisionMetric(balanced_accuracy)
+
+    fitted = EnsembleSelection(metric, **ONE_BAG, max_size=4).fit(scores, y)
+
+    total, figures = np.zeros(len(y)), []
+    for size, (model, figure) in enumerate(fitted.path_[0], 1):
+        every = [metric.cut(y == 1, (total + scores[:, k]) / size, np.ones(len(y)))[0] for k in range(6)]
+        figures.append(max(every) - figure)
+        total = total + scores[:, model]
+    assert max(figures) < 1e-9
+
+
+def test_a_weight_of_two_equals_the_row_twice_at_every_threshold():
+    positive, scores = np.array([True, False, True, False]), np.array([0.8, 0.7, 0.4, 0.2])
+    twice = [0, 1, 1, 2, 3]
+
+    metric = DecisionMetric(accuracy)
+
+    assert metric.cut(positive, scores, np.array([1.0, 2, 1, 1])) == metric.cut(
+        positive[twice], scores[twice], np.ones(5)
+    )
+
+
+def test_a_decision_metric_needs_two_classes():
+    with pytest.raises(ValueError, match="a DecisionMetric decides between two classes"):
+        EnsembleSelection(DecisionMetric(accuracy)).fit(np.full((6, 2, 3), 1 / 3), [0, 1, 2, 0, 1, 2])
+
+
+def test_a_tie_of_hard_votes_goes_to_the_first_class_whatever_the_number_of_voters():
+    for n_pairs in range(1, 12):
+        decisions = np.tile([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], n_pairs)
+        fitted = ScoreVoting("hard").fit(decisions, [0, 0, 1])
+
+        assert fitted.predict(decisions).tolist() == [0, 0, 1]
+
+
+def test_hard_votes_weigh_by_the_log_odds_of_balanced_accuracy():
+    # of 4 rows of each class the first is right on 3 and 3 (.75), the second on 2 and 4 (.75), the third on 2 and 2
+    y = np.repeat([0, 1], 4)
+    decisions = np.column_stack([[1, 0, 0, 0, 1, 1, 1, 0], [1, 1, 0, 0, 1, 1, 1, 1], [1, 1, 0, 0, 1, 1, 0, 0]])
+
+    fitted = ScoreVoting("hard", weighted=True).fit(decisions, y)
+
+    assert fitted.weights_ == pytest.approx([0.5, 0.5, 0.0])
+
+
+def test_soft_votes_weigh_by_one_over_the_squared_error():
+    # errors .1 and .2 on every row: weights 1/.01 and 1/.04, four to one
+    scores = np.array([[0.1, 0.2], [0.9, 0.8]])
+
+    fitted = ScoreVoting(weighted=True).fit(scores, [0, 1])
+
+    assert fitted.weights_ == pytest.approx([0.8, 0.2])
+    assert fitted.predict_proba(scores)[:, 1] == pytest.approx([0.12, 0.88])
+
+
+def test_shares_of_votes_are_no_probabilities():
+    fitted = ScoreVoting("hard").fit([[0, 0], [1, 1]], [0, 1])
+
+    assert not hasattr(fitted, "predict_proba")
+    assert fitted.decision_function([[0, 1], [1, 1]]).tolist() == [0.0, 0.5]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evenhand.evaluation.bootstrap import drawn_pair, figures_of_tables
+from evenhand.evaluation.bootstrap import drawn_pair, figures_of_tables, times_drawn
 from evenhand.evaluation.metrics import PredictionSet, confusion, metrics_of
 
 
@@ -47,3 +47,13 @@ def test_draws_of_a_pair_lie_around_the_metric_of_all_rows(metric):
 
     known = metrics_of(told, n_classes)[metric]
     assert abs(drawn.mean() - known) < drawn.std()
+
+
+def test_rows_are_drawn_within_their_class_and_each_as_often_as_any_other():
+    strata = np.array([0, 1, 0, 0, 1, 0, 1, 0])
+
+    times = times_drawn(strata, 4000, np.random.default_rng(0))
+
+    assert np.unique(times[:, strata == 1].sum(axis=1)).tolist() == [3]
+    assert np.unique(times[:, strata == 0].sum(axis=1)).tolist() == [5]
+    np.testing.assert_allclose(times.mean(axis=0), 1, atol=4 * np.sqrt(0.8 / 4000))  # of k rows each varies by 1 - 1/k

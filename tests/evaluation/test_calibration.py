@@ -342,3 +342,20 @@ def test_the_steps_are_those_of_scikit_learn(kind):
 
     theirs = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight)
     np.testing.assert_allclose(ours, theirs.predict(asked), atol=1e-12)
+
+
+def test_the_flagged_share_counts_every_row_from_the_threshold_on():
+    points = operating_points([1, 0, 1, 0, 0], [0.9, 0.7, 0.5, 0.5, 0.1])
+
+    # flagged from .5 on are four of five rows, two of them positive; a score at the threshold is flagged
+    found = next(points.at(place, 0.0) for place, at in enumerate(points.thresholds) if at == 0.5)
+    assert (found.flagged_share, found.precision, found.recall) == (4 / 5, 2 / 4, 1.0)
+    assert found.false_positive_rate == pytest.approx(2 / 3)
+
+
+def test_a_limit_that_is_just_met_is_met():
+    points = operating_points([1, 0, 1, 0, 0], [0.9, 0.7, 0.5, 0.4, 0.1])
+
+    assert with_precision(points, 2 / 3).threshold == 0.5
+    assert with_false_positive_rate(points, 1 / 3).threshold == 0.5
+    assert for_capacity(points, 3).threshold == 0.5

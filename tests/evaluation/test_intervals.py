@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
-from evenhand.evaluation.intervals import intervals_of_means, spreads_of
+from evenhand.evaluation.intervals import intervals_of, intervals_of_means, spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.statistics import auc_interval
 from evenhand.statistics.intervals import (
@@ -52,6 +52,24 @@ def test_more_than_two_classes_and_numbers_have_intervals_too():
         assert set(found) == set(known)
         for name, spread in found.items():
             assert spread.low <= known[name] <= spread.high
+
+
+def test_the_interval_of_squared_errors_is_the_square_of_that_of_their_root():
+    random = np.random.default_rng(3)
+    y = random.normal(size=80)
+
+    found = spreads_of(PredictionSet(y, y + random.normal(size=80), None), 0)
+
+    squared, root = found["mean_squared_error"], found["root_mean_squared_error"]
+    assert (squared.low, squared.high) == pytest.approx((root.low**2, root.high**2))
+
+
+def test_a_fit_without_errors_has_squared_errors_of_0_for_certain():
+    y = np.arange(10.0)
+
+    found = spreads_of(PredictionSet(y, y, None), 0)["mean_squared_error"]
+
+    assert (found.low, found.high) == (0, 0)
 
 
 def test_one_row_has_no_interval():
@@ -167,3 +185,29 @@ def test_the_interval_of_a_mean_over_folds_stays_inside_the_bounds_of_the_metric
     assert 0 < found["log_loss"][0] < 0.01 < found["log_loss"][1]
     # two folds: the error of the mean is .2 / sqrt 2
     assert found["r2"] == pytest.approx((0.99 - 1.96 * 0.2 / 2**0.5, 1.0), abs=1e-3)
+
+
+@pytest.mark.parametrize(("level", "z"), [(0.90, 1.6449), (0.95, 1.9600), (0.99, 2.5758)])
+def test_limits_are_of_the_level_that_was_asked(level, z):
+    metrics, errors = [{"r2": 0.2}, {"r2": 0.4}, {"r2": 0.3}], [{"r2": 0.1}, {"r2": 0.2}, {"r2": 0.2}]
+    told = told_of_two()
+
+    mean = intervals_of_means(metrics, errors, level=level)["r2"]
+    accuracy = intervals_of(told, 2, 1, metrics_of(told, 2), level=level)["accuracy"]
+
+    # three folds with errors .1, .2 and .2: the mean's is .3 / 3
+    assert mean == pytest.approx((0.3 - 0.1 * z, 0.3 + 0.1 * z), abs=1e-4)
+    n_right = int((told.truth == told.predictions).sum())
+    assert (accuracy.low, accuracy.high) == pytest.approx(
+        proportion_confint(n_right, len(told.truth), alpha=1 - level, method="wilson")
+    )
+
+
+def test_the_error_of_a_mean_loss_is_its_deviation_over_the_root_of_the_rows():
+    told = told_of_two(20_000)
+
+    found = spreads_of(told, 2)["brier_score_loss"]
+
+    losses = (told.scores - told.truth) ** 2
+    assert found.error == pytest.approx(losses.std() / np.sqrt(20_000), rel=0.01)
+    assert found.high - found.low == pytest.approx(2 * 1.96 * losses.std() / np.sqrt(20_000), rel=0.02)

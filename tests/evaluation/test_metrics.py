@@ -109,6 +109,7 @@ def test_numbers_are_measured_as_scikit_learn_does(pairs):
     assert found == pytest.approx(
         {
             "r2": known.r2_score(truth, told),
+            "mean_squared_error": known.mean_squared_error(truth, told),
             "root_mean_squared_error": known.root_mean_squared_error(truth, told),
             "mean_absolute_error": known.mean_absolute_error(truth, told),
             "median_absolute_error": known.median_absolute_error(truth, told),

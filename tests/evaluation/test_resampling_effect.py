@@ -13,15 +13,20 @@ from evenhand.evaluation.resampling_effect import (
     TUNED,
     WEIGHTS,
     Arm,
+    JudgedRows,
+    Series,
     counterparts,
-    decision_figures,
+    decision_series,
+    loss_series,
     trials_of,
     verdict,
 )
 from evenhand.evaluation.threshold_objectives import purpose_of, usual_purpose
-from evenhand.records.decision import Gain, Pairing
+from evenhand.records.decision import Gain, Pairing, ResamplingTrial, trials_words
 from evenhand.reporting.html.content import ResamplingRow
 from evenhand.reporting.html.report import page
+from evenhand.statistics.joint import FoldInfluence, joint_figures
+from evenhand.statistics.paired import paired_verdicts
 from evenhand.study.study import Decide
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
@@ -78,47 +83,76 @@ def said(truth, scores, predicted):
     )
 
 
+def rows_of(part, places):
+    return JudgedRows(part.row, part.truth, np.asarray(places))
+
+
 def test_decisions_are_judged_fold_by_fold_at_both_thresholds():
     part = said([0, 1, 0, 1], [0.1, 0.3, 0.2, 0.4], [0, 0, 0, 0])
     places = np.array([0, 0, 1, 1])
 
-    own, tuned = decision_figures(usual_purpose(2), part, places, places, 2)
+    own, tuned = decision_series(usual_purpose(2), part, places, rows_of(part, places), 2)
 
-    np.testing.assert_allclose(own, [0, 0])  # nothing reaches one half
-    np.testing.assert_allclose(tuned, [0, 1])  # 0.4, told from the second fold, finds nothing in the first
+    np.testing.assert_allclose(own.figures, [0, 0])  # nothing reaches one half
+    np.testing.assert_allclose(tuned.figures, [0, 1])  # 0.4, of the second fold, finds nothing in the first
 
 
 def test_several_classes_have_no_threshold_to_tune():
     part = said([0, 1, 2, 0], np.eye(4, 3), [0, 1, 2, 1])
+    places = np.zeros(4, dtype=int)
 
-    own, tuned = decision_figures(usual_purpose(3), part, np.zeros(4, dtype=int), np.zeros(4, dtype=int), 3)
+    own, tuned = decision_series(usual_purpose(3), part, places, rows_of(part, places), 3)
 
-    np.testing.assert_allclose(own, [(2 / 3 + 2 / 3 + 1) / 3])
+    np.testing.assert_allclose(own.figures, [(2 / 3 + 2 / 3 + 1) / 3])
     assert tuned is None
 
 
-def tried(purpose, arms, kinds=("none", "class_weight")):
-    """The trial of one undersampled candidate."""
-    plans = {kind: make_plan("svm", name=kind, balance=kind) for kind in (*kinds, "undersample")}
-    pairs = {"undersample": (plans.pop("undersample"), plans)}
-    (found,) = trials_of(pairs, arms, purpose, make_study(balance=BALANCES))
-    return found, {one.against: {gain.metric: gain for gain in one.gains} for one in found.pairings}
+def test_costs_and_losses_are_turned_round_and_move_by_what_a_row_costs():
+    cost = purpose_of(Decide.model_validate({"cost": [[0, 1], [5, 0]]}), (0, 1))
+    part = said([0, 1, 0, 1], [0.1, 0.3, 0.2, 0.4], [1, 0, 0, 1])
+    rows = rows_of(part, [0, 0, 1, 1])
+
+    own, _ = decision_series(cost, part, rows.places, rows, 2)
+    loss = loss_series(np.array([0.1, 0.3, 0.0, 0.4]), rows)
+
+    np.testing.assert_allclose(own.figures, [-3, 0])  # an alarm of 1 and a miss of 5 on two rows
+    np.testing.assert_allclose(own.influence, [2, -2, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(loss.figures, [-0.2, -0.2])
+    np.testing.assert_allclose(loss.influence, [0.1, -0.1, 0.2, -0.2], atol=1e-6)
 
 
-def arm(area, brier, own, tuned):
-    wiggle = np.array([0.0, 0.001, -0.001])
+ROWS = JudgedRows(np.arange(600), np.tile([0, 1, 0], 200), np.repeat([0, 1, 2], 200))
+
+
+def series(mean, seed, spread=0.5):
+    """A figure of three folds whose rows move it by chance."""
+    moved = spread * np.random.default_rng(seed).normal(size=600)
+    for held in ROWS.of_folds():
+        moved[held] -= moved[held].mean()
+    return Series(np.array([mean, mean + 0.001, mean - 0.001]), moved)
+
+
+def arm(area, brier, own, tuned, seed=0):
     return Arm(
-        {"roc_auc": area + wiggle, "brier_score_loss": np.full(3, brier)},
-        own - wiggle,
-        None if tuned is None else tuned + wiggle,
+        {"roc_auc": series(area, seed), "brier_score_loss": series(-brier, seed + 1)},
+        series(own, seed + 2),
+        None if tuned is None else series(tuned, seed + 3),
     )
 
 
 ARMS = {
-    "none": arm(0.8, 0.1, 0.3, 0.6),
-    "class_weight": arm(0.81, 0.1, 0.5, 0.6),
-    "undersample": arm(0.7, 0.12, 0.5, 0.55),
+    "none": arm(0.8, 0.1, 0.3, 0.6, seed=10),
+    "class_weight": arm(0.81, 0.1, 0.5, 0.6, seed=20),
+    "undersample": arm(0.7, 0.12, 0.5, 0.55, seed=30),
 }
+
+
+def tried(purpose, arms, kinds=("none", "class_weight"), **settings):
+    """The trial of one undersampled candidate."""
+    plans = {kind: make_plan("svm", name=kind, balance=kind) for kind in (*kinds, "undersample")}
+    pairs = {"undersample": (plans.pop("undersample"), plans)}
+    (found,) = trials_of(pairs, arms, purpose, ROWS, make_study(balance=BALANCES, **settings))
+    return found, {one.against: {gain.metric: gain for gain in one.gains} for one in found.pairings}
 
 
 def test_gains_are_paired_and_above_zero_where_resampling_is_better():
@@ -128,15 +162,7 @@ def test_gains_are_paired_and_above_zero_where_resampling_is_better():
     assert gains[NOTHING]["brier_score_loss"].value == pytest.approx(-0.02)  # a greater loss is no gain
     assert gains[NOTHING]["f1"].value == pytest.approx(0.2)
     assert gains[WEIGHTS]["f1"].value == pytest.approx(0.0)
-    assert gains[TUNED]["f1"].value == pytest.approx(-0.1)  # its own threshold against a tuned one
-
-
-def test_costs_are_better_when_lower():
-    cost = purpose_of(Decide.model_validate({"cost": [[0, 1], [5, 0]]}), (0, 1))
-
-    _, gains = tried(cost, ARMS)
-
-    assert gains[NOTHING]["cost_per_row"].value == pytest.approx(-0.2)
+    assert gains[TUNED]["f1"].value == pytest.approx(-0.05 - 0.05)  # its own threshold against a tuned one
 
 
 def test_constraints_are_compared_at_tuned_thresholds_on_both_sides():
@@ -146,13 +172,34 @@ def test_constraints_are_compared_at_tuned_thresholds_on_both_sides():
     assert gains[TUNED]["recall"].value == pytest.approx(-0.05)
 
 
-def test_p_values_are_corrected_for_all_differences_of_the_study():
-    _, few = tried(usual_purpose(2), ARMS, kinds=("none",))
-    _, more = tried(usual_purpose(2), ARMS)
+def test_a_gain_has_the_limits_and_the_verdict_of_the_paired_computation():
+    _, gains = tried(usual_purpose(2), ARMS)
 
-    # All differences but this one are the same in each fold, so their p-values are 0, or 1 for the F1 of class weights.
-    assert 0 < few[TUNED]["f1"].p_value < 0.5
-    assert more[TUNED]["f1"].p_value == pytest.approx(2 * few[TUNED]["f1"].p_value)
+    rows = [(np.asarray(ARMS[k].metrics["roc_auc"].influence), k) for k in ("undersample", "none", "class_weight")]
+    joint = joint_figures(
+        [
+            FoldInfluence(
+                np.array([ARMS[k].metrics["roc_auc"].figures[place] for _, k in rows]),
+                np.column_stack([moved[held] for moved, _ in rows]),
+                held,
+                ROWS.truth[held],
+            )
+            for place, held in enumerate(ROWS.of_folds())
+        ]
+    )
+    # AUC, Brier and F1 share alpha; resampled against nothing, class weights, and nothing again
+    expected = paired_verdicts(joint, [(0, 1), (0, 2), (0, 1)], region=0.005, n_families=3, test_share=1 / 3)
+    found = gains[WEIGHTS]["roc_auc"]
+    assert (found.value, found.low, found.high, found.p_value, found.verdict, found.detectable) == pytest.approx(
+        (
+            expected[1].estimate,
+            expected[1].low,
+            expected[1].high,
+            expected[1].p_value,
+            expected[1].verdict,
+            expected[1].detectable,
+        )
+    )
 
 
 def test_a_counterpart_that_is_not_there_is_reported():
@@ -165,42 +212,69 @@ def test_a_counterpart_that_is_not_there_is_reported():
 def test_nothing_can_be_reported_without_any_counterpart():
     found, _ = tried(usual_purpose(2), ARMS, kinds=())
 
-    assert found.helped is None
+    assert (found.verdict, found.helped) == ("unknown", None)
     assert found.words.startswith("Unknown.")
     assert "Set trial: full" in found.words
 
 
-def pairings(**p_and_value):
+def pairings(**found):
     """Class weights and a tuned threshold, each with one difference in ROC AUC."""
-    against = {"weights": WEIGHTS, "tuned": TUNED}
+    against = {"weights": WEIGHTS, "tuned": TUNED, "nothing": NOTHING}
     return [
-        Pairing(against[key], "rival", (Gain("roc_auc", value, value - 1, value + 1, p_value),))
-        for key, (value, p_value) in p_and_value.items()
+        Pairing(against[key], "rival", (Gain("roc_auc", value, value - 1, value + 1, 0.01, word, 0.07),))
+        for key, (value, word) in found.items()
     ]
 
 
 @pytest.mark.parametrize(
-    ("found", "helped", "words"),
+    ("weights", "tuned", "expected", "words"),
     [
-        (pairings(weights=(0.1, 0.01), tuned=(0.2, 0.01)), True, "Resampling helped, set against class weights or"),
-        (pairings(weights=(0.1, 0.20), tuned=(0.2, 0.01)), False, "Resampling did not help: no figure is better"),
-        (pairings(weights=(0.1, 0.20), tuned=(-0.2, 0.01)), False, "It did harm: roc_auc -0.2000 (p = 0.01)"),
+        ((0.1, "better"), (0.2, "better"), "helped", "Resampling helped, set against class weights or a tuned"),
+        ((0.1, "unseparated"), (0.2, "better"), "unseparated", "alone (detectable: roc_auc 0.07)."),
+        ((0.1, "unseparated"), (-0.2, "worse"), "harmed", "alone: roc_auc -0.2000 (-1.2000 to 0.8000)."),
+        ((0.1, "better"), (-0.2, "worse"), "harmed", "Resampling harmed, set against"),
+        ((0.001, "same"), (-0.001, "same"), "same", "Resampling made no practical difference, set against"),
+        ((0.001, "same"), (0.2, "unseparated"), "unseparated", "Resampling is not separated, set against"),
     ],
 )
-def test_resampling_helped_only_if_it_beat_every_cheaper_way(found, helped, words):
-    told, text = verdict(found, 0.05)
+def test_resampling_helped_only_if_it_beat_every_cheaper_way(weights, tuned, expected, words):
+    found, text = verdict(pairings(weights=weights, tuned=tuned))
 
-    assert told is helped
+    assert found == expected
     assert words in text
 
 
 def test_better_than_nothing_is_not_enough():
-    cheap = pairings(weights=(0.0, 1.0))
-    nothing = Pairing(NOTHING, "rival", (Gain("roc_auc", 0.3, 0.2, 0.4, 0.001),))
+    found, _ = verdict(pairings(nothing=(0.3, "better"), weights=(0.0, "unseparated")))
 
-    told, _ = verdict([nothing, *cheap], 0.05)
+    assert found == "unseparated"
 
-    assert told is False
+
+def test_what_helps_by_one_metric_and_harms_by_another_reports_both():
+    both = [
+        Pairing(
+            WEIGHTS,
+            "r",
+            (Gain("f1", 0.1, 0.05, 0.15, 0.01, "better", 0.05), Gain("roc_auc", -0.1, -0.2, -0.05, 0.01, "worse", 0.1)),
+        )
+    ]
+
+    found, text = verdict(both)
+
+    assert found == "helped"
+    assert text.endswith("f1 +0.1000 (0.0500 to 0.1500). It harmed roc_auc -0.1000 (-0.2000 to -0.0500).")
+
+
+def test_candidates_are_counted_by_what_became_of_them():
+    unclear = tuple(pairings(weights=(0.1, "unseparated")))
+    verdicts = ("helped", "harmed", "same", "unseparated", "unknown", "unseparated")
+
+    found = trials_words(tuple(ResamplingTrial("x", each, "", unclear) for each in verdicts))
+
+    assert found == (
+        "resampling: helped 1, harmed 1, made no practical difference to 1, not separated for 2 "
+        "(detectable: roc_auc 0.07), unknown for 1 of 6 resampled candidates"
+    )
 
 
 def judged(**changes):
@@ -216,7 +290,8 @@ def test_a_study_that_resamples_puts_it_on_trial():
 
     (trial,) = found.trials
     assert trial.name == "logistic/undersample"
-    assert trial.helped is False  # two normal clouds: the logistic line is right without it
+    assert trial.verdict != "helped"  # two normal clouds: the logistic line is right without it
+    assert trial.words.startswith("Resampling")
     assert [one.rival for one in trial.pairings] == ["logistic/none", "logistic/class_weight", "logistic/none"]
     for one in trial.pairings:
         assert [gain.metric for gain in one.gains] == ["roc_auc", "average_precision", "brier_score_loss", "f1"]
@@ -239,17 +314,16 @@ def test_a_study_that_does_not_resample_has_no_trial():
 
 
 def test_the_page_says_plainly_when_resampling_did_not_help():
-    words = "Resampling did not help: no figure is better beyond chance than with class weights."
-    trial = ResamplingRow(
-        "smote", "knn", "plain", 0.7, 0.1, -0.01, words=words, pairings=tuple(pairings(weights=(0.01, 0.4)))
-    )
-    content = replace(page_makers.binary(), trials=(trial,))
+    words = "Resampling is not separated, set against class weights (detectable: roc_auc 0.07)."
+    found = tuple(pairings(weights=(0.01, "unseparated")))
+    trial = ResamplingRow("smote", "knn", "plain", 0.7, 0.1, -0.01, words=words, pairings=found, verdict="unseparated")
+    content = replace(page_makers.binary(), trials=(trial, replace(trial, model="svm", verdict="harmed")))
 
     text = page(content)
 
-    assert "Resampling helped 0 of 1 resampled candidate beyond chance." in text
+    assert "Resampling helped 0 and harmed 1 of 2 resampled candidates beyond chance." in text
     assert words in text
-    assert "class weights" in text
+    assert "not separated, detectable 0.070" in text
 
 
 def test_what_was_tuned_may_differ_between_counterparts():

@@ -75,6 +75,16 @@ def test_errors_count_the_other_way_round():
     np.testing.assert_allclose(joint.means, [-1, -2])
 
 
+def test_one_wild_prediction_does_not_hide_a_gap_in_squared_errors():
+    said = good_and_wild()
+
+    joint = clipped_joint(said, "mean_squared_error", 0)
+
+    squares = (said[0].truth - said[0].predicted) ** 2
+    assert joint.leader == 0
+    assert joint.means[0] == pytest.approx(-np.mean([squares[name == FOLD].mean() for name in dict.fromkeys(FOLD)]))
+
+
 def test_a_metric_without_influence_has_no_joint_estimate():
     said = [CandidatePredictions("x", FOLD, np.arange(200), np.arange(200) % 2, np.arange(200) % 2, None, False)]
 
@@ -83,7 +93,14 @@ def test_a_metric_without_influence_has_no_joint_estimate():
 
 @pytest.mark.parametrize(
     "metric, best, given, expected",
-    [("roc_auc", 0.9, None, 0.005), ("f1", 0.9, None, 0.01), ("log_loss", 0.4, None, 0.004), ("f1", 0.9, 0.0, 0.0)],
+    [
+        ("roc_auc", 0.9, None, 0.005),
+        ("f1", 0.9, None, 0.01),
+        ("log_loss", 0.4, None, 0.004),
+        ("root_mean_squared_error", 3.0, None, 0.03),
+        ("mean_squared_error", 9.0, None, 3.03**2 - 9),
+        ("f1", 0.9, 0.0, 0.0),
+    ],
 )
 def test_the_region_of_equivalence_is_the_studys_or_that_of_the_metric(metric, best, given, expected):
     assert region_of(metric, best, given) == pytest.approx(expected)

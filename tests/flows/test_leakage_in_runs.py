@@ -9,6 +9,7 @@ from makers import make_study, two_clouds, write_rows
 from evenhand.data.frames import read_order
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, TRAINING
+from evenhand.study.registry import CHECKS
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -69,14 +70,14 @@ def take_a_parent_from_elsewhere(monkeypatch):
 
 def let_labels_into_a_column(monkeypatch):
     """Let a step hand the labels of all rows to the model."""
-    from evenhand.tasks import checking
+    from evenhand.evaluation.leakage import permuted_labels
 
-    honest = checking._replayed
+    honest = permuted_labels._replayed
 
     def replayed(plan, frame, y, *more):
         return honest(plan, frame.assign(noise=y + 0.0), y, *more)
 
-    monkeypatch.setattr(checking, "_replayed", replayed)
+    monkeypatch.setattr(permuted_labels, "_replayed", replayed)
 
 
 PLANTED = {
@@ -111,9 +112,9 @@ def test_a_run_that_is_reported_to_go_on_says_so_wherever_it_is_looked_at(mlruns
     report = retrained(study, allows_leaks=True)
 
     tags = mlflow_client.open_store().client().get_run(report.run_id).data.tags
-    told = {each["name"] for each in report.as_json()["checks"] if each["verdict"] == "failed"}
+    told = {each["name"] for each in report.as_json()["checks"] if each["severity"] == "error"}
     assert set(tags["evenhand.leaks"].split(", ")) == told == set(PLANTED)
-    assert report.page.read_text(encoding="utf-8").count('class="verdict failed"') == 3
+    assert report.page.read_text(encoding="utf-8").count('class="verdict error"') == 3
 
 
 def test_a_clean_run_of_the_same_study_is_reported_to_be_clean(mlruns):
@@ -121,5 +122,9 @@ def test_a_clean_run_of_the_same_study_is_reported_to_be_clean(mlruns):
 
     report = retrained(everything())
 
-    assert mlflow_client.open_store().client().get_run(report.run_id).data.tags["evenhand.leaks"] == "none found"
-    assert {each.verdict for each in report.checks} == {"passed", "skipped"}
+    tags = mlflow_client.open_store().client().get_run(report.run_id).data.tags
+    assert (tags["evenhand.leaks"], tags["evenhand.warnings"]) == ("none found", "none")
+    assert " ok" in tags["evenhand.checks"]
+    assert {tuple(each) for each in report.as_json()["checks"]} == {("name", "severity", "words", "remedy")}
+    assert {each["name"] for each in report.as_json()["checks"]} == set(CHECKS)
+    assert {each.severity for each in report.checks} <= {"ok", "note", "skipped"}

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from makers import make_study, two_clouds, write_two_clouds
 
+from evenhand.errors import DataError
 from evenhand.storage import artifact_store, code_digest
 
 CANDIDATES = {"gaussian_nb": {}, "knn": {}}
@@ -188,7 +189,7 @@ def test_a_study_of_everything_runs_to_its_end(after):
     }
     assert {each.plan.name for each in report.judgement.figures} == names | {"ensemble"}
     assert "Tuned parameters" in report.page.read_text(encoding="utf-8")
-    assert {each.verdict for each in report.checks if each.name == "parents of training rows"} == {"passed"}
+    assert {each.severity for each in report.checks if each.name == "parents of training rows"} == {"ok"}
     tuned = next(each for each in report.as_json()["candidates"] if each["name"] == "knn/scaled/smotenc")
     assert [each["fold"] for each in tuned["tuned"]][-1] == "final"
     assert tuned["params"] == tuned["tuned"][-1]["params"]
@@ -201,3 +202,43 @@ def test_only_some_candidates_can_be_run(after):
 
     assert [each.plan.name for each in report.judgement.figures] == ["knn"]
     assert report.n_reused == FITS
+
+
+def test_candidates_that_fail_are_in_no_verdict_and_no_ensemble_while_the_others_are_compared(prefect_server, mlruns):
+    write_two_clouds()
+    given = {
+        "gaussian_nb": {},
+        "logistic": {},
+        "knn": {"params": {"n_neighbors": 5000}},
+        "multinomial_nb": {},
+        "svm": {"tune": {"over": {"C": [-1.0, -2.0]}, "trials": 2}},
+    }
+
+    report = retrained(study(candidates=given, ensemble={"max_size": 3}, decide={"metric": "f1"}))
+
+    judgement = report.judgement
+    assert {each.plan.name for each in judgement.figures} == {"gaussian_nb", "logistic", "ensemble"}
+    assert {each.name for each in judgement.versus} < {"gaussian_nb", "logistic", "ensemble"}
+    assert set(judgement.ensemble.weights) <= {"gaussian_nb", "logistic"}
+    why = {each.name: each.why for each in judgement.failed}
+    assert list(why) == ["knn", "multinomial_nb", "svm"]
+    assert "Negative values" in why["multinomial_nb"]
+    assert "none of 2 trials" in why["svm"]
+    assert judgement.decided.is_reached
+    assert report.explained.effects
+    assert (report.n_executed, set(report.run_ids)) == (2 * FITS, {"gaussian_nb", "logistic", "ensemble"})
+
+
+def test_a_run_of_which_every_candidate_failed_ends_with_all_reasons(prefect_server, mlruns):
+    write_two_clouds()
+    given = {"knn": {"params": {"n_neighbors": 5000}}, "multinomial_nb": {}}
+
+    with pytest.raises(DataError, match=r"(?s)none of 2 candidates.*n_neighbors = 5000.*Negative values"):
+        retrained(study(candidates=given))
+
+
+def test_a_strict_run_ends_with_the_first_candidate_that_fails(prefect_server, mlruns):
+    write_two_clouds()
+
+    with pytest.raises(DataError, match="candidate 'multinomial_nb' cannot be fitted"):
+        retrained(study(candidates={"gaussian_nb": {}, "multinomial_nb": {}}, strict=True))

@@ -109,6 +109,37 @@ def test_power_takes_the_skew_away():
     assert X.mean() == pytest.approx(0, abs=1e-9)
 
 
+def test_log_is_that_of_one_plus_the_size_with_the_sign_of_the_value():
+    X, new, made = encoded({"a": [0.0, 1.0, np.e - 1]}, {"numeric": {"scale": "log"}}, new={"a": [-1.0, 99.0]})
+
+    assert X.ravel() == pytest.approx([0, np.log(2), 1])
+    assert new.ravel() == pytest.approx([-np.log(2), np.log(100)])
+    assert names(made) == ["a"]
+
+
+def test_a_best_two_way_split_makes_a_number_a_side():
+    # of y = 0 0 0 1 1: cut after the third, both sides pure
+    columns = {"a": [1.0, 2.0, 3.0, 5.0, 9.0]}
+
+    X, new, made = encoded(
+        columns, {"numeric": {"bins": "two"}, "as": "ordinal"}, y=[0, 0, 0, 1, 1], new={"a": [3.9, 4.0, NAN]}
+    )
+
+    assert X.ravel().tolist() == [0, 0, 0, 1, 1]
+    assert new.ravel().tolist() == [0, 1, 2]
+    assert names(made) == ["a"]
+
+
+def test_binary_words_are_there_or_not():
+    columns = {"words": ["rain rain sun", "sun"]}
+
+    X, new, made = encoded(columns, {"text": {"words": "binary"}}, new={"words": ["rain rain rain", "snow"]})
+
+    assert names(made) == ["words:rain", "words:sun"]
+    assert X.toarray().tolist() == [[1, 1], [0, 1]]
+    assert new.toarray().tolist() == [[1, 0], [0, 0]]
+
+
 def test_weights_multiply_after_scaling():
     columns = {"a": [0.0, 10.0], "b": [0.0, 10.0]}
 
@@ -384,3 +415,15 @@ def test_an_encoder_that_was_kept_and_loaded_says_the_same(tmp_path):
 
     assert loaded.outputs_ == made.outputs_
     assert loaded.transform(pd.DataFrame(columns)).tolist() == X.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:overflow|invalid:RuntimeWarning")
+def test_numbers_too_large_to_be_scaled_are_refused_with_their_column():
+    with pytest.raises(DataError, match=r"'a' holds numbers as large as 1\.7e\+308, which cannot .*bins"):
+        encoded({"a": [1.0, 1.7e308, -1e308], "b": [1.0, 2.0, 3.0]}, {"numeric": {"scale": "standard"}})
+
+
+def test_numbers_too_large_to_be_scaled_can_be_binned():
+    X, _, _ = encoded({"a": [1.0, 1.7e308, -1e308, 2.0]}, {"numeric": {"bins": "quantile", "n_bins": 2}})
+
+    assert np.isfinite(X).all()

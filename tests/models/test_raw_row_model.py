@@ -118,3 +118,15 @@ def test_what_study_files_call_missing_is_missing_here_too():
     marked, gappy = frame.head(3).assign(sky="?"), frame.head(3).assign(sky=None)
 
     assert model.scores(marked) == pytest.approx(model.scores(gappy))
+
+
+def test_a_score_exactly_at_the_threshold_is_flagged():
+    frame = pd.DataFrame({"x": [0.0, 0.2, 0.8, 1.0]})
+    encoder = TableEncoder({}, (("x", "numeric"),)).fit(frame, np.array([0, 0, 1, 1]))
+    estimator = GaussianNB().fit(encoder.transform(frame), np.array([0, 0, 1, 1]))
+    model = RawRowModel([(encoder, estimator)], (("x", "numeric"),), ["calm", "storm"])
+    at = np.sort(model.scores(frame))[1]
+
+    found = [model.set_params(threshold=limit).predict(frame).tolist() for limit in (at, np.nextafter(at, 1))]
+
+    assert [each.count("storm") for each in found] == [3, 2]

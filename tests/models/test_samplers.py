@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
-from makers import numeric_outputs
+from makers import make_plan, make_study, numeric_outputs
 from scipy import sparse
 
 from evenhand.errors import DataError
-from evenhand.models.samplers import Resampler, suited_kind
-from evenhand.records.pipeline import Output
-from evenhand.study.registry import BALANCES
-from evenhand.study.study import Balance
+from evenhand.models.samplers import Resampler, category_columns, fraction_mistakes, suited_kind
+from evenhand.records.pipeline import Feature, Output
+from evenhand.study.registry import BALANCES, SAMPLERS
+from evenhand.study.study import Balance, Encoding
 
 CLASSES = ("calm", "storm")
 DRAWN = ("undersample", "near_miss", "tomek")
@@ -243,7 +243,7 @@ def test_text_columns_stay_sparse(kind):
 def test_smotenc_refuses_text_columns():
     X, y = mixed()
 
-    with pytest.raises(DataError, match="smotenc cannot read text columns: use undersample, oversample or smote"):
+    with pytest.raises(DataError, match="smotenc cannot read text columns: use undersample or oversample"):
         resampled("smotenc", sparse.csr_matrix(X), y, MIXED)
 
 
@@ -342,3 +342,59 @@ def test_a_row_that_its_parents_cannot_have_made_is_found(kind, column):
     found.X[-1, column] += 5  # beyond every row
 
     assert np.flatnonzero(resampler.unexplained(X, found)).tolist() == [len(found.y) - 1]
+
+
+BLENDING = ("smote", "borderline_smote", "svm_smote", "adasyn", "smote_tomek", "smote_enn")
+
+
+def test_what_makes_rows_between_others_is_known():
+    assert tuple(sorted(kind for kind, entry in SAMPLERS.items() if entry.blends)) == tuple(sorted(BLENDING))
+
+
+FEATURES = (Feature("height", "numeric"), Feature("sky", "categorical"))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "columns"),
+    [
+        ({}, ["sky"]),
+        ({"as": "ordinal"}, ["sky"]),
+        ({"as": "evidence"}, []),
+        ({"numeric": {"bins": "quantile"}}, ["height", "sky"]),
+        ({"numeric": {"bins": "quantile"}, "as": "evidence"}, []),
+    ],
+)
+def test_columns_of_categories_are_those_that_become_dummies_or_codes(encoding, columns):
+    assert category_columns(Encoding.model_validate(encoding), FEATURES) == columns
+
+
+def test_each_balance_that_would_make_fractions_is_named_with_its_encoding():
+    study = make_study(balance=["none", "smote", "smotenc"], encodings={"hot": {}, "evidence": {"as": "evidence"}})
+    plans = [
+        make_plan("svm", encoding=encoding, balance=balance)
+        for encoding in ("hot", "evidence")
+        for balance in ("none", "smote", "smotenc")
+    ]
+
+    ((place, words),) = fraction_mistakes(study, plans, FEATURES)
+
+    assert place == ("balance", "smote")
+    assert words.startswith("with encoding 'hot', smote makes rows between others, and 'sky' is a category: a made row")
+    assert "Write smotenc, which takes a whole category of the neighbours, in its place" in words
+
+
+def test_beside_text_rows_are_drawn_and_not_made():
+    study, plans = (
+        make_study(balance=["adasyn"], encodings={"hot": {}}),
+        [make_plan("svm", encoding="hot", balance="adasyn")],
+    )
+
+    ((_, words),) = fraction_mistakes(study, plans, (*FEATURES, Feature("note", "text")))
+
+    assert "Write oversample or undersample in its place" in words
+
+
+def test_numbers_and_texts_alone_are_no_categories():
+    study, plans = make_study(balance=["smote"]), [make_plan("svm", encoding="plain", balance="smote")]
+
+    assert fraction_mistakes(study, plans, (FEATURES[0], Feature("note", "text"))) == []

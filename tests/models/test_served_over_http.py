@@ -1,25 +1,32 @@
-"""MLflow's own server in a process of its own, asked over HTTP for what the champion says."""
+"""The champion behind HTTP in a process of its own: what it answers, to whom, and what is never loaded for it."""
 
 import json
-import os
-import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
+from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from makers import make_study, two_clouds, work, write_two_clouds
 
+from evenhand.cli.main import main
+from evenhand.models.serialization import Distrusted
+from evenhand.service.access_key import key
+from evenhand.service.servers import free_port
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion import promote, propose, register
 from evenhand.tracking.champion_ledger import Decisions
+from evenhand.tracking.model_serving import private_copy
+from evenhand.tracking.recorded_models import recorded_model
 
 DEADLINE = 300
 
@@ -41,30 +48,18 @@ def champion(mlruns):
 
 
 @pytest.fixture
-def address(champion, tmp_path):
-    """Where MLflow serves the champion; uvicorn is found on the PATH, as in an activated environment."""
-    (tmp_path / "bin").mkdir()
-    for name, words in {"uvicorn": "-m uvicorn", "python": ""}.items():
-        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
-        (tmp_path / "bin" / name).chmod(0o755)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["models", "serve", "-m", "models:/tiny@champion", "--env-manager", "local", "--host", "127.0.0.1"]
-    surroundings = {
-        "MLFLOW_TRACKING_URI": mlflow_client.tracking_uri(),
-        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-    }
+def address(champion):
+    """Where the champion is served."""
+    port = free_port()
     with Path("serve.log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "mlflow", *words, "--port", str(port)],
-            env={**os.environ, **surroundings}, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "evenhand", "serve", "tiny", "--port", str(port)], stdout=log, stderr=log
+        )
     try:
-        _wait_for(f"http://127.0.0.1:{port}/ping", process)
+        _wait_for(f"http://127.0.0.1:{port}/health", process)
         yield f"http://127.0.0.1:{port}/invocations"
     finally:
-        os.killpg(process.pid, 15)
+        process.send_signal(15)
         process.wait(DEADLINE)
 
 
@@ -78,14 +73,18 @@ def _wait_for(address, process):
     raise AssertionError(Path("serve.log").read_text())
 
 
-def asked(address, content, kind):
-    request = urllib.request.Request(address, content.encode(), {"Content-Type": kind})
+def asked(address, content, kind, **headers):
+    request = urllib.request.Request(address, content.encode(), {"Content-Type": kind, **headers})
     with urllib.request.urlopen(request, timeout=60) as answer:
         return pd.DataFrame(json.load(answer)["predictions"])
 
 
+def with_key():
+    return {"Authorization": f"Basic {b64encode(key().encode()).decode()}"}
+
+
 @pytest.mark.slow
-def test_mlflow_answers_the_numbers_that_evenhand_writes(address):
+def test_the_numbers_that_evenhand_writes_are_answered_to_who_has_the_key_alone(address):
     columns, _ = two_clouds(seed=3)
     rows = pd.DataFrame(columns)
     rows.to_csv("new.csv", index=False)
@@ -93,12 +92,35 @@ def test_mlflow_answers_the_numbers_that_evenhand_writes(address):
     expected = pd.read_parquet("out.parquet")
 
     answers = [
-        asked(address, json.dumps({"dataframe_split": rows.to_dict(orient="split")}), "application/json"),
-        asked(address, rows.to_csv(index=False), "text/csv"),
+        asked(address, json.dumps({"dataframe_split": rows.to_dict(orient="split")}), "application/json", **with_key()),
+        asked(address, rows.to_csv(index=False), "text/csv", **with_key()),
     ]
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        asked(address, rows.to_csv(index=False), "text/csv")
 
     for found in answers:
         assert found.columns.tolist() == ["score", "probability", "decision"]
         assert found.decision.tolist() == expected.decision.tolist()
         for name in ("score", "probability"):
             assert np.abs(found[name] - expected[name]).max() <= 1e-12
+
+
+def test_files_of_a_model_that_were_changed_are_not_served(champion):
+    place = mlflow_client.open_store()
+    folder = mlflow_client.model_folder(place, champion.candidate.run_id)
+    (folder / "MLmodel").write_text((folder / "MLmodel").read_text().replace("mlflow.sklearn", "os"))
+
+    done = CliRunner().invoke(main, ["serve", "tiny", "--port", str(free_port())])
+
+    assert done.exit_code == 2
+    assert "are not those that were promoted" in done.output
+
+
+def test_a_file_that_came_to_a_model_is_not_served_either(champion):
+    place, run_id = mlflow_client.open_store(), champion.candidate.run_id
+    folder = mlflow_client.model_folder(place, run_id)
+    found = recorded_model("tiny", run_id, folder)
+    (folder / "code.py").write_text("raise SystemExit")
+
+    with pytest.raises(Distrusted, match="are not those that were recorded"), private_copy(found, folder):
+        pass

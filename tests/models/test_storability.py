@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.naive_bayes import GaussianNB
 
 from evenhand.errors import ConfError
-from evenhand.models.storability import model_mistake
+from evenhand.models.checks.storability import model_mistake
 from evenhand.study.loader import load_study
 from evenhand.tasks.planning import plan
 

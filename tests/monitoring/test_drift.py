@@ -158,7 +158,7 @@ def test_a_profile_is_learned_on_training_rows_only_and_survives_its_file(tmp_pa
         tmp_path / "t", {"x": side * 1000.0, "colour": colour, "note": text}, np.arange(n) % 2,
         roles={"note": "text"},
     )  # fmt: skip
-    pq.write_table(pa.table({"side": side, "content": np.arange(n)}), tmp_path / "ledger.parquet")
+    pq.write_table(pa.table({"side": side, "link": np.arange(n)}), tmp_path / "ledger.parquet")
     ledger = Ledger("l", tmp_path / "ledger.parquet", n // 2, n // 2, 0, ())
 
     found = profile_of(table, ledger)

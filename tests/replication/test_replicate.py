@@ -1,9 +1,12 @@
 """The exact figures come out as printed, and a line's verdict says what it should."""
 
 import json
+import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from mlflow import MlflowClient
@@ -11,6 +14,8 @@ from mlflow import MlflowClient
 from evenhand.cli.main import main
 from evenhand.errors import ConfError, PlaceError
 from evenhand.replication import lines as lined
+from evenhand.replication import plane
+from evenhand.replication import studies as placed
 from evenhand.replication.facts import chosen, names, published
 from evenhand.replication.made import FILES, csv_text, days, spirals
 from evenhand.replication.outcome import Replication
@@ -18,6 +23,7 @@ from evenhand.replication.page import page
 from evenhand.replication.studies import studies
 from evenhand.replication.wording import markdown, part_of, section_text
 from evenhand.tasks.cleaning import clean
+from evenhand.tasks.encoding import prepare
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.planning import plan
 from evenhand.tasks.replication.measure import compare_formula, compare_worked, open_up
@@ -47,6 +53,7 @@ def exact_lines(tmp_path_factory):
 def test_every_exact_figure_matches_or_is_a_slip_of_its_document_shown_both_ways(exact_lines):
     deviating = [line for line in exact_lines if line.verdict != "matches"]
 
+    assert {line.verdict for line in deviating} == {"explained"}
     assert all(any(words in line.figure for words in EXPLAINED) and line.note for line in deviating)
     assert {line.study for line in exact_lines} == {
         name for name, facts in published().items() if facts["kind"] == "exact"
@@ -139,9 +146,78 @@ def test_exact_with_only_split_figures_leaves_nothing():
         chosen(("sine",), only_exact=True)
 
 
-def test_replicating_outside_a_checkout_is_reported():
-    with pytest.raises(PlaceError, match="run `evenhand replicate` at the top of a checkout"):
+def test_outside_a_checkout_the_studies_are_those_of_the_package_and_its_rows(tmp_path):
+    study = studies(("spiral",))["spiral"]
+
+    rows = ingest.fn(study)
+
+    assert not (tmp_path / "conf").exists()
+    assert rows.n_rows == 200
+
+
+def test_a_package_without_its_studies_is_reported(monkeypatch, tmp_path):
+    monkeypatch.setattr(placed, "files", lambda _: tmp_path / "site" / "evenhand" / "replication")
+
+    with pytest.raises(PlaceError, match="Install it from a wheel, or run `evenhand replicate` at the top"):
         studies(("spiral",))
+
+
+def test_every_file_that_a_replication_reads_is_packed_into_the_wheel():
+    settings = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    packed = {
+        file
+        for package, patterns in settings["package-data"].items()
+        for pattern in patterns
+        for file in (TOP / settings["package-dir"][package]).glob(pattern)
+    }
+
+    assert {file for file in (TOP / "conf/replication").rglob("*") if file.is_file()} <= packed
+    assert set(settings["package-data"]) <= set(settings["packages"])
+    assert {TOP / "src/evenhand/replication/published.yaml"} <= packed
+
+
+def write_paper_rows(file, target, **others):
+    """A file of the form in which the 50,000 rows come: the target among 40 columns, a third of them text."""
+    draw = np.random.default_rng(0)
+    numbers = {f"Var{k}": draw.normal(size=300) for k in range(1, 27)}
+    texts = {f"Var{k}": draw.choice(list("abcd"), 300) for k in range(191, 205)}
+    pd.DataFrame({**numbers, **texts, **others, target: np.where(np.arange(300) % 10, -1, 1)}).to_parquet(file)
+
+
+@pytest.mark.parametrize(("target", "others"), [("UPSELLING", {}), ("upselling", {"churn": 1})])
+def test_all_rows_of_the_paper_are_taken_where_a_user_has_them(monkeypatch, tmp_path, target, others):
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
+    write_paper_rows(tmp_path / "kdd09_small_50k.parquet", target, **others)
+
+    study = studies(("kdd_cup_2009_upselling",))["kdd_cup_2009_upselling"]
+    table = clean.fn(ingest.fn(study), study)
+    ledger = split.fn(table, study)
+    made = prepare.fn(table, ledger, study, "values", ledger.folds[0])
+
+    assert (table.n_rows, table.target, table.classes) == (300, target, (-1, 1))
+    assert len(table.features) == 40
+    assert made.training.n_rows == 200
+
+
+def test_a_file_that_is_not_that_of_the_paper_is_reported(monkeypatch, tmp_path):
+    monkeypatch.setenv("EVENHAND_DATA", str(tmp_path))
+    write_paper_rows(tmp_path / "kdd09_small_50k.parquet", "something")
+
+    with pytest.raises(PlaceError, match="50,000 rows of the KDD Cup 2009 with a column UPSELLING or upselling"):
+        studies(("kdd_cup_2009_upselling",))
+
+
+def test_the_margin_of_a_perceptron_hangs_on_no_order_of_the_rows():
+    draw = np.random.default_rng(0)
+    X = np.r_[draw.normal(size=(20, 2)), draw.normal(5, 1, size=(20, 2))]
+    y = np.repeat([0, 1], 20)
+    turned = [
+        SimpleNamespace(X=X[rows], y=y[rows], place=lambda _: 1) for rows in (np.arange(40), draw.permutation(40))
+    ]
+
+    first, second = ([line.note for line in plane._separable("iris_two_features", each)] for each in turned)
+
+    assert first == second
 
 
 def test_the_json_has_the_eight_keys_in_their_order():

@@ -6,7 +6,7 @@ import pytest
 from page_makers import binary
 from rich.console import Console
 
-from evenhand.records.pipeline import Leaderboard, LeaderboardRow
+from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.reporting import leaderboard_columns
 from evenhand.reporting.html.leaderboard import leaderboard
 from evenhand.reporting.leaderboard_columns import ColumnEntry

@@ -9,7 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from evenhand.evaluation import curves
-from evenhand.reporting.figures import plots
+from evenhand.reporting.figures import plots, residual_plots
+from evenhand.statistics import normal_quantiles
 
 TRUTH, SCORE = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
 
@@ -31,6 +32,10 @@ def every_figure():
         "confusion": plots.confusion(curves.confusion(TRUTH, [0, 1, 1, 1], [0, 1]), "svm"),
         "predicted": plots.predicted_against_actual(curves.predicted_actual(actual, predicted), "svr"),
         "residuals": plots.residuals(curves.residuals(actual, predicted), "svr"),
+        "residuals_over_predicted": residual_plots.residuals_over_predicted(
+            curves.predicted_actual(actual, predicted), "svr"
+        ),
+        "normal_plot": residual_plots.normal_plot(normal_quantiles(predicted - actual), "svr"),
         "overlay": plots.overlay(candidates(10)),
         "leaderboard": plots.leaderboard([plots.LeaderboardMark("svm", (0.7, 0.8), 0.72, True)], "average_precision"),
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import page_makers as makers
 import pytest
+from sklearn.datasets import load_diabetes
 
 from evenhand.records.decision import Effect, Explained, Gain
 from evenhand.reporting.html.charts_classification import chosen_place
@@ -26,6 +27,7 @@ from evenhand.reporting.html.figures import figures_at
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.resampling import _cells
 from evenhand.reporting.html.svg import Canvas, axis, named_axis, strip_ends, unit_axis
+from evenhand.statistics import normal_quantiles
 
 PAGES = {"binary": makers.binary, "multiclass": makers.multiclass, "regression": makers.regression}
 VOID = {"meta", "wbr", "input", "br", "circle", "link", "img"}
@@ -192,17 +194,55 @@ def test_a_perfect_regression_makes_a_page():
     curves = makers.curves
     same = [3.0, 3.0, 3.0]
     found = makers.Regression(
-        "svr", curves.predicted_actual(same, same), curves.residuals(same, same), curves.deciles(same, same)
+        "svr",
+        curves.predicted_actual(same, same),
+        curves.residuals(same, same),
+        curves.deciles(same, same),
+        normal_quantiles([0.0, 0.0, 0.0]),
     )
 
     charts = data_of(page(smallest(regression=found)))["charts"]
 
-    assert set(charts) == {"predicted", "residuals", "deciles"}
+    assert set(charts) == {"predicted", "scatter", "residuals", "normal", "deciles"}
     assert all(chart["y"][0] < chart["y"][1] for chart in charts.values())
 
 
-def test_leak_checks_are_counted_by_verdict_worst_first():
-    assert "1 warned, 2 passed, 1 skipped." in page(makers.binary())
+def test_a_linear_regression_has_its_coefficients_with_intervals_and_inflation():
+    table = makers.linear_table(*load_diabetes(return_X_y=True))
+
+    text = page(smallest(regressions=(table, replace(table, candidate="another", target_transform="log"))))
+
+    section = text.split('id="coefficients"')[1].split("</section>")[0]
+    assert "fitted on 442 training rows; a coefficient is" in section
+    assert "F on 9 and 432 degrees of freedom" in section  # 442 rows less nine columns and the intercept
+    assert section.count("∞") == 6 + 2  # three columns that make each other up in each table, and two sentences
+    assert "3 columns are a sum of others" in section
+    assert "<summary>another</summary>" in section
+
+
+def test_many_coefficients_are_folded_and_a_table_without_freedom_still_shows():
+    table = makers.linear_table(*load_diabetes(return_X_y=True))
+    unsure = [replace(table.coefficients[1], low=float("nan"), high=float("nan"), p=float("nan"))] * 60
+
+    text = page(smallest(regressions=(replace(table, coefficients=tuple(unsure), target_transform="log"),)))
+
+    assert "<summary>20 more columns</summary>" in text
+    assert "to the target after target_transform: log" in text
+
+
+def test_the_remedy_of_a_leak_check_stands_beside_what_was_found():
+    found = LeakCheck("identifiers", "warning", "'Kundennr' numbers rows", "put it in columns.ignore")
+
+    with_remedy = page(replace(makers.binary(), leak_checks=(found,)))
+    without = page(replace(makers.binary(), leak_checks=(replace(found, remedy=""),)))
+
+    assert "What to do" in with_remedy
+    assert "put it in columns.ignore" in with_remedy
+    assert "What to do" not in without
+
+
+def test_leak_checks_are_counted_by_severity_worst_first():
+    assert "1 warning, 2 ok, 1 skipped." in page(makers.binary())
 
 
 ATTACK = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!--]]>"
@@ -229,11 +269,11 @@ def test_names_that_are_markup_stay_words_everywhere():
         validation=tuple(
             replace(one, candidate=ATTACK, parameter=ATTACK, values=(ATTACK,) * 7) for one in base.validation
         ),
-        leak_checks=(LeakCheck(ATTACK, "failed", ATTACK),),
+        leak_checks=(LeakCheck(ATTACK, "error", ATTACK),),
         columns=(ColumnFacts(ATTACK, ATTACK, 10, 1, ATTACK, ATTACK),),
         card=ModelCard(ATTACK, ATTACK, ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
         notes=(ATTACK,),
-        refused=((ATTACK, ATTACK),),
+        failed=((ATTACK, ATTACK),),
     )
 
     text = page(content)
@@ -511,9 +551,9 @@ def test_rows_stand_for_others_of_their_class_only_where_there_are_classes():
 
 
 def test_differences_of_rounding_are_no_differences():
-    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0)
+    gain = Gain("cost", -1.4e-18, -0.022, 2e-17, 1.0, "unseparated", 0.03)
 
-    assert _cells(gain) == "0.000 (−0.022 to 0.000; p 1.000)"
+    assert _cells(gain) == "0.000 (−0.022 to 0.000; p 1.000): not separated, detectable 0.030"
 
 
 def test_on_paper_headings_stay_with_what_they_head_and_repeated_heads_are_whole():

@@ -1,41 +1,59 @@
 """What a person reads at the end of a run."""
 
+from dataclasses import replace
+
+from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome
-from evenhand.reporting.terminal.run import decided_lines, following
+from evenhand.records.failures import Failed
+from evenhand.records.leaderboard import Leaderboard
+from evenhand.reporting.terminal.run import check_lines, decided_lines, following, show_leaderboard
 from evenhand.runtime.progress import remark, report_progress
 from evenhand.study.study import Study
 
 OUTCOME = DecisionOutcome(100, ((80, 4), (2, 14)), 0.44, 0.44, 14 / 18, 14 / 16, 4 / 84, 0.18)
-KEPT = Decided("cost", "cost_per_row", 0.3, "Threshold 0.3 for least cost.", OUTCOME, OUTCOME, OUTCOME)
+CROSSED = DecisionOutcome(400, ((320, 16), (8, 56)), 0.31)
+OWN = DecisionOutcome(100, ((84, 0), (16, 0)), 0.52)
+CLASSES = ("calm", "storm")
+KEPT = Decided(
+    "cost", "cost_per_row", 0.3, "Threshold 0.3 for least cost.", CROSSED, OUTCOME, OWN,
+    own_out_of_fold=CROSSED, classes=CLASSES,
+)  # fmt: skip
 
 
-def test_the_threshold_is_reported_with_what_it_comes_to_on_the_holdout():
+def test_both_decisions_are_reported_side_by_side_with_classes_by_name():
     assert decided_lines(KEPT) == [
         "decided: Threshold 0.3 for least cost.",
-        "         on the holdout: 18 of 100 rows flagged, 14 rightly (precision 0.778); 14 of 16 found (recall 0.875)",
+        "         cost per row, cross-fitted / holdout:",
+        "         Threshold 0.3 (served): 0.31 / 0.44; of 100 rows: 14 of 16 storm found, 4 of 84 calm called storm "
+        "(precision 0.778)",
+        "         The model's own: 0.31 / 0.52; of 100 rows: 0 of 16 storm found, 0 of 84 calm called storm",
     ]
 
 
+def test_the_decision_that_is_served_is_marked():
+    lines = decided_lines(replace(KEPT, is_served=False))
+
+    assert [line.split(":")[0].strip() for line in lines[2:]] == ["Threshold 0.3", "The model's own (served)"]
+
+
 def test_without_a_holdout_rows_of_other_folds_are_reported_of():
-    assert "on other folds' rows: 18 of 100" in decided_lines(Decided("cost", "cost_per_row", 0.3, "", OUTCOME))[1]
+    found = Decided("cost", "cost_per_row", 0.3, "", CROSSED, own_out_of_fold=OWN, classes=CLASSES)
+
+    assert decided_lines(found)[1:] == [
+        "         cost per row, cross-fitted:",
+        "         Threshold 0.3 (served): 0.31; of 400 rows: 56 of 64 storm found, 16 of 336 calm called storm",
+        "         The model's own: 0.52; of 100 rows: 0 of 16 storm found, 0 of 84 calm called storm",
+    ]
 
 
-def test_a_decision_that_flags_nothing_has_no_precision():
-    silent = DecisionOutcome(3, ((2, 0), (1, 0)), 0.0, None, None, 0.0, 0.0, 0.0)
-
-    assert decided_lines(Decided("capacity", "recall", float("inf"), "", silent))[1].endswith(
-        "0 of 3 rows flagged, 0 rightly; 0 of 1 found (recall 0.000)"
-    )
-
-
-def test_a_purpose_out_of_reach_and_several_classes_have_their_words_alone():
+def test_a_purpose_out_of_reach_has_its_words_alone_and_several_classes_have_their_right_rows():
     unreached = Decided("precision", "recall", None, "It is not reached.", OUTCOME, is_reached=False)
-    several = Decided(
-        "cost", "cost_per_row", None, "Least cost.", DecisionOutcome(3, ((1, 0, 0), (0, 1, 0), (0, 0, 1)), 0.0)
-    )
+    three = DecisionOutcome(6, ((1, 0, 0), (0, 1, 1), (0, 0, 3)), 0.2)
+    several = Decided("cost", "cost_per_row", None, "Least cost.", three, classes=("a", "b", "c"))
 
     assert decided_lines(unreached) == ["decided: It is not reached."]
-    assert decided_lines(several) == ["decided: Least cost."]
+    expected = "         Least expected cost (served): 0.2; of 6 rows: rightly called: 1 of 1 a, 1 of 2 b, 3 of 3 c"
+    assert decided_lines(several)[2] == expected
 
 
 def study():
@@ -66,3 +84,41 @@ def test_boxes_that_a_study_does_not_have_are_not_reported(capsys):
         report_progress("gate", 0, 1)
 
     assert capsys.readouterr().err == ""
+
+
+CHECKS = (
+    Check("identifiers", "warning", "'Kundennr': another number in every row", "put it in columns.ignore"),
+    Check("target means", "ok", "no column holds means of y"),
+    Check("order of rows", "ok", "rows are split by time"),
+    Check("training against holdout", "note", "sides differ"),
+    Check("permuted labels", "skipped", "too few rows to see"),
+    Check("copies across sides", "error", "3 rows have a copy", "split by content"),
+)
+
+
+def test_checks_are_counted_the_gravest_first():
+    assert counted_by_severity(each.severity for each in CHECKS) == "1 error, 1 warning, 1 note, 2 ok, 1 skipped"
+    assert counted_by_severity(["note", "note", "warning", "warning"]) == "2 warnings, 2 notes"
+
+
+def test_the_terminal_shows_what_checks_ask_for_and_counts_all():
+    lines = check_lines(CHECKS)
+
+    assert lines == [
+        ("warning: identifiers: 'Kundennr': another number in every row; put it in columns.ignore", "yellow"),
+        ("note: training against holdout: sides differ", ""),
+        ("error: copies across sides: 3 rows have a copy; split by content", "red"),
+        ("leakage checks: 1 error, 1 warning, 1 note, 2 ok, 1 skipped", ""),
+    ]
+    assert check_lines(()) == []
+
+
+def test_candidates_that_failed_alike_share_a_line(capsys):
+    board = Leaderboard(
+        "small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(Failed("a", "x"), Failed("b", "y"), Failed("c", "x"))
+    )
+
+    show_leaderboard(board)
+
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
+    assert lines == ["failed: 'a', 'c': x", "failed: 'b': y"]

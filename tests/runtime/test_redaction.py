@@ -30,7 +30,7 @@ MAIL = {"to": "me@sea.example", "host": "sea.example", "user": "me", "password":
         (f"https://{SECRET}@sea/rows.csv", "https://***@sea/rows.csv"),
         (
             f"https://sea/rows.csv?X-Amz-Signature={SECRET}&form=csv",
-            "https://sea/rows.csv?X-Amz-Signature=***&form=csv",
+            "https://sea/rows.csv?X-Amz-Signature=***&form=***",
         ),
         ("https://sea/rows.csv?token=${TOKEN}", "https://sea/rows.csv?token=${TOKEN}"),
         ("SELECT * FROM storms WHERE mail = 'me@sea.example'", "SELECT * FROM storms WHERE mail = 'me@sea.example'"),
@@ -107,7 +107,7 @@ def test_no_file_of_mlflow_has_a_secret_of_the_study_file(room):
 
 def test_what_is_recorded_is_a_study_still_and_its_message_goes_out_with_the_next_run(room, hook):
     recorded, study = room
-    known = proposed_by(recorded.place, recorded.run_id).study
+    known = proposed_by(recorded.place, recorded.run_id, "tiny").study
     by_hook = [each.model_copy(update={"notify": each.notify.model_copy(update={"email": None})}) for each in
                (known, study)]  # fmt: skip
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -39,6 +40,16 @@ def taken_port():
         other.bind(("127.0.0.1", 0))
         other.listen()
         yield other.getsockname()[1]
+
+
+def opened_by(address):
+    """The status of a page that a browser without a session gets by a link."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    try:
+        with browser.open(address, timeout=10) as page:
+            return page.status
+    except urllib.error.HTTPError as refused:
+        return refused.code
 
 
 def test_a_free_port_is_taken_without_a_word():
@@ -80,16 +91,17 @@ def test_pages_answer_at_the_address_reported_and_all_processes_end_with_the_com
     try:
         line = next((line for line in served.stdout if line.startswith("open ")), "")
         address = re.search(r"http\S+", line)[0]
-        with urllib.request.urlopen(address.partition("#")[0], timeout=10) as page:
-            status = page.status
+        status = opened_by(address.partition("#")[0])
+        again = opened_by(address.partition("#")[0])
         family = psutil.Process(served.pid).children(recursive=True)
         served.send_signal(number)
         code = served.wait(timeout=30)
     finally:
         served.kill()
 
-    assert address == f"http://127.0.0.1:{port}/#/experiments/{storm[0].experiment_id}?workflowType=machine_learning"
-    assert status == 200
+    view = f"#/experiments/{storm[0].experiment_id}?workflowType=machine_learning"
+    assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/enter\?once=[\w-]{{22}}{re.escape(view)}", address)
+    assert (status, again) == (200, 401)
     assert code == 0
     assert len(family) > 0
     assert [process for process in family if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
@@ -99,7 +111,7 @@ def test_a_server_that_cannot_start_is_reported_by_its_last_words(monkeypatch):
     from evenhand.service.servers import serve_runs
 
     with pytest.raises(PlaceError, match="ended by itself"):
-        serve_runs("nonsense://", free_port(), lambda address: None)
+        serve_runs("nonsense://", free_port(), lambda address, link: None)
 
 
 def test_the_view_of_no_study_is_the_list_of_all(mlruns):

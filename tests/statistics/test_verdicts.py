@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from evenhand.statistics import FoldInfluence, expected_of_chosen, joint_figures, verdicts
 from evenhand.statistics.against_best import firmer, gaps_to_leader, greatest_gaps, moderated
@@ -169,6 +170,15 @@ def test_a_single_candidate_is_expected_to_score_what_it_scored():
 
     assert estimate == pytest.approx(joint.means[0], abs=4 * joint.covariance[0, 0] ** 0.5 / 60)
     assert interval.low < joint.means[0] < interval.high
+
+
+def test_a_figure_that_no_row_moves_has_the_error_that_is_given_for_it():
+    still = JointFigures(np.ones((5, 1)), np.zeros((1, 1)), np.zeros((5, 1, 1)), degrees=10)
+
+    estimate, interval = expected_of_chosen(still, least_error=0.01)
+
+    reach = student.ppf(0.975, 10) * 0.01 * 1.2**0.5
+    assert (estimate, interval.low, interval.high) == pytest.approx((1.0, 1 - reach, 1 + reach))
 
 
 def test_the_best_of_many_equal_ones_is_expected_to_score_what_all_do():

@@ -14,9 +14,13 @@ import pytest
 from makers import make_study, work
 
 from evenhand.errors import ConfError
+from evenhand.evaluation.leakage.entry import CheckedRows
+from evenhand.evaluation.leakage.gate import run_checks
 from evenhand.models.serialization import models_named, read_model
+from evenhand.records.checks import Check
+from evenhand.records.pipeline import Feature, Table
 from evenhand.study.loader import load_study, schema
-from evenhand.study.registry import METRICS, MODELS, REGISTRIES
+from evenhand.study.registry import CHECKS, METRICS, MODELS, REGISTRIES
 from evenhand.study.study import Study
 
 pytest.importorskip("lightgbm")
@@ -107,6 +111,21 @@ def test_the_rows_of_a_sampler_of_others_are_traced(whole):
     assert doubled.n_unexplained == 0
     assert doubled.training.n_rows > whole.prepared["clipped", "final"].training.n_rows
     assert n_rare % 2 == 0
+
+
+def test_a_check_that_is_brought_looks_and_is_switched_off_by_its_name(brought):
+    features = (Feature("a", "numeric"), Feature("b", "numeric"))
+    table = Table("", Path(), 2, features, "y", (0, 1), {}, {})
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [-1.0, -2.0]})
+    others_off = dict.fromkeys(set(CHECKS) - {"mirror columns"}, False)
+
+    found, silent = (
+        run_checks(CheckedRows(frame, np.zeros(2), table, None, make_study(checks=switches)))[-1]
+        for switches in (others_off, {**others_off, "mirror columns": False})
+    )
+
+    assert found == Check("mirror columns", "note", "a turned", "leave one out")
+    assert silent == Check("mirror columns", "skipped", "switched off in checks")
 
 
 def test_what_is_brought_is_refitted_stored_read_scored_and_explained(brought):

@@ -32,8 +32,8 @@ def test_an_example_runs_as_it_is(file, mlruns, prefect_server):
     report = run_study(load_study(f"examples/{file}"))
 
     assert report.page.exists()
-    assert len(report.judgement.figures) > 1
-    assert not report.judgement.refused
+    assert report.judgement.figures
+    assert not report.judgement.failed
 
 
 def test_a_candidate_that_sees_unlabelled_rows_is_marked_wherever_a_run_is_looked_at(mlruns, prefect_server):

@@ -319,3 +319,9 @@ def test_a_misspelt_bound_of_a_range_is_reported_with_the_bounds_there_are(tmp_p
 
     place = "candidates.knn.tune.over.n_neighbors.hihg"
     assert f"line 3: {place}: unknown key. Did you mean 'high'? Known here: high, log, low" in message
+
+
+@pytest.mark.parametrize("seed", [-1, 10**30])
+def test_a_seed_that_no_generator_takes_is_refused_as_such(whole, seed):
+    with pytest.raises(ConfError, match=r"seed: Input should be (greater|less) than or equal to"):
+        load_study(whole, [f"seed={seed}"])

@@ -7,7 +7,7 @@ import pytest
 
 from evenhand.data import SourceEntry
 from evenhand.errors import ConfError
-from evenhand.evaluation import MetricEntry
+from evenhand.evaluation import CheckEntry, MetricEntry
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import Judged, PredictionSet, applicable, metrics_of
 from evenhand.models import EncoderEntry, ModelEntry, SamplerEntry
@@ -18,6 +18,7 @@ from evenhand.reporting.leaderboard_columns import ColumnEntry
 from evenhand.study.loader import schema
 from evenhand.study.registry import (
     BALANCES,
+    CHECKS,
     ENCODERS,
     LOWER_IS_BETTER,
     METRICS,
@@ -54,6 +55,10 @@ def encoder(**changes):
     )
 
 
+def leak_check(**changes):
+    return lambda: CheckEntry(**{"name": "c", "home": "a.b", "severity": "note", "words": "w", **changes})
+
+
 def source(**changes):
     return lambda: SourceEntry(**{"name": "s", "home": "a.b", "words": "w", **changes})
 
@@ -85,6 +90,8 @@ def test_a_whole_entry_is_made(make):
         (metric(of_rows=len), "of_rows and weighted"),
         (encoder(step="wash"), "is for step 'wash'. Give one of scale, bins"),
         (encoder(gives="numbers"), "gives 'numbers'. A step bins gives codes"),
+        (leak_check(home="open"), "home 'open'. Give package.module.function"),
+        (leak_check(severity="grave"), "severity 'grave'. Give one of note, warning, error"),
         (source(home="open"), "home 'open'. Give package.module.name"),
         (column(heading="", title=""), "nobody sees it"),
         (column(width=1), "width 1. Give 2 or more"),
@@ -95,7 +102,7 @@ def test_an_entry_that_lacks_a_part_is_reported(make, words):
         make()
 
 
-@pytest.mark.parametrize("kind", [model, sampler, metric, encoder, source, column])
+@pytest.mark.parametrize("kind", [model, sampler, metric, encoder, source, leak_check, column])
 def test_a_part_that_has_no_usual_value_must_be_given(kind):
     with pytest.raises(TypeError, match="missing"):
         type(kind()())()
@@ -182,7 +189,7 @@ def test_a_metric_gets_better_in_the_direction_that_it_says(name):
 def test_editors_are_offered_every_name():
     content = json.dumps(json.loads(schema()))
 
-    words = [*MODELS, *METRICS, *BALANCES, *SOURCES, *(entry.word for entry in ENCODERS.values())]
+    words = [*MODELS, *METRICS, *BALANCES, *SOURCES, *CHECKS, *(entry.word for entry in ENCODERS.values())]
     assert [word for word in words if f'"{word}"' not in content] == []
 
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from evenhand.models.samplers import fraction_mistakes
 from evenhand.study.loader import load_study, schema
 from evenhand.study.study import Study
 from evenhand.tasks.cleaning import clean
@@ -77,6 +78,8 @@ def test_the_data_of_a_file_is_ingested_cleaned_and_split(file):
 
     table = clean.fn(ingest.fn(study), study)
     ledger = split.fn(table, study)
+
+    assert fraction_mistakes(study, plan.fn(study), table.features) == []
 
     assert ledger.n_training > 3 * ledger.n_holdout > 0
 

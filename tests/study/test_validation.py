@@ -19,7 +19,8 @@ def mistakes(make, **changes):
     [
         ({"candidates": {"svmm": {}}}, "candidates.svmm", "there is no model 'svmm'. Did you mean 'svm'?"),
         ({"candidates": {"a": {"model": "knnn"}}}, "candidates.a.model", "Did you mean 'knn'?"),
-        ({"candidates": {"ensemble": {"model": "svm"}}}, "candidates.ensemble", "taken by the ensemble"),
+        ({"candidates": {"hard_vote": {"model": "svm"}}}, "candidates.hard_vote", "taken by an ensemble"),
+        ({"candidates": {"ensemble": {"model": "svm"}}}, "candidates.ensemble", "taken by an ensemble"),
         ({"candidates": {"svm": {"encodings": "plan"}}}, "candidates.svm.encodings", "Did you mean 'plain'?"),
         ({"candidates": {"svm": {"balance": "nonee"}}}, "candidates.svm.balance", "Did you mean 'none'?"),
         ({"candidates": {"svm": {}, "svr": {}}}, "candidates", "split them into two studies"),
@@ -35,6 +36,7 @@ def mistakes(make, **changes):
         ({"candidates": {"svm": {"target_transform": "log"}}}, "candidates.svm.target_transform", "leave it out"),
         ({"columns": {"numeric": "a", "ignore": "a"}}, "columns.ignore", "give it one role"),
         ({"columns": {"key": "y"}}, "columns.key", "'y' is the target"),
+        ({"cleaning": {"drop_missing": ["a", "y"]}}, "cleaning.drop_missing", "'y' is the target"),
         ({"split": {"holdout": "time"}}, "split.holdout", "holdout: time needs columns.time: name the column"),
         ({"split": {"folds_by": "group"}}, "split.folds_by", "folds_by: group needs columns.group"),
     ],

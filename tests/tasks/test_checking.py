@@ -6,7 +6,7 @@ import pytest
 from makers import make_regression, make_study, two_clouds, write_rows
 
 from evenhand.data.frames import read_order
-from evenhand.errors import DataError
+from evenhand.errors import ConfError, DataError
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
@@ -35,7 +35,7 @@ def test_clean_rows_pass_every_look():
 
     found = looked(make_study())
 
-    assert {each.verdict for each in found.values()} == {"passed", "skipped"}
+    assert {each.severity for each in found.values()} == {"ok", "skipped"}
 
 
 def test_an_exact_copy_moved_across_the_holdout_stops_the_run():
@@ -69,7 +69,7 @@ def test_near_copies_stay_on_one_side_by_themselves():
     copies = {name: values * (1 + 1e-12) for name, values in columns.items()}
     write_rows("rows.csv", {name: np.r_[values, copies[name]] for name, values in columns.items()}, np.r_[y, y])
 
-    assert looked(make_study())["copies across sides"].verdict == "passed"
+    assert looked(make_study())["copies across sides"].severity == "ok"
 
 
 def test_leaks_that_are_allowed_are_reported_and_do_not_stop():
@@ -81,7 +81,7 @@ def test_leaks_that_are_allowed_are_reported_and_do_not_stop():
         rows.loc[:4, "side"], rows.loc[len(rows) - 5 :, "side"] = 0, 1
         return rows
 
-    assert looked(make_study(), tamper, allows_leaks=True)["copies across sides"].verdict == "failed"
+    assert looked(make_study(), tamper, allows_leaks=True)["copies across sides"].severity == "error"
 
 
 @pytest.mark.parametrize("kind", ["number", "word"])
@@ -92,7 +92,7 @@ def test_a_column_that_is_the_target_in_disguise_is_named(kind):
 
     found = looked(make_study())["target leakage"]
 
-    assert found.verdict == "warned"
+    assert found.severity == "warning"
     assert "'disguise'" in found.words
     assert "'noise'" not in found.words
 
@@ -168,15 +168,15 @@ def test_gaps_and_ties_that_mean_nothing_give_nothing_away():
     gappy = np.where(random.random(len(y)) < 0.3, np.nan, random.normal(size=len(y)))
     write_rows("rows.csv", {**columns, "gappy": gappy, "tied": random.integers(0, 3, len(y))}, y)
 
-    assert looked(make_study())["target leakage"].verdict == "passed"
+    assert looked(make_study())["target leakage"].severity == "ok"
 
 
 def test_numbers_that_reach_the_columns_are_caught_by_permuting(monkeypatch):
-    from evenhand.tasks import checking
+    from evenhand.evaluation.leakage import permuted_labels
 
     random = np.random.default_rng(0)
     write_rows("rows.csv", {"a": random.normal(size=1200)}, random.normal(size=1200))
-    honest = checking._replayed
+    honest = permuted_labels._replayed
 
     def leaking(plan, frame, y, trained, judged, table, study):
         noisy = y + 2.5 * np.random.default_rng(1).normal(
@@ -184,7 +184,7 @@ def test_numbers_that_reach_the_columns_are_caught_by_permuting(monkeypatch):
         )  # tells 1 / (1 + 2.5^2), some 14 %, of the spread
         return honest(plan, frame.assign(a=noisy), y, trained, judged, table, study)
 
-    monkeypatch.setattr(checking, "_replayed", leaking)
+    monkeypatch.setattr(permuted_labels, "_replayed", leaking)
 
     with pytest.raises(DataError, match=r"permuted targets: R2 0\.1\d\d, expected at or below 0, by chance up to 0\.0"):
         looked(make_regression())
@@ -195,7 +195,7 @@ def test_a_harmless_category_gives_nothing_away():
     names = np.random.default_rng(0).choice(list("abcdefgh"), len(y))
     write_rows("rows.csv", {**columns, "letter": names}, y)
 
-    assert looked(make_study())["target leakage"].verdict == "passed"
+    assert looked(make_study())["target leakage"].severity == "ok"
 
 
 def test_training_rows_later_than_judged_ones_are_counted():
@@ -206,22 +206,22 @@ def test_training_rows_later_than_judged_ones_are_counted():
     mixed = looked(make_study(columns={"time": "day"}))["training rows later than judged ones"]
     ordered = looked(make_study(columns={"time": "day"}, split=by_time))["training rows later than judged ones"]
 
-    assert mixed.verdict == "warned"
-    assert "folds_by: time" in mixed.words
-    assert ordered.verdict == "passed"
+    assert mixed.severity == "warning"
+    assert "folds_by: time" in mixed.remedy
+    assert ordered.severity == "ok"
 
 
 def test_labels_that_reach_the_columns_are_caught_by_permuting(monkeypatch):
-    from evenhand.tasks import checking
+    from evenhand.evaluation.leakage import permuted_labels
 
     write_rows("rows.csv", *rows_of())
-    honest = checking._replayed
+    honest = permuted_labels._replayed
 
     def leaking(plan, frame, y, trained, judged, table, study):
         leaked = pd.DataFrame({**frame, "noise": y + 0.0})  # a step that let the labels of all rows into a column
         return honest(plan, leaked, y, trained, judged, table, study)
 
-    monkeypatch.setattr(checking, "_replayed", leaking)
+    monkeypatch.setattr(permuted_labels, "_replayed", leaking)
 
     with pytest.raises(DataError, match="permuted labels"):
         looked(make_study())
@@ -233,7 +233,7 @@ def test_the_replay_takes_encodings_that_read_the_target_and_balances(balance, e
     write_rows("rows.csv", *rows_of())
     study = make_study(balance=[balance], encodings={"one": encoding}, candidates={"logistic": {}})
 
-    assert looked(study)["permuted labels"].verdict == "passed"
+    assert looked(study)["permuted labels"].severity == "ok"
 
 
 def test_numbers_and_three_classes_are_replayed_too():
@@ -243,7 +243,7 @@ def test_numbers_and_three_classes_are_replayed_too():
     write_rows("rows.csv", {"a": random.normal(size=400)}, random.choice(["x", "y", "z"], 400))
     classes = looked(make_study(name="three"))["permuted labels"]
 
-    assert numbers.verdict == classes.verdict == "passed"
+    assert numbers.severity == classes.severity == "ok"
 
 
 def test_a_hundred_clean_runs_raise_at_most_one_false_alarm():
@@ -253,7 +253,7 @@ def test_a_hundred_clean_runs_raise_at_most_one_false_alarm():
         y = (random.random(300) < 0.3).astype(int)
         write_rows("rows.csv", {"a": random.normal(size=300) + y, "b": random.normal(size=300)}, y)
         study = make_study(name=f"clean_{seed}", balance=["smote"], seed=seed)
-        alarms += any(each.verdict != "passed" for each in told_by(study))
+        alarms += any(each.severity != "ok" for each in told_by(study))
 
     assert alarms <= 1
 
@@ -265,14 +265,14 @@ def test_a_hundred_clean_runs_of_numbers_raise_at_most_one_false_alarm():
         columns = {"a": random.normal(size=200), "b": random.exponential(size=200)}
         write_rows("rows.csv", columns, columns["a"] + random.standard_t(3, size=200))
         study = make_regression(name=f"clean_{seed}", seed=seed)
-        alarms += any(each.verdict != "passed" for each in told_by(study))
+        alarms += any(each.severity != "ok" for each in told_by(study))
 
     assert alarms <= 1
 
 
 def told_by(study):
     """The looks that had something to look at."""
-    return [each for each in looked(study, allows_leaks=True).values() if each.verdict != "skipped"]
+    return [each for each in looked(study, allows_leaks=True).values() if each.severity != "skipped"]
 
 
 EVERYTHING = {
@@ -296,7 +296,7 @@ def test_clean_rows_pass_every_look_with_groups_smotenc_and_the_ensemble():
 
     found = looked(make_study(**EVERYTHING))
 
-    assert {each.verdict for each in found.values()} == {"passed", "skipped"}
+    assert {each.severity for each in found.values()} == {"ok", "skipped"}
 
 
 def test_copies_across_sides_are_caught_with_groups_smotenc_and_the_ensemble():
@@ -313,40 +313,40 @@ def test_copies_across_sides_are_caught_with_groups_smotenc_and_the_ensemble():
 
 
 def test_leaking_labels_are_caught_with_groups_smotenc_and_the_ensemble(monkeypatch):
-    from evenhand.tasks import checking
+    from evenhand.evaluation.leakage import permuted_labels
 
     write_rows("rows.csv", *owned_rows())
-    honest = checking._replayed
+    honest = permuted_labels._replayed
 
     def leaking(plan, frame, y, trained, judged, table, study):
         return honest(plan, pd.DataFrame({**frame, "noise": y + 0.0}), y, trained, judged, table, study)
 
-    monkeypatch.setattr(checking, "_replayed", leaking)
+    monkeypatch.setattr(permuted_labels, "_replayed", leaking)
 
     with pytest.raises(DataError, match="permuted labels"):
         looked(make_study(**EVERYTHING))
 
 
 def test_a_sampler_that_reads_the_judged_labels_is_caught_by_permuting(monkeypatch):
-    from evenhand.tasks import checking
+    from evenhand.evaluation.leakage import permuted_labels
 
     write_rows("rows.csv", *owned_rows())
     held = {}
-    honest = checking.Resampler.resample
+    honest = permuted_labels.Resampler.resample
 
     def reaching(self, X, y, classes):
         made = honest(self, X, y, classes)
         return made._replace(X=np.vstack([made.X, *[held["X"]] * 20]), y=np.r_[made.y, np.tile(held["y"], 20)])
 
     def remembering(plan, frame, y, trained, judged, table, study):
-        encoder = checking.new_encoder(table, study.encodings[plan.encoding], study.seed)
+        encoder = permuted_labels.new_encoder(table, study.encodings[plan.encoding], study.seed)
         encoder.fit(frame.iloc[trained], y[trained])
         held.update(X=encoder.transform(frame.iloc[judged]), y=y[judged])
         return replayed(plan, frame, y, trained, judged, table, study)
 
-    replayed = checking._replayed
-    monkeypatch.setattr(checking, "_replayed", remembering)
-    monkeypatch.setattr(checking.Resampler, "resample", reaching)
+    replayed = permuted_labels._replayed
+    monkeypatch.setattr(permuted_labels, "_replayed", remembering)
+    monkeypatch.setattr(permuted_labels.Resampler, "resample", reaching)
     candidates = {"knn": {"params": {"n_neighbors": 1}}, "decision_tree": {}}
 
     with pytest.raises(DataError, match="decision_tree on permuted labels"):
@@ -359,7 +359,7 @@ def test_a_reporting_column_is_named_with_groups_smotenc_and_the_ensemble():
 
     found = looked(make_study(**EVERYTHING))["target leakage"]
 
-    assert found.verdict == "warned"
+    assert found.severity == "warning"
     assert found.words.startswith("'disguise'")
 
 
@@ -369,4 +369,33 @@ def test_later_training_rows_are_named_with_groups_smotenc_and_the_ensemble():
 
     found = looked(make_study(**{**EVERYTHING, "columns": {"group": "owner", "time": "day"}}))
 
-    assert found["training rows later than judged ones"].verdict == "warned"
+    assert found["training rows later than judged ones"].severity == "warning"
+
+
+def test_a_balance_that_makes_fractions_of_categories_is_refused_with_its_place():
+    columns, y = two_clouds()
+    write_rows("rows.csv", {**columns, "sky": np.where(columns["noise"] > 0, "blue", "grey")}, y)
+    study = make_study(balance={"made": {"kind": "borderline_smote"}})
+    table = clean.fn(ingest.fn(study), study)
+
+    with pytest.raises(
+        ConfError, match=r"(?s)balance\.made: with encoding 'plain', borderline_smote makes.*'sky' is a"
+    ):
+        check.fn(table, split.fn(table, study), plan.fn(study), study)
+
+
+def test_labels_are_permuted_for_the_next_candidate_where_the_cheapest_cannot_be_fitted():
+    write_rows("rows.csv", *rows_of())
+    candidates = {"multinomial_nb": {}, "logistic": {}}
+
+    found = looked(make_study(candidates=candidates))["permuted labels"]
+
+    assert found.words.startswith("logistic on permuted labels")
+
+
+def test_labels_are_not_permuted_where_nobody_cheap_can_be_fitted():
+    write_rows("rows.csv", *rows_of())
+
+    found = looked(make_study(candidates={"multinomial_nb": {}}))["permuted labels"]
+
+    assert (found.severity, found.words) == ("skipped", "no cheap candidate can be fitted")

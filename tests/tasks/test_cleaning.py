@@ -381,3 +381,57 @@ def test_the_known_copies_in_the_credit_card_set_are_found():
 
     assert table.taken == {"drop_duplicates": 1_081}
     assert table.classes == (0, 1)
+
+
+GAPPY = pd.DataFrame(
+    {
+        "age": [31.0, np.nan, 40.0, 22.0, 28.0, 60.0],
+        "city": ["Rome", "Bern", None, "Rome", "Bern", "Oslo"],
+        "note": [None, "a", "b", None, "a", "b"],
+        "label": ["no", "yes", "no", "no", "yes", "no"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rule", "left"),
+    [
+        (["age"], "drop_missing: age", [31, 40, 22, 28, 60]),
+        (["age", "city"], "drop_missing: age, city", [31, 22, 28, 60]),
+        ("any", "drop_missing: any", [28, 60]),
+    ],
+)
+def test_rows_that_lack_a_value_are_left_out_and_counted(asked, rule, left):
+    table = cleaned(GAPPY, cleaning={"drop_missing": asked})
+
+    assert read_rows(table)["age"].tolist() == left
+    assert table.taken == {rule: 6 - len(left)}
+    assert any(f"{rule} took out {6 - len(left)} row" in note and "missing in " in note for note in table.notes)
+
+
+def test_any_asks_only_for_columns_that_models_read():
+    table = cleaned(GAPPY, cleaning={"drop_missing": "any"}, columns={"ignore": "note"})
+
+    assert read_rows(table)["age"].tolist() == [31, 22, 28, 60]
+
+
+def test_a_marked_value_is_missing_for_drop_missing_too():
+    table = cleaned(GAPPY, cleaning={"drop_missing": ["age", "city"], "missing_values": [22]})
+
+    assert read_rows(table)["age"].tolist() == [31, 28, 60]
+
+
+def test_drop_missing_of_a_column_that_there_is_not_is_reported():
+    with pytest.raises(DataError, match=r"drop_missing names 'agee', which is no column. Did you mean 'age'"):
+        cleaned(GAPPY, cleaning={"drop_missing": ["agee"]})
+
+
+def test_drop_missing_that_leaves_nothing_is_reported():
+    frame = GAPPY.assign(age=np.where(np.arange(6) == 1, 3.0, np.nan), city=np.where(np.arange(6) == 1, None, "Rome"))
+
+    with pytest.raises(DataError, match="no rows are left after drop_missing: age, city"):
+        cleaned(frame, cleaning={"drop_missing": ["age", "city"]})
+
+
+def test_what_outliers_leave_out_is_no_matter_of_the_table():
+    assert cleaned(GAPPY).path == cleaned(GAPPY, cleaning={"outliers": "iqr"}).path

@@ -1,5 +1,6 @@
 """Probabilities and thresholds: told from out-of-fold scores alone, kept in the model, and priced on the holdout."""
 
+import html
 import json
 import re
 from dataclasses import replace
@@ -516,13 +517,18 @@ def test_deciding_twice_finds_the_same_in_the_store():
     assert first.decided.out_of_fold.flagged_share < 0.2
 
 
-def test_the_holdout_shows_what_the_threshold_costs_beside_the_models_own():
-    write_two_clouds(n_common=300, n_rare=60)
+def test_cross_fitted_and_holdout_costs_stand_beside_the_models_own():
+    write_two_clouds(n_common=600, n_rare=200)
     study = make_study(positive="storm", decide={"cost": MISS_20}, candidates={"gaussian_nb": {}})
 
     _, judgement = decided(study)
 
     found = judgement.decided
+    assert found.is_served
+    assert found.gain.estimate == pytest.approx(found.own_out_of_fold.cost - found.out_of_fold.cost)
+    assert 0 < found.gain.low < found.gain.estimate
+    assert f"Cross-fitted, cost per row is {found.out_of_fold.figure:.4g}" in found.words
+    assert f"{found.own_out_of_fold.figure:.4g} (better by {found.gain.estimate:.4g}" in found.words
     (left, wrong), (missed, hit) = found.holdout.counts
     assert found.holdout.cost == pytest.approx((20 * missed + wrong) / (left + wrong + missed + hit))
     assert found.holdout.n_rows == found.own.n_rows
@@ -531,6 +537,38 @@ def test_the_holdout_shows_what_the_threshold_costs_beside_the_models_own():
     assert figures["threshold"] == found.threshold
     assert figures["holdout_decided_cost_per_row"] == found.holdout.cost
     assert figures["holdout_own_decided_cost_per_row"] == found.own.cost
+    assert figures["cv_own_decided_cost_per_row"] == found.own_out_of_fold.cost
+    assert figures["decided_gain_low"] == found.gain.low
+
+
+def test_a_threshold_that_is_not_better_beyond_chance_is_reported_and_not_served(mlruns):
+    draw = np.random.default_rng(0)
+    y = (draw.random(240) < 0.5).astype(int)
+    write_rows("rows.csv", {"telling": draw.normal(size=240) + 2 * y}, y)
+    study = make_study(decide={"cost": [[0, 1], [1, 0]]}, candidates={"gaussian_nb": {}}, positive=1)
+
+    with opened(study) as run:
+        worked, judgement = decided(study)
+        model = refit.fn(judgement, worked.prepared, worked.balanced, worked.table, study)
+        parts = (study, worked.snapshot, worked.table, worked.ledger, judgement, model, tuple(worked.scores.values()))
+        report = record.fn(run, Results(*parts))
+
+    found, served, rows = judgement.decided, loaded(worked, judgement), pd.read_csv("rows.csv")
+    assert (found.is_reached, found.is_served) == (True, False)
+    assert found.gain.low <= 0
+    assert found.words.endswith("That is not better beyond chance, out of fold: the model keeps its own decision.")
+    assert (served.threshold, served.cost) == (None, None)
+    np.testing.assert_array_equal(served.predict(rows), served.scores(rows) > 0.5)
+    logged = MlflowClient(mlflow_client.tracking_uri()).get_run(report.run_id).data.metrics
+    assert "threshold" not in logged
+    assert logged["tuned_threshold"] == found.threshold
+    assert logged["decided_is_served"] == 0
+    kept = report.as_json()["decided"]
+    assert (kept["is_served"], kept["own_out_of_fold"]["cost"]) == (False, found.own_out_of_fold.cost)
+    words = report.page.read_text(encoding="utf-8")
+    assert re.search(r"<th[^>]*>The model\S+s own</th><td[^>]*>yes</td>", words)
+    assert found.by_class(found.own) in words
+    assert "The mark is the model" in words
 
 
 def test_what_was_decided_is_in_mlflow_in_the_report_and_on_the_page(mlruns):
@@ -552,9 +590,12 @@ def test_what_was_decided_is_in_mlflow_in_the_report_and_on_the_page(mlruns):
     assert logged.metrics["holdout_calibration_slope"] == told["calibrated"]["holdout"]["slope"][0]
     assert logged.metrics["cv_calibrated_brier_score_loss"] == judgement.winner.calibrated["brier_score_loss"]
     assert logged.tags["evenhand.decided"] == judgement.decided.words
+    (trial,) = judgement.trials
     assert logged.tags["evenhand.resampling_helped"] == "none"
+    assert logged.tags[f"evenhand.resampling_{trial.verdict}"] == trial.name
+    assert told["trials"][0]["verdict"] == trial.verdict
     words = report.page.read_text(encoding="utf-8")
-    assert "Resampling did not help" in words
+    assert trial.words in html.unescape(words)
     assert "A false alarm costs 1, a miss 20." in words
     assert "Slope (1 is right), holdout" in words
     assert json.dumps(told, allow_nan=False, default=str)
@@ -574,6 +615,7 @@ def test_several_classes_are_decided_by_the_least_expected_cost():
     expected = (chances @ np.array([[0, 1, 1], [1, 0, 1], [50, 50, 0]])).argmin(axis=1)
     np.testing.assert_array_equal(model.predict(rows), expected)
     assert judgement.decided.threshold is None
+    assert judgement.decided.is_served
     assert judgement.decided.holdout.cost < judgement.decided.own.cost
 
 
@@ -724,7 +766,9 @@ def test_every_purpose_is_served_by_the_threshold_that_was_stored(purpose, candi
 
     found = judgement.decided
     assert found.is_reached
-    np.testing.assert_array_equal(model.predict(rows) == "storm", model.scores(rows) >= found.threshold)
+    assert found.is_served == (found.gain is None or found.gain.low > 0)
+    served = model.scores(rows) >= found.threshold if found.is_served else model.scores(rows) > 0.5
+    np.testing.assert_array_equal(model.predict(rows) == "storm", served)
     if holds is not None:
         assert holds(out_of_fold(judgement, worked, found.threshold))
     if "capacity" in purpose:

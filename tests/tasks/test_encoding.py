@@ -13,6 +13,9 @@ from evenhand.tasks.splitting import split
 ENCODINGS = {
     "standard": {"numeric": {"scale": "standard", "impute": "mean"}},
     "ranks": {"numeric": {"scale": "rank_normal"}},
+    "power": {"numeric": {"scale": "power"}},
+    "log": {"numeric": {"scale": "log"}, "params": {"scale": {"standardize": True}}},
+    "two": {"numeric": {"bins": "two"}},
     "bins": {"numeric": {"bins": "quantile", "n_bins": 4}, "as": "ordinal"},
     "entropy": {"numeric": {"bins": "mdlp"}},
     "evidence": {"numeric": {"bins": "quantile", "n_bins": 4}, "as": "evidence"},
@@ -137,3 +140,73 @@ def test_rows_with_text_are_written_sparse_and_read_back(tmp_path):
     assert [o.name for o in found.training.outputs][2:] == ["remark:clear", "remark:heavy", "remark:rain", "remark:sky"]
     rows = pd.read_parquet(table.path / "rows.parquet").iloc[read_matrix_rows(found.training.path)]
     assert X[:, 0].toarray().ravel().tolist() == rows.telling.tolist()
+
+
+def prepared_without(tmp_path, cleaning, columns=None, y=None, fold="fold_1", name="t"):
+    """One fold with outliers left out, the ledger, and the rows far out that were put in."""
+    if columns is None:
+        columns, y = two_clouds()
+        columns["telling"][[3, 10, 40]] = 1e4
+    asked = make_study(cleaning=cleaning, split={"holdout": "random", "folds": 3, "holdout_share": 0.25})
+    table = make_table(tmp_path / name, columns, y)
+    ledger = split.fn(table, asked)
+    return prepare.fn(table, ledger, asked, "plain", fold), ledger, table
+
+
+@pytest.mark.parametrize("fold", ["fold_0", "fold_1", FINAL])
+def test_outliers_leave_the_training_rows_and_judged_rows_keep_all(tmp_path, fold):
+    found, ledger, _ = prepared_without(tmp_path, {"outliers": "iqr", "beyond": 50}, fold=fold)
+
+    trained, judged = fold_rows(ledger, fold)
+    far_out = np.isin(trained, [3, 10, 40])
+    assert read_matrix_rows(found.training.path).tolist() == trained[~far_out].tolist()
+    assert read_matrix_rows(found.held.path).tolist() == judged.tolist()
+    assert (found.removed.fold, found.removed.n_rows) == (fold, len(trained))
+    assert found.removed.n_removed == far_out.sum() == len(trained) - found.training.n_rows
+
+
+@pytest.mark.parametrize(("method", "beyond"), [("iqr", 0.5), ("zscore", 1.5), ("isolation", None)])
+def test_held_rows_do_not_decide_which_training_rows_are_outliers(tmp_path, method, beyond):
+    columns, y = two_clouds()
+    before, ledger, _ = prepared_without(tmp_path, {"outliers": method, "beyond": beyond}, columns, y)
+    _, judged = fold_rows(ledger, "fold_1")
+    other = {name: np.where(np.isin(np.arange(80), judged), 1e6, values) for name, values in columns.items()}
+    asked = make_study(cleaning={"outliers": method, "beyond": beyond})
+    changed = make_table(tmp_path / "other", other, np.where(np.isin(np.arange(80), judged), 1 - y, y))
+
+    after = prepare.fn(changed, ledger_again(ledger), asked, "plain", "fold_1")
+
+    assert before.removed.n_removed > 0
+    assert read_matrix_rows(after.training.path).tolist() == read_matrix_rows(before.training.path).tolist()
+    assert np.array_equal(read_matrix(after.training.path)[0], read_matrix(before.training.path)[0])
+
+
+def test_removed_rows_are_counted_by_class(tmp_path):
+    found, ledger, table = prepared_without(tmp_path, {"outliers": "iqr", "beyond": 50}, fold=FINAL)
+
+    trained = fold_rows(ledger, FINAL)[0]
+    y = np.load(table.path / "target.npy")
+    labels = y[[row for row in (3, 10, 40) if row in trained]]
+    assert found.removed.by_class == tuple(np.bincount(labels, minlength=2))
+
+
+def test_other_ways_and_limits_have_entries_of_their_own(tmp_path):
+    asked = ({}, {"outliers": "iqr"}, {"outliers": "iqr", "beyond": 50}, {"outliers": "zscore"})
+
+    paths = {str(prepared_without(tmp_path, each, name=f"t{k}")[0].training.path) for k, each in enumerate(asked)}
+
+    assert len(paths) == 4
+
+
+def test_outliers_that_would_take_a_whole_class_are_reported(tmp_path):
+    columns = {"amount": np.r_[np.arange(60.0), np.full(8, 1e6) + np.arange(8)]}
+
+    with pytest.raises(DataError, match=r"iqr leaves no training row of class '1': \d of \d\d are outliers. Raise"):
+        prepared_without(tmp_path, {"outliers": "iqr"}, columns, np.r_[np.zeros(60, int), np.ones(8, int)])
+
+
+def test_outliers_need_numeric_columns(tmp_path):
+    sky = {"sky": np.array(["blue", "grey"], dtype=object)[np.arange(80) % 2], "place": np.array(list("abcde") * 16)}
+
+    with pytest.raises(DataError, match="looks at numeric columns, but no column is numeric"):
+        prepared_without(tmp_path, {"outliers": "iqr"}, sky, np.arange(80) // 2 % 2)

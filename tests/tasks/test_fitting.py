@@ -1,4 +1,5 @@
 import json
+import time
 import warnings
 
 import numpy as np
@@ -8,7 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.naive_bayes import GaussianNB
 
+from evenhand.errors import CandidateError
 from evenhand.records.pipeline import Balanced
+from evenhand.records.regression import RegressionTable
 from evenhand.tasks import fitting
 from evenhand.tasks.fitting import fit
 
@@ -136,10 +139,14 @@ def test_a_linear_regression_keeps_the_table_of_its_coefficients(tmp_path):
 
     found = fitted(tmp_path, "linear_regression", (X, X @ [2.0, 1.0] + 3), (X, X @ [2.0, 1.0] + 3), n_classes=0)
 
-    table = json.loads((found.path.parent / "coefficients.json").read_text())
-    assert table["column"] == ["intercept", "x0", "x1"]
-    assert table["coefficient"] == pytest.approx([3, 2, 1])
-    assert len(table["p"]) == len(table["t"]) == len(table["standard_error"]) == 3
+    table = RegressionTable.from_facts("linear", json.loads((found.path.parent / "coefficients.json").read_text()))
+    columns = table.as_columns()
+    assert columns["column"] == ["intercept", "x0", "x1"]
+    assert columns["coefficient"] == pytest.approx([3, 2, 1])
+    assert len(columns["p"]) == len(columns["t"]) == len(columns["standard_error"]) == 3
+    assert columns["variance_inflation"][0] is None
+    assert table.measures["r2"] == pytest.approx(1)
+    assert table.degrees_of_freedom == len(X) - 3
 
 
 def test_without_held_rows_there_are_no_held_metrics(tmp_path):
@@ -254,3 +261,136 @@ def test_a_machine_that_was_reported_how_and_one_without_a_budget_have_nothing_t
 
     assert told.budgeted is None
     assert fitted(tmp_path, "gaussian_nb").budgeted is None
+
+
+def test_neighbours_beyond_the_training_rows_are_the_candidates_own_failure(tmp_path):
+    with pytest.raises(
+        CandidateError, match=r"candidate 'knn' cannot be fitted .* n_neighbors = 61.* Change candidates"
+    ):
+        fitted(tmp_path, "knn", params={"n_neighbors": 61})
+
+
+def test_a_lasting_failure_is_kept_and_not_tried_again(tmp_path, monkeypatch):
+    with pytest.raises(CandidateError):
+        fitted(tmp_path / "a", "multinomial_nb", training=(rows()[0] - 5, rows()[1]))
+    monkeypatch.setattr(fitting, "_build", None)
+
+    with pytest.raises(CandidateError, match=r"Negative values.*as in an earlier run; it is tried again when its rows"):
+        fitted(tmp_path / "a", "multinomial_nb", training=(rows()[0] - 5, rows()[1]))
+
+
+class _Model(GaussianNB):
+    """A model of somebody else whose fit does what a test asks for."""
+
+    does = None
+
+    def fit(self, X, y):
+        type(self).does()
+        return super().fit(X, y)
+
+
+def _raising(error):
+    def does():
+        raise error
+
+    return does
+
+
+def _endless():
+    while True:
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def strange(monkeypatch):
+    """What has gaussian_nb fitted by a model that does something else first."""
+
+    def put(does):
+        monkeypatch.setattr(_Model, "does", staticmethod(does))
+        monkeypatch.setattr("evenhand.models.fitting.build_model", lambda *_: _Model())
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (np.linalg.LinAlgError("Singular matrix"), "Singular matrix"),
+        (MemoryError(), "it needs more memory than there is"),
+        (MemoryError("Unable to allocate 3 TiB"), "it needs more memory than there is: Unable to allocate 3 TiB"),
+        (RuntimeError("no kernel"), "RuntimeError: no kernel"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (AssertionError(), "AssertionError"),
+    ],
+)
+def test_whatever_a_model_raises_is_the_candidates_own_failure(tmp_path, strange, error, words):
+    strange(_raising(error))
+
+    with pytest.raises(CandidateError) as caught:
+        fitted(tmp_path)
+
+    assert caught.value.cause == words
+
+
+def test_a_trouble_of_the_moment_is_tried_again(tmp_path, strange):
+    strange(_raising(MemoryError()))
+    with pytest.raises(CandidateError):
+        fitted(tmp_path)
+    strange(lambda: None)
+
+    assert fitted(tmp_path).held_metrics["accuracy"] > 0.5
+
+
+def test_a_fit_that_never_ends_fails_at_its_time_limit(tmp_path, strange):
+    strange(_endless)
+    prepared = make_prepared(tmp_path / "prepared", rows(), rows(20, 1))
+
+    with pytest.raises(CandidateError, match=r"it took longer than time_limit, 0\.1 seconds"):
+        fit.fn(
+            make_plan("gaussian_nb"),
+            prepared,
+            Balanced("none", prepared.training),
+            table_of(tmp_path),
+            0,
+            time_limit=0.1,
+        )
+
+
+def test_a_logarithm_of_negative_targets_is_refused_with_their_number(tmp_path):
+    X, _ = rows()
+    y = np.linspace(-3, 56, 60)  # -3, -2 and -1 have no log1p
+
+    with pytest.raises(
+        CandidateError, match=r"log takes .* 3 of 60 training rows have a target of -1 or less, down to -3"
+    ):
+        fitted(tmp_path, "ridge", (X, y), (X, y), n_classes=0, target_transform="log")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_predictions_that_are_no_numbers_are_a_failure_with_their_number(tmp_path):
+    X, _ = rows()
+    held = (np.full((20, 2), 1e308), np.zeros(20))
+
+    with pytest.raises(CandidateError, match="20 of 20 predicted values are not finite numbers"):
+        fitted(tmp_path, "linear_regression", (X, X @ [9.0, 9.0]), held, n_classes=0)
+
+
+NEARLY = ("scores are nearly constant: held rows differ by less than 1e-06",)
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "expected"),
+    [("svm", {"C": 1e-9}, NEARLY), ("svm", {}, ()), ("logistic", {"C": 1e-9}, NEARLY), ("dummy", {}, ())],
+)
+def test_scores_that_are_nearly_one_and_the_same_are_reported(tmp_path, model, params, expected):
+    assert fitted(tmp_path, model, params=params).warnings == expected
+
+
+@pytest.mark.parametrize(("params", "expected"), [({"alpha": 1e12}, NEARLY), ({}, ())])
+def test_predicted_numbers_are_nearly_constant_by_the_spread_of_the_true_ones(tmp_path, params, expected):
+    X, _ = rows()
+    y = 1e-4 * X[:, 0]  # which are themselves apart by less than a thousandth
+
+    found = fitted(tmp_path, "ridge", (X, y), (X, y), n_classes=0, params=params)
+
+    assert found.warnings == expected

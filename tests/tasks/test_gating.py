@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from makers import make_study, room_of_its_own, two_clouds, work, write_rows
+from makers import know_models_of, make_study, room_of_its_own, two_clouds, work, write_rows
 
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
@@ -18,12 +18,13 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tracking import champion, mlflow_client
 from evenhand.tracking.champion import proposed_by, withdrawn
-from evenhand.tracking.champion_ledger import Contender, Decision, decide, decisions_of
+from evenhand.tracking.champion_ledger import Contender, Decision, Decisions, Looks, decide, decisions_of
 from evenhand.tracking.promotion_gate import card, weigh
 from evenhand.tracking.reload_check import difference
 
 TRUTH = np.arange(400) % 2
 TWO = (2, 1)
+FIRST = Looks()
 
 
 def told(strength, seed):
@@ -32,8 +33,8 @@ def told(strength, seed):
     return PredictionSet(TRUTH, (scores > strength / 2).astype(int), scores)
 
 
-def weighed(first, second, metric="roc_auc", guards=None, look=1, **gate):
-    return weigh(first, second, TWO, metric, Gate(**gate), guards or {}, look)
+def weighed(first, second, metric="roc_auc", guards=None, taken=FIRST, **gate):
+    return weigh(first, second, TWO, metric, Gate(**gate), guards or {}, taken)
 
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "f1"])
@@ -68,17 +69,116 @@ def test_what_is_better_by_less_than_the_margin_is_kept():
 
 
 def test_alpha_is_shared_among_the_looks_of_the_horizon():
-    found = weighed(told(3, 0), told(0.5, 1), alpha=0.05, horizon=5, look=5)
+    found = weighed(told(3, 0), told(0.5, 1), alpha=0.05, horizon=5, taken=Looks(4, 0.04))
 
     assert found.gap.level == pytest.approx(1 - 0.05 / 5)
     assert "look 5 of 5" in found.words
 
 
-def test_a_spent_horizon_promotes_nobody():
-    found = weighed(told(3, 0), told(0.5, 1), horizon=5, look=6)
+@pytest.mark.parametrize(
+    ("taken", "gate", "share"),
+    [
+        (Looks(6, 0.025), {"horizon": 24}, 0.025 / 18),  # half of it is left for eighteen looks
+        (Looks(6, 0.025), {"horizon": 12, "alpha": 0.1}, 0.075 / 6),
+        (Looks(), {"horizon": 1}, 0.05),
+    ],
+)
+def test_a_longer_horizon_shares_what_the_looks_before_left(taken, gate, share):
+    found = weighed(told(3, 0), told(0.5, 1), taken=taken, **gate)
+
+    assert 1 - found.gap.level == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("taken", "gate"),
+    [
+        (Looks(5, 0.05), {"horizon": 5}),
+        (Looks(5, 0.05), {"horizon": 52}),
+        (Looks(5, 0.04), {"horizon": 5}),
+        (Looks(5, 0.05), {"horizon": 12, "alpha": 0.01}),
+    ],
+)
+def test_what_is_spent_stays_spent_whatever_horizon_is_set(taken, gate):
+    found = weighed(told(3, 0), told(0.5, 1), taken=taken, **gate)
 
     assert (found.verdict, found.look) == ("keep", 0)
-    assert "all 5 looks of gate.horizon are spent" in found.words
+    assert "5 looks of gate.horizon" in found.words
+    assert "`evenhand champion restart STUDY --why ...` begins a new one" in found.words
+
+
+def test_horizons_that_are_made_longer_spend_alpha_once():
+    taken = Looks()
+
+    for horizon in (12, 24, 52):
+        for _ in range(horizon):
+            found = weighed(told(1, 0), told(1, 1), horizon=horizon, taken=taken)
+            if found.look:
+                taken = Looks(taken.n_taken + 1, taken.spent + 1 - found.gap.level)
+
+    assert taken.n_taken == 12
+    assert taken.spent == pytest.approx(0.05)
+
+
+def look(level=0.99, verdict="keep"):
+    """A line of the ledger that compared two models."""
+    return Decision("tiny", verdict, "", Contender("a"), None, "", {"look": 1, "gap": {"level": level}})
+
+
+def test_looks_are_counted_from_the_last_restart():
+    nothing = Decision("tiny", "keep", "the same", Contender("a"), None, "", {"look": 0, "gap": None})
+    restart = Decision("tiny", "restart", "a new year", Contender(""))
+    lines = (look(), look(verdict="promote"), restart, nothing, look(0.98), look(verdict="rollback"), look())
+
+    assert Decisions(lines[:2]).looks == Looks(2, pytest.approx(0.02))
+    assert Decisions(lines[:3]).looks == Looks()
+    assert Decisions(lines).looks == Looks(2, pytest.approx(0.03))  # a rollback holds the figures of an older line
+
+
+def test_the_interval_leaves_half_of_its_share_of_alpha_on_either_side():
+    draw = np.random.default_rng(1)
+    first, second = (PredictionSet(TRUTH, (draw.random(400) < 0.8).astype(int) ^ (1 - TRUTH), None) for _ in range(2))
+
+    found = weighed(first, second, "accuracy", alpha=0.05, horizon=1).gap
+
+    right = [(each.predictions == TRUTH).astype(float) for each in (first, second)]
+    by_class = [np.var((right[0] - right[1])[k == TRUTH]) * 200 for k in (0, 1)]  # rows are drawn within classes
+    reach = 1.96 * np.sqrt(sum(by_class)) / 400
+    assert found.high - found.difference == pytest.approx(reach, rel=0.1)
+    assert found.difference - found.low == pytest.approx(found.high - found.difference)
+
+
+def test_a_lower_limit_just_at_the_margin_is_not_more_than_the_margin():
+    low = weighed(told(3, 0), told(0.5, 1)).gap.low
+
+    assert weighed(told(3, 0), told(0.5, 1), margin=low).verdict == "keep"
+    assert weighed(told(3, 0), told(0.5, 1), margin=np.nextafter(low, 0)).verdict == "promote"
+
+
+def test_models_that_differ_in_scores_or_in_classes_alone_are_compared():
+    one = told(1, 0)
+    other_scores = PredictionSet(TRUTH, one.predictions, told(1, 1).scores)
+    other_classes = PredictionSet(TRUTH, 1 - one.predictions, one.scores)
+
+    assert weighed(one, other_scores).look == 1
+    assert weighed(one, other_classes, "accuracy").look == 1
+
+
+def test_a_challenger_without_a_guarded_metric_fails_its_guard():
+    better, voting = told(3, 0), told(0.5, 1)
+    with_chances = PredictionSet(TRUTH, voting.predictions, 1 / (1 + np.exp(-voting.scores)), True)
+
+    found = weighed(better, with_chances, guards={"log_loss": 0.5})
+
+    assert found.verdict == "keep"
+    assert "but log_loss falls by inf, where 0.5 is allowed" in found.words
+
+
+def test_a_metric_that_the_champion_lacks_guards_nothing():
+    chances = PredictionSet(TRUTH, told(3, 0).predictions, 1 / (1 + np.exp(-told(3, 0).scores)), True)
+
+    found = weighed(chances, told(0.5, 1), guards={"log_loss": 0.01})
+
+    assert (found.verdict, found.guards) == ("promote", {})
 
 
 def test_a_guard_keeps_a_better_model_out():
@@ -105,19 +205,20 @@ def test_smaller_errors_are_better():
     noise = np.random.default_rng(0).normal(size=200)
     first, second = (PredictionSet(truth, truth + width * noise, None) for width in (0.1, 0.5))
 
-    found = weigh(first, second, (0, 0), "root_mean_squared_error", Gate(), {}, 1)
+    found = weigh(first, second, (0, 0), "root_mean_squared_error", Gate(), {}, Looks())
 
     assert found.verdict == "promote"
     assert found.gap.difference == pytest.approx(0.4 * np.sqrt(np.mean(noise**2)))
 
 
-def test_equal_models_are_seldom_promoted():
+@pytest.mark.parametrize(("metric", "n_pairs"), [("roc_auc", 300), ("average_precision", 60)])
+def test_equal_models_are_seldom_promoted(metric, n_pairs):
     promoted = [
-        weighed(told(1, 2 * seed), told(1, 2 * seed + 1), alpha=0.2, horizon=1).verdict == "promote"
-        for seed in range(300)
+        weighed(told(1, 2 * seed), told(1, 2 * seed + 1), metric, alpha=0.2, horizon=1).verdict == "promote"
+        for seed in range(n_pairs)
     ]
 
-    assert np.mean(promoted) < 0.1 + 3.5 * np.sqrt(0.1 * 0.9 / 300)
+    assert np.mean(promoted) < 0.1 + 3.5 * np.sqrt(0.1 * 0.9 / n_pairs)
 
 
 def test_the_card_says_what_the_verdict_says():
@@ -174,6 +275,7 @@ def runs(room, monkeypatch):
     """The runs, with a ledger of decisions and a registry of the test's own."""
     folder, made = room
     monkeypatch.chdir(folder)
+    know_models_of(folder)
     yield made
     client = mlflow_client.open_store().client()
     for model in client.search_registered_models():
@@ -221,6 +323,7 @@ def test_both_are_asked_about_the_rows_that_neither_was_trained_on(runs):
     assert (line.verdict, line.why) == (verdict.verdict, verdict.words)
     assert line.candidate.run_id == runs["other_holdout"][1].run_id
     assert challenged(runs, "other_holdout").look == 2
+    assert decisions_of("tiny").looks == Looks(2, pytest.approx(2 * 0.05 / 12))
 
 
 @pytest.mark.parametrize(
@@ -304,7 +407,7 @@ def test_what_a_person_rolled_back_is_not_promoted_by_the_gate_again(runs):
 def test_a_rollback_stands_for_the_same_model_and_for_the_same_candidate_on_the_same_data(runs, changed, same):
     rolled_back(runs, "other_holdout", "it cries wolf")
     _, run, _ = runs["other_holdout"]
-    proposed = proposed_by(run.place, run.run_id)
+    proposed = proposed_by(run.place, run.run_id, "tiny")
     tags = proposed.tags | {f"evenhand.{name}": value for name, value in changed.items()}
 
     why = withdrawn(replace(proposed, tags=tags), decisions_of("tiny"))
@@ -318,7 +421,7 @@ def test_who_promotes_what_was_rolled_back_gives_it_back_to_the_gate(runs):
     decide(Decision("tiny", "promote", "it was right", back.champion, back.candidate), back.hash)
     _, run, _ = runs["other_holdout"]
 
-    assert withdrawn(proposed_by(run.place, run.run_id), decisions_of("tiny")) == ""
+    assert withdrawn(proposed_by(run.place, run.run_id, "tiny"), decisions_of("tiny")) == ""
 
 
 def test_a_rollback_of_a_run_that_was_removed_stands_for_nothing(runs):
@@ -328,7 +431,7 @@ def test_a_rollback_of_a_run_that_was_removed_stands_for_nothing(runs):
     decide(Decision("tiny", "rollback", "bad", first.candidate, gone), first.hash)
     _, run, _ = runs["other_holdout"]
 
-    assert withdrawn(proposed_by(run.place, run.run_id), decisions_of("tiny")) == ""
+    assert withdrawn(proposed_by(run.place, run.run_id, "tiny"), decisions_of("tiny")) == ""
 
 
 def test_the_candidate_that_serves_is_dashed_on_the_page_of_the_next_run(runs):

@@ -1,7 +1,10 @@
+import re
+
 import pytest
 from makers import make_regression, make_study
 
 from evenhand.errors import ConfError
+from evenhand.study.loader import load_study
 from evenhand.tasks.planning import plan
 
 SEVERAL = {
@@ -87,7 +90,7 @@ def test_only_that_matches_nothing_is_reported():
         ({"mine": {"model": "os.path"}}, "candidates.mine.model: "),
         ({"mine": {"model": "collections.OrderedDict"}}, "candidates.mine.model: "),
         ({"svm": {"grid": {"C": [1, 1]}}}, r"'svm(C=1)' would run 2 times: list each value once"),
-        ({"svm": {"grid": {"gamma": ["1", 1]}}}, r"'svm(gamma=1)' would run 2 times"),
+        ({"svm": {"grid": {"gamma": ["scale", "scale"]}}}, r"'svm(gamma=scale)' would run 2 times"),
         ({"svm": {"encodings": ["plain", "plain"]}}, "'svm' would run 2 times"),
     ],
 )  # fmt: skip
@@ -112,3 +115,74 @@ def test_costly_models_are_known_to_cost_more():
     cheap, costly = planned(candidates={"gaussian_nb": {}, "svm": {}})
 
     assert costly.weight > 10 * cheap.weight
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"candidates": {"svm": {"params": {"C": -1}}}}, "candidates.svm.params.C: -1 is not what svm takes"),
+        ({"candidates": {"svm": {"grid": {"C": [1, 2, "x"]}}}}, "candidates.svm.grid.C.2: 'x' is not what svm takes"),
+        (
+            {"candidates": {"svm": {"tune": {"trials": 2, "over": {"C": [1, -2]}}}}},
+            "candidates.svm.tune.over.C.1: -2 is not what svm takes",
+        ),
+        (
+            {"candidates": {"svm": {"tune": {"trials": 2, "over": {"C": {"low": -1, "high": 2}}}}}},
+            "candidates.svm.tune.over.C.low: -1 is not what svm takes",
+        ),
+        (
+            {"balance": {"undersample": {"params": {"replacement": "often"}}}},
+            "balance.undersample.params.replacement: 'often' is not what undersample takes",
+        ),
+        (
+            {"balance": {"undersample": {"params": {"replace": True}}}},
+            "undersample has no parameter 'replace'. Did you mean 'replacement'",
+        ),
+        (
+            {"encodings": {"ranks": {"numeric": {"scale": "rank_normal"}, "params": {"scale": {"n_quantiles": -3}}}}},
+            "encodings.ranks.params: scale.n_quantiles: -3 is not what rank_normal takes: give a whole number",
+        ),
+    ],
+)
+def test_values_that_are_not_taken_are_reported_with_their_place_before_any_fit(settings, words):
+    with pytest.raises(ConfError, match=re.escape(words)):
+        planned(**settings)
+
+
+def test_all_values_that_are_not_taken_are_reported_with_their_lines(tmp_path):
+    (tmp_path / "study.yaml").write_text(
+        "source: rows.csv\ntarget: y\ncandidates:\n  svm:\n    params: {kernel: [rbf, linear]}\n    grid:\n      C:\n"
+        "        - 1\n        - .nan\n        - -1\n",
+        encoding="utf-8",
+    )
+
+    with pytest.raises(ConfError) as found:
+        plan.fn(load_study(tmp_path / "study.yaml"))
+
+    lines = str(found.value).splitlines()
+    assert lines[0].endswith("study.yaml has 3 mistakes:")
+    assert [line.split(" is not")[0].strip() for line in lines[1:]] == [
+        "line 5: candidates.svm.params.kernel: ['rbf', 'linear']",
+        "line 9: candidates.svm.grid.C.1: nan",
+        "line 10: candidates.svm.grid.C.2: -1",
+    ]
+
+
+CENTRED = {"columns": {"numeric": ["telling"]}, "encodings": {"scaled": {"numeric": {"scale": "standard"}}}}
+
+
+def test_a_model_of_counts_is_refused_where_every_encoding_centres_numbers():
+    with pytest.raises(ConfError, match=r"candidates.multinomial_nb: multinomial_nb takes counts.*scale: standard of"):
+        planned(**CENTRED, candidates={"multinomial_nb": {}})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"columns": {}},  # its columns may all be words
+        {"encodings": {**CENTRED["encodings"], "bins": {"numeric": {"bins": "quantile"}}}},
+        {"encodings": {"scaled": {"numeric": {"scale": "min_max"}}}},
+    ],
+)
+def test_a_model_of_counts_is_left_to_its_rows_where_some_encoding_may_suit(changes):
+    assert planned(**{**CENTRED, "candidates": {"multinomial_nb": {}}, **changes})

@@ -7,13 +7,20 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 import yaml
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
 from mlflow import MlflowClient
 from sklearn.metrics import classification_report, confusion_matrix
 
+from evenhand.api.leaderboards import coefficients_of, fit_of
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import fold_rows
 from evenhand.errors import PlaceError
 from evenhand.evaluation.predictions import Predictions
+from evenhand.records.failures import Failed
+from evenhand.records.pipeline import FINAL
+from evenhand.reporting.terminal.run import show_leaderboard
 from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
 from evenhand.tasks.recording import Results, opened, record
@@ -87,7 +94,7 @@ def test_every_candidate_has_its_metrics_parameters_and_curves(storm):
         rows = [row for row in fold_table if row[:2] == [each.plan.name, "roc_auc"]]
         assert [row[3] for row in rows] == pytest.approx(each.folds["roc_auc"])
         assert len(client.get_metric_history(run.info.run_id, mlflow_client.ROC_KEY)) == 101
-        pictures = {"roc.png", "precision_recall.png", "confusion.png", "calibration.png"}
+        pictures = {"roc.svg", "precision_recall.svg", "confusion.svg", "calibration.svg"}
         assert pictures <= artifacts(client, run.info.run_id)
         assert run.data.params.get("params.n_neighbors") == (
             str(each.plan.params["n_neighbors"]) if each.plan.model == "knn" else None
@@ -221,12 +228,59 @@ def test_the_page_lies_where_the_report_says(storm):
 
 def test_a_linear_regression_has_its_table_of_coefficients(mlruns):
     columns, _ = two_clouds()
-    write_rows("rows.csv", columns, columns["telling"] * 3 + 0.1 * columns["noise"])
+    wild = np.random.default_rng(5).normal(size=80)
+    write_rows("rows.csv", columns, columns["telling"] * 3 + 0.1 * columns["noise"] + wild)
 
-    report, _, client = recorded(make_regression(candidates={"linear_regression": {}}))
+    report, found, client = recorded(make_regression(candidates={"linear_regression": {}}))
 
     names = artifacts(client, report.run_ids["linear_regression"])
-    assert {"coefficients.json", "predicted_against_actual.png", "residuals.png"} <= names
+    pictures = {"predicted_against_actual", "residuals", "residuals_over_predicted", "normal_plot"}
+    assert {"coefficients.json", "fit.json", *(f"{name}.svg" for name in pictures)} <= names
+    rows = fold_rows(found.ledger, FINAL)[0]
+    design = sm.add_constant(read_rows(found.table, ["telling", "noise"]).iloc[rows].to_numpy())
+    known = sm.OLS(read_target(found.table)[rows], design).fit()
+    table, fit = coefficients_of(report.as_json(), "linear_regression"), fit_of(report.as_json(), None)
+    expected = np.column_stack([known.params, known.bse, known.tvalues, known.pvalues, known.conf_int()])
+    shown = table.loc[["intercept", "telling", "noise"], ["coefficient", "standard_error", "t", "p", "low", "high"]]
+    np.testing.assert_allclose(shown, expected, rtol=1e-8)
+    assert [fit["r2"], fit["adjusted_r2"], fit["f"]] == pytest.approx(
+        [known.rsquared, known.rsquared_adj, known.fvalue], rel=1e-8
+    )
+    assert "Adjusted R²" in report.page.read_text(encoding="utf-8")
+
+
+def test_a_candidate_whose_scores_are_nearly_constant_is_marked_beside_its_rank(mlruns, capsys):
+    write_two_clouds()
+
+    report, _, client = recorded(make_study(candidates={"svm": {"params": {"C": 1e-9}}, "gaussian_nb": {}}))
+
+    board = read_leaderboard("tiny")
+    show_leaderboard(board)
+    words = "scores are nearly constant: held rows differ by less than 1e-06"
+    marked = {each["name"]: each["warnings"] for each in report.as_json()["candidates"]}
+    assert marked == {"gaussian_nb": [], "svm": [words]}
+    assert [row.note for row in board.rows] == ["", words]
+    assert "nearly" in capsys.readouterr().out  # folded over lines where there is little room
+    assert words in report.page.read_text(encoding="utf-8")
+    assert client.get_run(report.run_ids["svm"]).data.tags["evenhand.warnings"] == words
+
+
+def test_rows_left_out_are_counted_in_notes_page_and_json(mlruns):
+    columns, y = two_clouds()
+    columns["noise"][[1, 2, 30]] = 500
+    write_rows("rows.csv", {**columns, "gappy": np.where(np.arange(80) < 4, np.nan, 1.0)}, y)
+
+    report, found, _ = recorded(make_study(cleaning={"outliers": "iqr", "beyond": 9, "drop_missing": ["gappy"]}))
+
+    last = found.judgement.removed[-1]
+    told, text = report.as_json(), report.page.read_text(encoding="utf-8")
+    assert told["taken"] == {"drop_missing: gappy": 4}
+    assert [each["n_removed"] for each in told["outliers"]] == [each.n_removed for each in found.judgement.removed]
+    words = f"{last.n_removed} of {last.n_rows} on final; on final {last.by_class[0]} of class 0"
+    assert words in report.notes[0]
+    assert words in text
+    assert "4 rows taken out by drop_missing: gappy" in text
+    assert told["notes"] == list(report.notes)
 
 
 def test_what_was_tuned_is_recorded_with_every_trial(mlruns):
@@ -260,7 +314,13 @@ def test_several_classes_are_recorded_too(mlruns):
 
     report, _, client = recorded(make_study(candidates={"gaussian_nb": {}, "svm": {}}))
 
-    assert "confusion.png" in artifacts(client, report.run_ids["svm"])
+    for name in ("gaussian_nb", "svm"):
+        assert {"roc.svg", "precision_recall.svg", "confusion.svg"} <= artifacts(client, report.run_ids[name])
+    assert {"overlay.png", "correlations.svg", "scatter.svg", "regions.svg"} <= artifacts(client, report.run_id)
+    assert "What the model predicts over the two strongest columns" in report.page.read_text(encoding="utf-8")
+    page = report.page.read_text(encoding="utf-8")
+    assert "Each class against the rest" in page
+    assert 'data-chart="roc-classes"' in page
     assert client.get_run(report.run_id).data.metrics["cv_f1_macro"] > 0
 
 
@@ -271,17 +331,74 @@ def test_a_run_whose_work_fails_is_failed(mlruns):
     assert MlflowClient(mlflow_client.tracking_uri()).get_run(run.run_id).info.status == "FAILED"
 
 
-def test_a_record_that_fails_leaves_no_run_open(mlruns, monkeypatch):
-    write_two_clouds()
-
-    def broken(*_):
-        raise RuntimeError("no picture")
-
-    monkeypatch.setattr(recording, "pictures_of", broken)
-
-    with pytest.raises(RuntimeError, match="no picture"):
-        recorded(make_study())
-
+def statuses():
     client = MlflowClient(mlflow_client.tracking_uri())
     runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
-    assert {run.info.status for run in runs} == {"FAILED"}
+    return {run.info.status for run in runs}
+
+
+def raising(error):
+    def broken(*_, **__):
+        raise error
+
+    return broken
+
+
+def test_a_picture_that_fails_costs_the_picture_alone(mlruns, monkeypatch):
+    write_two_clouds()
+    monkeypatch.setattr(recording, "pictures_of", raising(RuntimeError("no picture")))
+
+    report, _, client = recorded(make_study())
+
+    assert report.notes == ("a picture of gaussian_nb could not be made: RuntimeError: no picture",)
+    assert statuses() == {"FINISHED"}
+    assert {"leaderboard.png", "report.html"} <= artifacts(client, report.run_id)
+
+
+def test_a_page_that_fails_costs_the_page_alone(mlruns, monkeypatch):
+    write_two_clouds()
+    monkeypatch.setattr(recording, "page", raising(ValueError("Out of range float values")))
+
+    report, _, client = recorded(make_study())
+
+    assert report.page is None
+    assert report.notes == ("the page could not be made: ValueError: Out of range float values",)
+    assert "report.json" in artifacts(client, report.run_id)
+
+
+def test_a_record_that_fails_leaves_no_run_open_and_its_figures_in_a_file(mlruns, monkeypatch):
+    write_two_clouds()
+    monkeypatch.setattr(mlflow_client, "log_params", raising(RuntimeError("database is locked")))
+
+    with pytest.raises(PlaceError, match=r"MLflow did not take its record: database is locked.*run the study again"):
+        recorded(make_study())
+
+    assert statuses() == {"FAILED"}
+    (kept,) = (mlruns.parent / "home" / "reports").glob("*/*/report.json")
+    assert json.loads(kept.read_text(encoding="utf-8"))["best"] == "gaussian_nb"
+    assert kept.with_name("report.html").exists()
+
+
+def test_failed_candidates_are_recorded_as_failed_with_their_reason(mlruns, monkeypatch):
+    write_two_clouds()
+    failed = Failed("knn", "too few rows (fold_0)", "knn", "plain", "none", {"n_neighbors": 99})
+    monkeypatch.setattr("evenhand.tasks.judging.judge.fn.__defaults__", ((failed,),))
+
+    report, _, client = recorded(make_study())
+
+    (child,) = client.search_runs([report.experiment_id], "attributes.run_name = 'knn'")
+    assert (child.info.status, child.data.tags["evenhand.failed"]) == ("FAILED", "too few rows (fold_0)")
+    assert child.data.params["params.n_neighbors"] == "99"
+    assert "too few rows (fold_0)" in report.page.read_text(encoding="utf-8")
+    assert report.as_json()["failed"][0]["why"] == "too few rows (fold_0)"
+    board = read_leaderboard(report.study)
+    assert ([row.name for row in board.rows], [each.why for each in board.failed]) == (["gaussian_nb"], [failed.why])
+
+
+def test_what_is_not_finite_is_left_out_of_mlflow_and_named(mlruns):
+    with opened(make_study()) as run:
+        values = {"a": 1.5, "b": float("nan"), "c": float("inf"), "d": None}
+        mlflow_client.log_metrics(run.place, run.run_id, values)
+
+    found = MlflowClient(mlflow_client.tracking_uri()).get_run(run.run_id).data
+    assert (found.metrics, found.tags["evenhand.not_finite"]) == ({"a": 1.5}, "b, c, d")

@@ -50,6 +50,9 @@ MIXED = {
     "one_hot": {},
     "evidence": {"as": "evidence", "numeric": {"bins": "quantile", "n_bins": 4}},
     "ordinal": {"as": "ordinal", "numeric": {"bins": "mdlp"}},
+    "two": {"numeric": {"bins": "two"}},
+    "log": {"numeric": {"scale": "log"}, "params": {"scale": {"standardize": True}}},
+    "power": {"numeric": {"scale": "power"}},
     "ranks": {
         "numeric": {"scale": "rank_normal", "indicator": True, "polynomial": 2},
         "select": {"top": 1, "trees": 9},
@@ -70,6 +73,37 @@ def test_every_encoding_is_served_as_it_was_judged(encoding):
     rows = raw_holdout(found)
     expected = judged(found, "score:gaussian_nb").loc[rows.index].to_numpy()
     assert loaded.scores(rows) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["iqr", "zscore", "isolation"])
+def test_a_model_learned_without_outliers_is_served_as_it_was_judged(method):
+    columns, y = two_clouds()
+    columns["noise"][[1, 2, 30]] = 500
+    write_rows("rows.csv", columns, np.where(y == 1, "storm", "calm"))
+
+    found, _, loaded = refitted(make_study(cleaning={"outliers": method}, candidates={"logistic": {}}))
+
+    rows = raw_holdout(found)
+    expected = judged(found, "score:logistic").loc[rows.index].to_numpy()
+    assert loaded.scores(rows) == pytest.approx(expected, abs=1e-9)
+    assert sum(each.n_removed for each in found.judgement.removed) > 0
+    assert len(found.judgement.removed) == 4  # three folds and the final fit
+
+
+def test_binary_words_are_served_as_they_were_judged():
+    _, y = two_clouds()
+    words = [
+        f"{'rain rain' if k else 'sun'} {'wind' if place % 3 else 'calm'} {place % 5}" for place, k in enumerate(y)
+    ]
+    write_rows("rows.csv", {"report": words}, np.where(y == 1, "storm", "calm"))
+    study = make_study(
+        encodings={"binary": {"text": {"words": "binary"}}}, candidates={"bernoulli_nb": {}}, columns={"text": "report"}
+    )
+
+    found, _, loaded = refitted(study)
+
+    rows = raw_holdout(found)
+    assert loaded.scores(rows) == pytest.approx(judged(found, "score:bernoulli_nb").loc[rows.index], abs=1e-9)
 
 
 @pytest.mark.parametrize("candidate", ["svm", "gaussian_nb", "votes", "pairs"])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import skops.io
 from makers import make_study
@@ -11,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from evenhand.errors import DataError, EvenhandError, PlaceError
+from evenhand.errors import ConfError, DataError, EvenhandError, PlaceError
 from evenhand.models.encoder import TableEncoder
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, folder_digest, load_model
@@ -22,6 +23,7 @@ from evenhand.tasks.recording import opened
 from evenhand.tasks.scoring import ChosenModel, choose_model, score_rows
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide, decisions_of
+from evenhand.tracking.recorded_models import RecordedModel, note_model
 
 FEATURES = (("height", "numeric"), ("age", "numeric"), ("sky", "categorical"))
 
@@ -268,7 +270,7 @@ def recorded(name="tiny"):
     with opened(study) as run:
         frame = rows()[0].head(3)
         folder = mlflow_client.log_model(run.place, run.run_id, model, frame, types=types, requirements=["evenhand"])
-        mlflow_client.log_tags(run.place, run.run_id, {"evenhand.model_digest": file_digest(folder / "model.skops")})
+        note_model(RecordedModel(name, run.run_id, file_digest(folder / "model.skops"), folder_digest(folder)))
         mlflow_client.log_text(run.place, run.run_id, study.model_dump_json(by_alias=True), "study.yaml")
     return run.run_id
 
@@ -326,3 +328,72 @@ def test_what_mlflow_notes_beside_the_files_it_serves_is_no_change_of_the_model(
 
     assert beside == before
     assert folder_digest(chosen.folder) != before
+
+
+NAUGHTY = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-cmd",
+    "@SUM(1)",
+    "\tx",
+    "\rx",
+    " =1",
+    "\uff1d1+1",
+    "plain",
+    "-12.5",
+    "+49",
+    "-1e3",
+    ".5",
+]
+
+
+def test_no_text_of_a_csv_starts_a_formula_and_numbers_stay():
+    from evenhand.monitoring.output_files import without_formulas
+
+    found = without_formulas(pa.table({"=a": NAUGHTY, "-5": [-float(i) for i in range(len(NAUGHTY))]}))
+
+    assert found.column_names == ["'=a", "-5"]
+    assert found["'=a"].to_pylist() == [f"'{text}" for text in NAUGHTY[:8]] + NAUGHTY[8:]
+    assert found["-5"].to_pylist()[1] == -1.0
+
+
+def test_keys_that_are_formulas_are_written_as_text_to_csv_and_as_they_are_to_parquet():
+    chosen = kept(fitted(GaussianNB()))
+    rows(3)[0].assign(id=["=1+1", None, "c"]).to_parquet("new.parquet")
+
+    for output in ("out.csv", "out.parquet"):
+        score_rows.fn(chosen, "new.parquet", Path(output))
+
+    assert "'=1+1" in Path("out.csv").read_text()
+    assert pa.parquet.read_table("out.parquet")["id"].to_pylist() == ["=1+1", None, "c"]
+
+
+@pytest.mark.parametrize("output", ["out.txt", "out", "out.xlsx", "out.csv.gz", "out.parquet.bak"])
+def test_an_ending_that_is_not_written_is_refused(output):
+    rows(3)[0].assign(id=range(3)).to_csv("new.csv", index=False)
+
+    with pytest.raises(ConfError, match=r"scores are written as \.parquet or \.csv"):
+        score_rows.fn(kept(fitted(GaussianNB())), "new.csv", Path(output))
+
+    assert not Path(output).exists()
+
+
+@pytest.mark.parametrize("output", ["new.csv", "./new.csv", "link.csv", "hard.csv"])
+def test_an_output_that_is_its_input_is_refused_and_left_alone(output):
+    rows(3)[0].assign(id=range(3)).to_csv("new.csv", index=False)
+    Path("link.csv").symlink_to("new.csv")
+    Path("hard.csv").hardlink_to("new.csv")
+    before = Path("new.csv").read_bytes()
+
+    with pytest.raises(ConfError, match="would be written over the rows that are read from it"):
+        score_rows.fn(kept(fitted(GaussianNB())), "new.csv", Path(output))
+
+    assert Path("new.csv").read_bytes() == before
+
+
+def test_an_output_among_the_files_of_a_folder_that_is_read_is_refused():
+    Path("new").mkdir()
+    rows(3)[0].assign(id=range(3)).to_csv("new/a.csv", index=False)
+
+    with pytest.raises(ConfError, match="would be written over the rows"):
+        score_rows.fn(kept(fitted(GaussianNB())), "new", Path("new/a.csv"))

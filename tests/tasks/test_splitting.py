@@ -149,7 +149,31 @@ def test_copies_of_held_rows_under_another_key_are_not_trained_on(tmp_path):
 
     assert ledger.n_withheld == (rows.side == WITHHELD).sum() > 0
     assert not set(rows.content[rows.side == TRAINING]) & set(rows.content[rows.side == HOLDOUT])
-    assert ledger.notes == (f"{ledger.n_withheld} rows with an exact copy in the holdout are not trained on",)
+    assert ledger.notes == (f"{ledger.n_withheld} rows with an exact or near copy in the holdout are not trained on",)
+
+
+def test_two_seeds_hold_out_other_groups(tmp_path):
+    table, _ = grouped(tmp_path / "t")
+    how = {"columns": {"group": "house"}, "split": {"folds": 3, "holdout": "group", "holdout_share": 0.25}}
+
+    first, again, other = (ledger_of(table, make_study(seed=seed, **how))[1] for seed in (0, 0, 1))
+
+    assert first.side.tolist() == again.side.tolist() != other.side.tolist()
+
+
+def test_a_first_fold_in_time_without_a_class_is_reported(tmp_path):
+    days = np.arange(80.0)
+    columns, _ = two_clouds()
+    y = np.where(days < 20, "calm", np.where(days % 2, "storm", "calm"))  # the first block in time has no storm
+    table = make_table(
+        tmp_path / "t", {**columns, "day": days}, np.unique(y, return_inverse=True)[1], roles={"day": "time"}
+    )
+
+    refused(
+        table,
+        plain_study(holdout="none", folds_by="time", columns={"time": "day"}),
+        "split.folds: 3 by time leaves no row of class '1' to train fold 0 on",
+    )
 
 
 def timed(folder, days=None, **more):
@@ -290,7 +314,17 @@ def test_a_class_with_fewer_rows_than_folds_is_reported(tmp_path):
     refused(
         table,
         plain_study(holdout="none"),
-        "split.folds is 3, but class 'storm' has 2 training rows: lower split.folds to 2",
+        "split.folds is 3, but class 'storm' has 2 training rows of 2 in all: lower split.folds to 2, leave that class",
+    )
+
+
+def test_folds_are_not_to_be_lowered_below_two(tmp_path):
+    table = make_table(tmp_path / "t", {"a": np.arange(9.0)}, np.where(np.arange(9) == 4, "storm", "calm"))
+
+    refused(
+        table,
+        plain_study(holdout="none", folds=2),
+        r"split\.folds is 2, but class 'storm' has 1 training rows of 1 in all: lower split\.holdout_share, leave that",
     )
 
 

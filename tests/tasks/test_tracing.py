@@ -24,6 +24,12 @@ def write_mixed_rows():
     write_rows("rows.csv", {**columns, "owner": np.arange(120) // 3}, y)
 
 
+def test_the_proof_of_parents_is_switched_off_by_its_name():
+    found = trace.fn({}, {}, None, make_study(checks={"parents of training rows": False}))
+
+    assert (found.severity, found.words) == ("skipped", "switched off in checks")
+
+
 def prepared_and_balanced(study, folds=None):
     """The trainings of every fold (or the first few, and all rows) as the flow makes them, and the ledger."""
     table = clean.fn(ingest.fn(study), study)
@@ -54,16 +60,16 @@ GROUPED = {
 def test_parents_of_an_honest_run_are_training_rows_of_their_fold(changes):
     made = prepared_and_balanced(study_of("none", "smotenc", "smote", "undersample", **changes))
 
-    found = trace.fn(made.prepared, made.balanced, made.ledger)
+    found = trace.fn(made.prepared, made.balanced, made.ledger, make_study())
 
-    assert found.verdict == "passed"
+    assert found.severity == "ok"
     assert "made and" in found.words
 
 
 def test_a_study_without_balances_is_looked_at_as_well():
     made = prepared_and_balanced(study_of("none"))
 
-    assert trace.fn(made.prepared, made.balanced, made.ledger).verdict == "passed"
+    assert trace.fn(made.prepared, made.balanced, made.ledger, make_study()).severity == "ok"
 
 
 def test_made_rows_carry_the_table_rows_of_their_parents():
@@ -91,7 +97,7 @@ def test_a_parent_outside_the_fold_stops_the_run(kind, changes):
     np.save(one / "parents.npy", parents)
 
     with pytest.raises(DataError, match=rf"(?s)balance '{kind}'.*fold_0: 1 row with a parent outside.*row {held[0]}"):
-        trace.fn(made.prepared, made.balanced, made.ledger)
+        trace.fn(made.prepared, made.balanced, made.ledger, make_study())
 
 
 @pytest.mark.parametrize("kind", ["smote", "smotenc"])
@@ -108,7 +114,7 @@ def test_a_sampler_that_reaches_into_held_rows_stops_the_run(kind, monkeypatch):
     made = prepared_and_balanced(study_of(kind))
 
     with pytest.raises(DataError, match="that the training rows named as parents cannot have made"):
-        trace.fn(made.prepared, made.balanced, made.ledger)
+        trace.fn(made.prepared, made.balanced, made.ledger, make_study())
 
 
 def test_encoded_rows_that_the_ledger_does_not_train_on_stop_the_run():
@@ -117,7 +123,7 @@ def test_encoded_rows_that_the_ledger_does_not_train_on_stop_the_run():
     leaky = {**made.prepared, ("plain", "fold_0"): replace(fold, training=final.training)}
 
     with pytest.raises(DataError, match=r"encoding 'plain' on fold_0: .* outside the fold's training rows"):
-        trace.fn(leaky, made.balanced, made.ledger)
+        trace.fn(leaky, made.balanced, made.ledger, make_study())
 
 
 def test_a_leak_that_is_allowed_is_reported_and_does_not_stop():
@@ -125,16 +131,16 @@ def test_a_leak_that_is_allowed_is_reported_and_does_not_stop():
     final, fold = made.prepared["plain", FINAL], made.prepared["plain", "fold_0"]
     leaky = {**made.prepared, ("plain", "fold_0"): replace(fold, training=final.training)}
 
-    assert trace.fn(leaky, made.balanced, made.ledger, allows_leaks=True).verdict == "failed"
+    assert trace.fn(leaky, made.balanced, made.ledger, make_study(), allows_leaks=True).severity == "error"
 
 
 def test_a_sampler_that_reports_no_parents_is_named_as_not_verified():
     made = prepared_and_balanced(study_of("smote"))
     silent = {key: replace(each, n_unexplained=None) for key, each in made.balanced.items()}
 
-    found = trace.fn(made.prepared, silent, made.ledger)
+    found = trace.fn(made.prepared, silent, made.ledger, make_study())
 
-    assert found.verdict == "warned"
+    assert found.severity == "warning"
     assert "not verified for smote" in found.words
 
 
@@ -168,7 +174,7 @@ def test_a_hundred_clean_runs_are_traced_without_a_false_alarm():
             name=f"clean_{seed}", seed=seed, balance=[kind], encodings={"plain": {"numeric": {"scale": scale}}}
         )
         made = prepared_and_balanced(study, folds=1)
-        found = trace.fn(made.prepared, made.balanced, made.ledger, allows_leaks=True)
-        alarms += [(kind, scale, found.words)] if found.verdict != "passed" else []
+        found = trace.fn(made.prepared, made.balanced, made.ledger, make_study(), allows_leaks=True)
+        alarms += [(kind, scale, found.words)] if found.severity != "ok" else []
 
     assert alarms == []

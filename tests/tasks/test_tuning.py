@@ -107,6 +107,26 @@ def test_the_encoder_learns_from_inner_training_rows_only(monkeypatch):
     assert sizes == inner
 
 
+def test_outliers_leave_inner_training_rows_and_stay_among_those_that_judge(monkeypatch):
+    columns, y = two_clouds()
+    columns["noise"][::20] = 1e4
+    write_rows("rows.csv", columns, y)
+    found = ready(cleaning={"outliers": "iqr", "beyond": 50})
+    trained, judged, honest = [], [], tuning.new_encoder
+
+    def watched(*arguments):
+        encoder = honest(*arguments)
+        fit, transform = encoder.fit_transform, encoder.transform
+        encoder.fit_transform = lambda frame, y: trained.append(frame["noise"].max()) or fit(frame, y)
+        encoder.transform = lambda frame: judged.append(frame["noise"].max()) or transform(frame)
+        return encoder
+
+    monkeypatch.setattr(tuning, "new_encoder", watched)
+    tuned(found)
+
+    assert max(trained) < 1e4 == max(judged)
+
+
 def test_a_search_is_done_once_and_other_settings_make_another():
     write_two_clouds()
 

@@ -6,18 +6,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from makers import make_study, room_of_its_own, work, write_two_clouds
+from makers import know_models_of, make_study, room_of_its_own, work, write_two_clouds
 
+import evenhand as eh
 from evenhand.api.champions import go_back, promote_run, standing
 from evenhand.cli.main import main
 from evenhand.cli.serving import _show_champion
 from evenhand.errors import EvenhandError
 from evenhand.models.serialization import HOLDOUT_SCORES, Distrusted, folder_digest
+from evenhand.storage.ledger import anchor_of
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
 from evenhand.tracking import champion, mlflow_client
-from evenhand.tracking.champion_ledger import Overtaken, decisions_of, ledger_path
+from evenhand.tracking.champion_ledger import Contender, Decision, Looks, Overtaken, decide, decisions_of, ledger_path
 from evenhand.tracking.model_registry import Registry
 from evenhand.tracking.reload_check import difference, difference_when_reloaded
 
@@ -46,6 +48,7 @@ def runs(room, monkeypatch):
     """The two runs, with a ledger and a registry of the test's own; models are proved here, not by a clean process."""
     folder, first, second = room
     monkeypatch.chdir(folder)
+    know_models_of(folder)
     monkeypatch.setattr(champion, "difference_when_reloaded", difference)
     yield first, second
     registry = client()
@@ -141,6 +144,7 @@ def test_a_ledger_that_lost_its_last_line_is_reported_by_the_registry(runs):
     promote_run("tiny", "it is better")
     file = ledger_path("tiny")
     file.write_text(file.read_text().splitlines(keepends=True)[0])
+    anchor_of(file).unlink()  # as if both were put back to what they were
 
     with pytest.raises(EvenhandError, match="has lost its last lines"):
         standing("tiny")
@@ -262,12 +266,41 @@ def test_the_commands_report_who_when_and_why(runs):
     assert run(main, ["champion", "promote", "tiny", "--version", "9", "--why", "no"]).exit_code == 2
 
 
+def test_a_restart_of_the_horizon_is_a_line_with_who_when_and_why(runs):
+    run = CliRunner().invoke
+    promote_run("tiny", "it is the first")
+    refused = run(main, ["champion", "restart", "tiny", "--why", "a new year"])
+    seen = decisions_of("tiny")
+    figures = {"look": 1, "gap": {"level": 0.99}}
+    decide(Decision("tiny", "keep", "no better", Contender(runs[0]), seen.champion, "", figures), seen.head)
+    before = run(main, ["champion", "show", "tiny"]).output
+
+    found = run(main, ["champion", "restart", "tiny", "--why", "a new year"])
+
+    assert refused.exit_code == 2
+    assert "no look of the gate of study 'tiny' was spent since its horizon began" in refused.output
+    assert "looks of the gate since its horizon began: 1, which spent 0.0100 of alpha" in before
+    assert found.exit_code == 0
+    line = decisions_of("tiny").lines[-1]
+    assert (line.verdict, line.why, line.champion) == ("restart", "a new year", seen.champion)
+    assert line.who
+    assert line.when
+    assert decisions_of("tiny").looks == Looks()
+    assert decisions_of("tiny").champion == seen.champion
+    assert "looks of the gate" not in found.output
+    assert (
+        "restart: the gate's horizon begins anew, champion was version 1"
+        in run(main, ["champion", "history", "tiny"]).output
+    )
+    assert eh.champion("tiny").history["verdict"].tolist() == ["promote", "keep", "restart"]
+
+
 def test_figures_that_are_no_numbers_are_left_to_the_words(capsys):
     reign = SimpleNamespace(
         candidate=SimpleNamespace(version=2, run_id="a" * 32), when="today", who="me", verdict="promote",
         why="roc_auc is 0.9 against 0.8", figures={"verdict": "promote", "gap": {"low": 0.1}, "roc_auc": 0.9},
     )  # fmt: skip
 
-    _show_champion("tiny", SimpleNamespace(fixed=(), decisions=SimpleNamespace(promotions=[reign])))
+    _show_champion("tiny", SimpleNamespace(fixed=(), decisions=SimpleNamespace(promotions=[reign], looks=Looks())))
 
     assert capsys.readouterr().out.splitlines()[2:] == ["  roc_auc 0.9000"]

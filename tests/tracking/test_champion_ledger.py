@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from evenhand.storage.ledger import anchor_of
 from evenhand.tracking.champion_ledger import (
     Broken,
     Contender,
@@ -114,9 +115,12 @@ def test_of_eight_processes_that_promote_at_once_one_wins_each_round():
 
 @pytest.mark.parametrize("n_bytes_lost", [1, 20, 150])
 def test_a_line_cut_off_in_the_middle_never_counted_and_is_put_aside(n_bytes_lost, caplog):
-    file = written("run_1", "run_2")
+    anchor = anchor_of(written("run_1"))
+    before_the_crash = anchor.read_bytes()
+    file = written("run_2")
     whole = file.read_bytes()
     file.write_bytes(whole[:-n_bytes_lost])
+    anchor.write_bytes(before_the_crash)  # a line is noted there once it is whole
 
     before = decisions_of("tiny")
     line = decide(decision("run_3"), before.head)

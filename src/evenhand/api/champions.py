@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evenhand.tracking.champion import ChampionStatus
     from evenhand.tracking.champion_ledger import Decision
 
-__all__ = ["Champion", "champion", "go_back", "promote_run", "standing"]
+__all__ = ["Champion", "champion", "go_back", "promote_run", "restart_horizon", "standing"]
 
 NOBODY = "study '{0}' has no champion yet: promote one with eh.champion('{0}').promote(why='...')"
 
@@ -78,6 +78,10 @@ class Champion:
         """The champion after the one before, or an earlier one by its version, was made champion again."""
         return Champion(self.study, go_back(self.study, why, version))
 
+    def restart(self, why: str) -> "Champion":
+        """The champion as it was, after the gate's horizon was begun anew: alpha may be spent once more."""
+        return Champion(self.study, restart_horizon(self.study, why))
+
     @property
     def _reign(self) -> "Decision | None":
         return self.standing.decisions.promotions[-1] if self.standing.decisions.promotions else None
@@ -98,7 +102,7 @@ class Champion:
 
 
 def champion(study: str) -> Champion:
-    """The champion of a study, with `promote`, `rollback`, `history` and `model`.
+    """The champion of a study, with `promote`, `rollback`, `restart`, `history` and `model`.
 
     >>> champion("clouds").history["verdict"].tolist()
     ['promote']
@@ -136,6 +140,14 @@ def go_back(study: str, why: str, version: int | None = None) -> "ChampionStatus
 
     line = roll_back(study, why, version)
     notify_promotion(propose(study, line.candidate.version).study, line)
+    return stand(study)
+
+
+def restart_horizon(study: str, why: str) -> "ChampionStatus":
+    """Begin the horizon of the gate anew; the looks it spent so far stay in the ledger."""
+    from evenhand.tracking.champion import restart, stand
+
+    restart(study, why)
     return stand(study)
 
 

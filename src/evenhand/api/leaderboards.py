@@ -1,4 +1,4 @@
-"""The report of a run as data frames: leaderboard, metrics, folds and leakage checks."""
+"""The report of a run as data frames: leaderboard, metrics, folds, leakage checks and tables of regressions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +9,12 @@ from evenhand.errors import ConfError, listed, nearest
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.study.registry import LOWER_IS_BETTER
 
-__all__ = ["checks_of", "folds_of", "leaderboard_of", "metrics_of"]
+__all__ = ["checks_of", "coefficients_of", "fit_of", "folds_of", "leaderboard_of", "metrics_of"]
 
 NAN = float("nan")
+MEASURES = (
+    "n_rows", "degrees_of_freedom", "r2", "adjusted_r2", "residual_standard_error", "f", "f_degrees", "f_p",
+)  # fmt: skip
 Report = Mapping[str, Any]
 
 
@@ -54,8 +57,40 @@ def folds_of(report: Report) -> pd.DataFrame:
 
 def checks_of(report: Report) -> pd.DataFrame:
     """The leakage checks of a run, with what each found in words."""
-    columns = ["name", "verdict", "words"]
+    columns = ["name", "severity", "words", "remedy"]
     return pd.DataFrame(report["checks"], columns=columns if not report["checks"] else None).set_index("name")
+
+
+def coefficients_of(report: Report, candidate: str | None) -> pd.DataFrame:
+    """A line for each encoded column and the intercept; variance inflation is infinite for a sum of other columns."""
+    found = pd.DataFrame(_regression(report, candidate)["coefficients"]).set_index("column")
+    is_made_up = found.pop("is_made_up").astype(bool)
+    found["variance_inflation"] = found["variance_inflation"].astype(float).mask(is_made_up, float("inf"))
+    return found.astype(float)
+
+
+def fit_of(report: Report, candidate: str | None) -> pd.Series:
+    """The measures of fit of one regression, by name."""
+    found = _regression(report, candidate)
+    values = {name: float("nan") if found[name] is None else float(found[name]) for name in MEASURES}
+    return pd.Series(values, name=found["candidate"])
+
+
+def _regression(report: Report, candidate: str | None) -> Mapping[str, Any]:
+    """The table of a candidate, or of the best that has one."""
+    found = {each["candidate"]: each for each in report.get("regressions", ())}
+    if candidate is None and found:
+        return next(iter(found.values()))
+    if candidate in found:
+        return found[candidate]
+    names = [each["name"] for each in report["candidates"]]
+    if candidate is not None and candidate not in names:
+        raise ConfError(
+            f"the run has no candidate '{candidate}'.{nearest(candidate, names)} There are {listed(names)}."
+        )
+    asked = "a table of coefficients" if candidate is None else f"the coefficients of '{candidate}'"
+    has = f"this run has those of {listed(found)}" if found else "this run has none"
+    raise ConfError(f"{asked} cannot be had: only linear_regression keeps them, and {has}. Add it to candidates.")
 
 
 def _row(each: Mapping[str, Any], metric: str) -> dict[str, Any]:

@@ -88,15 +88,16 @@ def _estimator(model: Any) -> Any:
 
 def model_of(recorded: "PastRun", name: str | None) -> "RawRowModel":
     """The stored model of a run, or that of another candidate, refitted."""
-    from evenhand.models.serialization import load_model, models_named
     from evenhand.tracking.mlflow_client import model_folder
+    from evenhand.tracking.recorded_models import check_logged, load_recorded, recorded_model, study_of_model
 
-    study = Study(**recorded.study)
+    place, run_id, study = recorded.chosen.place, recorded.run_id, recorded.chosen.study
     if name is None or name == recorded.report["chosen"]:
-        folder = model_folder(recorded.chosen.place, recorded.run_id)
-        return load_model(folder, recorded.tags.get("evenhand.model_digest", ""), models_named(study))
+        return load_recorded(place, study, run_id)
     recorded.figures_of(name)
-    return _refitted(recorded, name, study)
+    found = recorded_model(study, run_id, model_folder(place, run_id))
+    check_logged(found, place, "report.json")
+    return _refitted(recorded, name, study_of_model(found, place))
 
 
 def _refitted(recorded: "PastRun", name: str, study: Study) -> "RawRowModel":
@@ -143,7 +144,7 @@ def _judgement(recorded: "PastRun", name: str, study: Study) -> "Judgement":
         metrics=(),
         figures=tuple(_figures(each, plans) for each in report["candidates"]),
         predictions=recorded.all_predictions.file,
-        ensemble=_ensemble(recorded) if study.ensemble is not None else None,
+        ensembles=_ensembles(recorded) if study.ensemble is not None else {},
         chosen=name,
     )
 
@@ -162,13 +163,16 @@ def _figures(each: dict[str, Any], plans: "dict[str, Plan]") -> "Figures":
     )  # fmt: skip
 
 
-def _ensemble(recorded: "PastRun") -> "Ensemble | None":
-    from evenhand.records.pipeline import ENSEMBLE, Ensemble
+def _ensembles(recorded: "PastRun") -> "dict[str, Ensemble]":
+    from evenhand.records.pipeline import Ensemble
+    from evenhand.study.registry import RESERVED_NAMES
     from evenhand.tracking.mlflow_client import artifact
 
-    found = {each["name"]: each["mlflow_run_id"] for each in recorded.report["candidates"]}
-    if ENSEMBLE not in found:
-        return None
-    content = json.loads(artifact(recorded.chosen.place, found[ENSEMBLE], "ensemble.json").read_text(encoding="utf-8"))
-    weights = {each["candidate"]: each["weight"] for each in content["members"]}
-    return Ensemble(weights, content["average"], content["metric"])
+    found = {}
+    for each in recorded.report["candidates"]:
+        if each["name"] in RESERVED_NAMES:
+            file = artifact(recorded.chosen.place, each["mlflow_run_id"], "ensemble.json")
+            content = json.loads(file.read_text(encoding="utf-8"))
+            weights = {one["candidate"]: one["weight"] for one in content["members"]}
+            found[each["name"]] = Ensemble(weights, content["average"], content["metric"], content.get("threshold"))
+    return found

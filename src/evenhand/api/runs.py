@@ -114,6 +114,21 @@ class Run:
 
         return checks_of(self._recorded.report)
 
+    def coefficients(self, candidate: str | None = None) -> "pd.DataFrame":
+        """The table of a linear regression: coefficient, standard error, t, p, 95 % interval and variance inflation.
+
+        It is that of the fit to all training rows. Left out, the candidate is the best that has such a table.
+        """
+        from evenhand.api.leaderboards import coefficients_of
+
+        return coefficients_of(self._recorded.report, candidate)
+
+    def regression_fit(self, candidate: str | None = None) -> "pd.Series":
+        """R2, adjusted R2, F, its p value, residual standard error and degrees of freedom of a linear regression."""
+        from evenhand.api.leaderboards import fit_of
+
+        return fit_of(self._recorded.report, candidate)
+
     def predictions(self, candidate: str | None = None) -> "pd.DataFrame":
         """What a candidate predicted for every judged row: by the model of its fold, or `final` on the holdout.
 

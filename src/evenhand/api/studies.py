@@ -43,7 +43,10 @@ def candidates(study: StudyOrFile, only: str | None = None) -> "pd.DataFrame":
     import pandas as pd
 
     names = ("name", "model", "encoding", "balance", "params")
-    rows = [{name: getattr(made, name) for name in names} for made in plans_of(as_study(study), only)]
+    found = as_study(study)
+    plans = plans_of(found, only)
+    refuse_fractions(found, plans)
+    rows = [{name: getattr(made, name) for name in names} for made in plans]
     return pd.DataFrame(rows, columns=list(names)).rename(columns={"name": "candidate"}).set_index("candidate")
 
 
@@ -59,6 +62,28 @@ def plans_of(study: Study, only: str | None = None) -> "list[Plan]":
     if names_columns(study, names):
         check_kernels(study, clean.fn(snapshot_of(study), study), names)
     return plans
+
+
+def refuse_fractions(study: Study, plans: "list[Plan]") -> str:
+    """Refuse balances that would make fractions of categories; why that is not known where rows cannot be read.
+
+    Rows are read only where a balance makes rows between others.
+    """
+    from evenhand.errors import EvenhandError
+    from evenhand.models.samplers import fraction_mistakes
+    from evenhand.study.registry import SAMPLERS
+    from evenhand.tasks.cleaning import clean
+    from evenhand.tasks.ingestion import ingest
+
+    blending = {made.balance for made in plans if SAMPLERS[study.balance_kind(made.balance)].blends}
+    if not blending:
+        return ""
+    try:
+        features = clean.fn(ingest.fn(study), study).features
+    except EvenhandError as error:
+        return f"whether {' and '.join(sorted(blending))} fits the columns is not known: {error}"
+    loader.refuse(study, fraction_mistakes(study, plans, features))
+    return ""
 
 
 def schema() -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import Known, write
+from evenhand.cli.shared import Known, echo, write
 
 
 @click.command()
@@ -37,7 +37,7 @@ def compare(
         write(Path(json_file), json.dumps(compared.as_json(), indent=2) + "\n")
     if output:
         save_comparison(compared.found, Path(output))
-        click.echo(f"drew {output}")
+        echo(f"drew {output}")
 
 
 COMMANDS = (compare,)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import Known, write
+from evenhand.cli.shared import Known, echo, write
 
 
 @click.command()
@@ -51,7 +51,7 @@ def ui(port: int) -> None:
     """Serve MLflow's pages of all runs on this machine until Ctrl-C."""
     import evenhand as eh
 
-    eh.ui(port, report=click.echo)
+    eh.ui(port, report=echo)
 
 
 @click.command()
@@ -66,7 +66,7 @@ def report(study: str | None, print_path: bool) -> None:
     from evenhand.tracking.locations import find_page
 
     page = find_page(study)
-    click.echo(page)
+    echo(page)
     if not print_path and has_display():
         import webbrowser
 
@@ -84,7 +84,7 @@ def doctor(ctx: click.Context) -> None:
         colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.state]
         click.echo(f"{click.style(f'{finding.state:5}', fg=colour)} {finding.what}: {finding.found}")
         if finding.remedy:
-            click.echo(f"      -> {finding.remedy}")
+            echo(f"      -> {finding.remedy}")
     if not found.is_fit:
         ctx.exit(2)
 

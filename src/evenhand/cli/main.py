@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from evenhand.cli import comparing, looking, replicating, serving, studies, upkeep, watching
+from evenhand.cli.shared import echo
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -15,9 +16,12 @@ class EvenhandGroup(click.Group):
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         from evenhand.runtime.gc_tuning import seldom
+        from evenhand.runtime.private_files import keep_private
         from evenhand.runtime.signals import at_once
 
         seldom()
+        sys.excepthook = _without_secrets
+        keep_private()
         with at_once():
             return super().__call__(*arguments, **named)
 
@@ -27,7 +31,9 @@ class EvenhandGroup(click.Group):
         try:
             return super().invoke(ctx)
         except EvenhandError as error:
-            click.echo(f"evenhand: {error}", err=True)
+            from evenhand.runtime.redaction import masked_text
+
+            echo(f"evenhand: {masked_text(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt as ended:
             from evenhand.runtime.signals import INTERRUPTED, TERMINATED, Terminated
@@ -36,6 +42,15 @@ class EvenhandGroup(click.Group):
             word, code = ("interrupted", INTERRUPTED) if is_ours else ("terminated", TERMINATED)
             click.echo(f"evenhand: {word}; what was finished is kept, run again to go on", err=True)
             ctx.exit(code)
+
+
+def _without_secrets(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    """Print a traceback with the secrets of addresses in it masked."""
+    from traceback import format_exception
+
+    from evenhand.runtime.redaction import masked_text
+
+    sys.stderr.write("".join(masked_text(line) for line in format_exception(kind, error, trace)))
 
 
 @click.group(cls=EvenhandGroup, context_settings=CONTEXT)

@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from evenhand.cli.shared import echo
+
 
 @click.command()
 @click.argument("study")
@@ -18,13 +20,24 @@ def score(study: str, source: str, output: Path, run_id: str | None) -> None:
 
     found: Any = eh.score(study, source, output, run_id=run_id)
     model = f"version {found.version}" if found.version else "not registered"
-    click.echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
+    echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
     for column, wrong in found.strange.items():
         examples = ", ".join(f"'{value}'" for value in wrong["examples"])
-        click.echo(f"no number in column '{column}': {counted(wrong['rows'], 'row')}, such as {examples}")
+        echo(f"no number in column '{column}': {counted(wrong['rows'], 'row')}, such as {examples}")
     if found.quarantine:
-        click.echo(f"put aside {counted(found.n_quarantined, 'row')} -> {found.quarantine}")
-    click.echo(f"manifest -> {found.manifest}")
+        echo(f"put aside {counted(found.n_quarantined, 'row')} -> {found.quarantine}")
+    echo(f"manifest -> {found.manifest}")
+
+
+@click.command()
+@click.argument("study")
+@click.option("--port", type=click.IntRange(1, 65535), default=5001, show_default=True)
+@click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
+def serve(study: str, port: int, run_id: str | None) -> None:
+    """Answer HTTP requests with the scores of STUDY's model until Ctrl-C, as `mlflow models serve` does, with a key."""
+    import evenhand as eh
+
+    eh.serve(study, port, run_id, report=echo)
 
 
 @click.group()
@@ -53,9 +66,10 @@ def history(study: str) -> None:
 
     for line in eh.champion(study).standing.decisions.lines:
         candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
+        candidate = "the gate's horizon begins anew" if line.verdict == "restart" else candidate
         against = f", champion was version {line.champion.version}" if line.champion else ""
-        click.echo(f"{line.number:>3}  {line.when}  {line.verdict}: {candidate}{against}")
-        click.echo(f"     by {line.who}: {line.why}")
+        echo(f"{line.number:>3}  {line.when}  {line.verdict}: {candidate}{against}")
+        echo(f"     by {line.who}: {line.why}")
 
 
 @champion.command()
@@ -80,18 +94,30 @@ def rollback(study: str, version: int | None, why: str) -> None:
     _show_champion(study, eh.champion(study).rollback(why, version).standing)
 
 
+@champion.command()
+@click.argument("study")
+@why_option
+def restart(study: str, why: str) -> None:
+    """Begin the horizon of the gate of STUDY anew, so that its alpha may be spent once more."""
+    import evenhand as eh
+
+    _show_champion(study, eh.champion(study).restart(why).standing)
+
+
 def _show_champion(study: str, found: Any) -> None:
     for words in found.fixed:
-        click.echo(f"fixed: {words}")
+        echo(f"fixed: {words}")
     if not found.decisions.promotions:
-        click.echo(f"study {study} has no champion yet: evenhand champion promote {study} --why '...'")
+        echo(f"study {study} has no champion yet: evenhand champion promote {study} --why '...'")
         return
     latest = found.decisions.promotions[-1]
-    click.echo(f"champion of {study}: version {latest.candidate.version}, run {latest.candidate.run_id}")
-    click.echo(f"since {latest.when} by {latest.who} ({latest.verdict}): {latest.why}")
+    echo(f"champion of {study}: version {latest.candidate.version}, run {latest.candidate.run_id}")
+    echo(f"since {latest.when} by {latest.who} ({latest.verdict}): {latest.why}")
     for name, value in latest.figures.items():
         if isinstance(value, float):  # a gate's figures are in its words
-            click.echo(f"  {name} {value:.4f}")
+            echo(f"  {name} {value:.4f}")
+    if (looks := found.decisions.looks).n_taken:
+        echo(f"looks of the gate since its horizon began: {looks.n_taken}, which spent {looks.spent:.4f} of alpha")
 
 
-COMMANDS = (score, champion)
+COMMANDS = (score, serve, champion)

@@ -38,6 +38,13 @@ set_option = click.option(
 only_option = click.option("--only", metavar="GLOB", help="Only candidates whose name matches, such as 'svm*'.")
 
 
+def echo(text: object, err: bool = False) -> None:
+    """Print a line of text, of which nothing can steer the terminal."""
+    from evenhand.runtime.text import printable
+
+    click.echo(printable(str(text)), err=err)
+
+
 def check_writable(file: Path) -> None:
     """Refuse a place that cannot be written before hours are spent on what belongs there."""
     from evenhand.errors import PlaceError
@@ -50,11 +57,13 @@ def check_writable(file: Path) -> None:
 def write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
     from evenhand.errors import PlaceError
+    from evenhand.runtime.private_files import as_usual
 
     unfinished = file.with_name(f".{file.name}.unfinished")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_text(text, encoding="utf-8")
+        as_usual(unfinished)
         unfinished.replace(file)
     except OSError as error:
         raise PlaceError(f"'{file}' cannot be written: {error.strerror}") from error

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import check_writable, only_option, set_option, study_of, write
+from evenhand.cli.shared import check_writable, echo, only_option, set_option, study_of, write
 
 
 @click.command()
@@ -30,9 +30,11 @@ def run(
     if json_file:
         check_writable(Path(json_file))
 
-    done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
-    from evenhand.reporting.terminal.run import show_report
+    from evenhand.reporting.terminal.run import show_judgement, show_report
+    from evenhand.runtime.progress import showing
 
+    with showing(show_judgement):
+        done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
     assert done.result is not None
     show_report(done.result)
     if json_file:
@@ -46,10 +48,13 @@ def run(
 def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
     """List what CONF would run: encodings x balances x models, and how many fits."""
     study = study_of(conf, changes)
-    from evenhand.api.studies import plans_of
+    from evenhand.api.studies import plans_of, refuse_fractions
     from evenhand.reporting.terminal.run import show_plans
 
-    show_plans(study, plans_of(study, only))
+    plans = plans_of(study, only)
+    show_plans(study, plans)
+    if unknown := refuse_fractions(study, plans):
+        click.echo(f"note: {unknown}")
 
 
 @click.command()
@@ -59,7 +64,7 @@ def schema(output: str) -> None:
     import evenhand as eh
 
     write(Path(output), eh.schema())
-    click.echo(f"wrote {output}")
+    echo(f"wrote {output}")
 
 
 @click.command()
@@ -68,7 +73,7 @@ def prune(most: str) -> None:
     """Remove the results that were not used for longest until the store fits."""
     import evenhand as eh
 
-    click.echo(repr(eh.prune(most)))
+    echo(repr(eh.prune(most)))
 
 
 @click.command()
@@ -90,8 +95,8 @@ def init(data: str, target: str, output: str | None, force: bool) -> None:
     drafted = eh.draft(data, target, _heading(file))
     write(file, drafted.text)
     for line in drafted.lines:
-        click.echo(line)
-    click.echo(f"wrote {file}; next: evenhand run {shlex.quote(str(file))}")
+        echo(line)
+    echo(f"wrote {file}; next: evenhand run {shlex.quote(str(file))}")
 
 
 def _as_name(data: str) -> str:

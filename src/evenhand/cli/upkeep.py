@@ -4,7 +4,7 @@ from datetime import datetime
 
 import click
 
-from evenhand.cli.shared import set_option
+from evenhand.cli.shared import echo, set_option
 
 ONLY_DAY, WITH_TIME = "%Y-%m-%d", "%Y-%m-%dT%H:%M"
 port_type = click.IntRange(1, 65535)
@@ -18,7 +18,7 @@ def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
     """Start Prefect, MLflow and the schedules of study files or folders (left out: conf/), and stay until Ctrl-C."""
     import evenhand as eh
 
-    eh.up(*confs, port=port, prefect_port=prefect_port, report=click.echo)
+    eh.up(*confs, port=port, prefect_port=prefect_port, report=echo)
 
 
 @click.command()
@@ -31,7 +31,7 @@ def status(ctx: click.Context, confs: tuple[str, ...], check: bool) -> None:
 
     found = eh.status(*confs, check=check)
     for line in found.late if check else found.lines:
-        click.echo(line, err=check)
+        echo(line, err=check)
     if check and found.late:
         ctx.exit(1)
 
@@ -47,10 +47,10 @@ def trigger(ctx: click.Context, name: str, changes: tuple[str, ...], force: bool
     import evenhand as eh
 
     asked = eh.trigger(name, changes, force=force)
-    click.echo(f"started flow run {asked.flow_run_id}")
+    echo(f"started flow run {asked.flow_run_id}")
     if wait:
         state = asked.wait()
-        click.echo(f"{state.name}: {state.message or 'nothing was said'}")
+        echo(f"{state.name}: {state.message or 'nothing was said'}")
         ctx.exit(0 if state.is_completed() else 1)
 
 
@@ -66,7 +66,7 @@ def list_schedules(confs: tuple[str, ...]) -> None:
     import evenhand as eh
 
     for line in eh.schedules(*confs):
-        click.echo(line)
+        echo(line)
 
 
 @schedule.command()
@@ -76,7 +76,7 @@ def pause(name: str) -> None:
     import evenhand as eh
 
     eh.pause(name)
-    click.echo(f"schedule {name} paused")
+    echo(f"schedule {name} paused")
 
 
 @schedule.command()
@@ -86,7 +86,7 @@ def resume(name: str) -> None:
     import evenhand as eh
 
     eh.resume(name)
-    click.echo(f"schedule {name} resumed")
+    echo(f"schedule {name} resumed")
 
 
 @click.command()
@@ -99,7 +99,7 @@ def backfill(conf: str, first: datetime, last: datetime, promote: bool) -> None:
     from evenhand.api.schedules import backfill_ticks
 
     for done in backfill_ticks(conf, first, last, promote=promote):
-        click.echo(f"{done.as_of[:16]}  {done.outcome}: {done.why}")
+        echo(f"{done.as_of[:16]}  {done.outcome}: {done.why}")
 
 
 COMMANDS = (up, status, trigger, schedule, backfill)

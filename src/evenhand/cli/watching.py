@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import set_option
+from evenhand.cli.shared import echo, set_option
 
 
 @click.command()
@@ -59,7 +59,7 @@ def _retrain(study: str, changes: tuple[str, ...], against: str) -> None:
     from evenhand.api.monitoring import given_study
     from evenhand.reporting.terminal.run import show_report
 
-    click.echo("retraining, as asked ...")
+    echo("retraining, as asked ...")
     done = eh.run(given_study(study, changes) or eh.load_run(against).study, progress=False)
     assert done.result is not None
     show_report(done.result)

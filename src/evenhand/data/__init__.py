@@ -15,6 +15,7 @@ __all__ = [
     "csv_sniffing",
     "frames",
     "in_memory",
+    "limits",
     "readers",
     "remote",
     "row_filter",

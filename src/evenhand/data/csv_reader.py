@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from evenhand.data.csv_sniffing import guessed_delimiter, guessed_encoding, n_columns
+from evenhand.data.limits.unpacking import open_unpacked
 from evenhand.data.snapshot import Rows
 from evenhand.data.type_inference import Settling, read_settled
 from evenhand.errors import DataError, listed
@@ -56,7 +57,7 @@ def open_delimited(paths: tuple[Path, ...], delimiter: str | None, encoding: str
 
 def open_binary(path: Path) -> IO[bytes]:
     """A file for reading, unpacked on the way if its name says that it is packed."""
-    return pa.input_stream(str(path), compression="detect")
+    return open_unpacked(path)
 
 
 def _sampled(path: Path, delimiter: str | None, encoding: str | None) -> TextFile:

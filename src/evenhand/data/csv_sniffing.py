@@ -11,6 +11,8 @@ from evenhand.runtime.logs import logger
 
 DELIMITERS = (",", ";", "\t", "|")
 COMMONEST = "cp1252"
+WESTERN = frozenset("äöüßÄÖÜéèêëàâáåæçíïîñóôõøúùûœÀÁÂÅÆÇÈÉÊÍÎÑÓÔÕØÚÛŒ€£§°²³–—‘’“”„«»…½¼µ·´")
+SHORT = 4096
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -27,6 +29,9 @@ def guessed_encoding(path: Path, sample: bytes) -> str:
             return name
     if _is_utf8(sample):
         return "utf-8"
+    if len(sample) < SHORT and _is_western(sample):
+        logger().warning("the text is not UTF-8 and was read as %s; name source.encoding if that is wrong", COMMONEST)
+        return COMMONEST
     from charset_normalizer import from_bytes
 
     matches = from_bytes(sample)
@@ -58,6 +63,17 @@ def n_columns(text: str, delimiter: str) -> int:
         return 0
     agreeing = sum(len(row) == len(rows[0]) for row in rows)
     return len(rows[0]) if agreeing > len(rows) / 2 else 1
+
+
+def _is_western(sample: bytes) -> bool:
+    """Whether text has Western letters alone, few among plain ones: short texts are too little for statistics."""
+    try:
+        text = sample.decode(COMMONEST)
+    except UnicodeDecodeError:
+        return False
+    special = [sign for sign in text if not sign.isascii()]
+    n_plain = sum(sign.isascii() and sign.isalpha() for sign in text)
+    return set(special) <= WESTERN and len(special) < n_plain / 2
 
 
 def _is_utf8(sample: bytes) -> bool:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenhand.data.csv_reader import check_names, different_columns, open_binary
+from evenhand.data.limits.unpacking import check_cells
 from evenhand.data.snapshot import Rows, as_kept, as_words, rows_at_once
 from evenhand.errors import DataError
 from evenhand.runtime.io_errors import reading, writing
@@ -110,6 +111,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _parquet_schema(path: Path) -> tuple[pa.Schema, int]:
     with pq.ParquetFile(path) as file:
         fields = [field for field in file.schema_arrow if not PANDAS_INDEX.fullmatch(field.name)]
+        check_cells(path, file.metadata.num_rows, len(fields))
         return pa.schema(fields), file.metadata.num_rows
 
 
@@ -168,7 +170,7 @@ def _lines(stream: Any) -> Iterator[bytes]:
 def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line.decode("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"'{path}' line {number:,} is not JSON: {error}. Fix it, or set source.format.") from None
     if not isinstance(row, dict):
         raise DataError(

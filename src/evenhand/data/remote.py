@@ -9,14 +9,16 @@ from glob import has_magic
 from itertools import chain
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from evenhand.data.limits.network import KNOWN, Way
+from evenhand.data.limits.queries import check_database, check_query, read_only
 from evenhand.data.readers import by_columns, spooled
 from evenhand.data.snapshot import write_rows
 from evenhand.errors import DataError, EvenhandError, PlaceError
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import is_hidden, writing
-from evenhand.runtime.redaction import is_masked
+from evenhand.runtime.redaction import MASK, is_masked, place_of, without_secrets
 from evenhand.storage.artifact_store import digest, home
 from evenhand.study.loader import VARIABLE, expanded
 from evenhand.study.study import SqlSource
@@ -53,27 +55,14 @@ class Secret:
     @property
     def shown(self) -> str:
         """The address with neither values of variables, nor a password, nor a query."""
-        try:
-            parts = urlsplit(self.text)
-        except ValueError:
-            return "the address given"
-        place = parts.netloc.rpartition("@")[2]
-        return parts._replace(netloc=place, query="", fragment="").geturl()
+        return place_of(self.text)
 
     def hide(self, error: object) -> str:
         """The text of an error without what must not be seen."""
         text = str(error).replace(self.value, self.shown)
         for value, name in self.hidden.items():
             text = text.replace(value, name).replace(quote(value, safe=""), name)
-        if password := self._password():
-            text = text.replace(password, "***")
-        return text
-
-    def _password(self) -> str | None:
-        try:
-            return urlsplit(self.value).password
-        except ValueError:
-            return None
+        return without_secrets(text, self.text)
 
 
 def fetch(address: str) -> dict[Path, str]:
@@ -84,13 +73,20 @@ def fetch(address: str) -> dict[Path, str]:
     import fsspec
 
     secret = Secret(address)
+    protocol = secret.value.partition("://")[0].lower()
+    if "://" in secret.value and protocol not in KNOWN:
+        raise DataError(
+            f"{secret.shown} (source.url) begins with '{protocol[:40]}://', which is not known: write https, s3 or gs. "
+            "A file of this machine goes under source.path."
+        )
     if "://" not in secret.value:
         raise DataError(
             f"source.url '{secret.shown}' is no address, such as https://host/rows.csv or s3://bucket/rows.csv. A file "
             "of this machine goes under source.path."
         )
+    way = Way(secret.value)
     try:
-        files, remote = fsspec.core.url_to_fs(secret.value)
+        files, remote = fsspec.core.url_to_fs(secret.value, **way.settings)
         files.invalidate_cache()
         names = _names(files, remote)
         if names == [remote]:
@@ -99,6 +95,8 @@ def fetch(address: str) -> dict[Path, str]:
     except EvenhandError:
         raise
     except Exception as error:  # every file system of fsspec has errors of its own
+        if way.refused:
+            raise DataError(f"{secret.shown} (source.url) {way.refused}") from None
         raise _trouble(secret, error) from None
 
 
@@ -119,7 +117,7 @@ def _names(files: Any, remote: str) -> list[str]:
 
 
 def _brought(files: Any, remote: str, key: str) -> Path:
-    name = Path(urlsplit(remote).path if "://" in remote else remote).name or "file"
+    name = Path(place_of(remote) if "://" in remote else remote).name.replace(MASK, "") or "file"
     path = home() / "fetched" / f"{key[:12]}-{name}"
     mark = _mark(files.info(remote))
     if mark and path.exists() and _marked(path) == mark:
@@ -160,6 +158,7 @@ def query(source: SqlSource, scratch: Path) -> Path:
     from sqlalchemy import exc
 
     secret, path = Secret(source.url), scratch / "query.parquet"
+    check_query(source.query)
     try:
         rows = spooled(_answers(secret, source.query), scratch)
     except (exc.SQLAlchemyError, ImportError) as error:
@@ -179,8 +178,10 @@ def _answers(secret: Secret, statement: str) -> Iterator[dict[str, list[Any]]]:
     from sqlalchemy import create_engine, text
 
     engine = create_engine(secret.value)
+    check_database(engine, secret.shown)
     try:
         with engine.connect() as connection:
+            read_only(connection)
             result = connection.execution_options(stream_results=True).execute(text(expanded(statement)))
             names = list(result.keys())
             if len(set(names)) < len(names):

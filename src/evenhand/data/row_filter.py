@@ -9,7 +9,7 @@ A row is kept where the rule is true. Where it cannot be decided, because a valu
 import datetime
 import operator
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn
 
 import pyarrow as pa
@@ -32,6 +32,11 @@ TOKEN = re.compile(
     r"|(?P<word>[^\W\d]\w*(?:\.\w+)*)|(?P<sign><=|>=|==|!=|[-<>+*/(),\[\]]))"
 )
 SHOWN = 160
+MOST_SIGNS, MOST_SIZE = 50_000, 20_000  # a value of a chain or a list stands in every comparison made of it
+MOST_DEPTH = (
+    1000  # Arrow takes rules apart by functions that call themselves, and ends the process where it is too deep
+)
+TOO_LARGE = f"it comes to more than {MOST_SIZE:,} comparisons, or {MOST_DEPTH:,} inside each other: write several rules"
 WORDS = {"and", "or", "not", "in", "is", "missing", "true", "false"}
 HINTS = {"=": "write == to compare", "&": "write and", "|": "write or", "!": "write not, or != to compare"} | {
     quote: f"the {quote} is never closed" for quote in "'\"`"
@@ -57,6 +62,8 @@ class Part:
     place: int
     value: Any = None
     type: Any = None
+    size: int = 1
+    depth: int = 1
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,8 @@ class Rule:
 
 def compile_rule(text: str, schema: pa.Schema) -> Rule:
     """A rule ready for rows of this schema; mistakes are reported with their place."""
+    if len(text) > MOST_SIGNS:
+        raise mistake(text, MOST_SIGNS, f"it has more than {MOST_SIGNS:,} signs: write it as several rules")
     try:
         return _Reader(text, schema).rule()
     except RecursionError:
@@ -123,19 +132,20 @@ class _Reader:
         part = self._both()
         while self._take("or"):
             other = self._both()
-            part = Part(self._truth(part) | self._truth(other), "truth", part.place)
+            part = self._made(self._truth(part) | self._truth(other), part, other)
         return part
 
     def _both(self) -> Part:
         part = self._negated()
         while self._take("and"):
             other = self._negated()
-            part = Part(self._truth(part) & self._truth(other), "truth", part.place)
+            part = self._made(self._truth(part) & self._truth(other), part, other)
         return part
 
     def _negated(self) -> Part:
-        if token := self._take("not"):
-            return Part(~self._truth(self._negated()), "truth", token.place)
+        if self._take("not"):
+            part = self._negated()
+            return self._made(~self._truth(part), part)
         return self._compared()
 
     def _truth(self, part: Part) -> Any:
@@ -149,23 +159,24 @@ class _Reader:
             negated = self._take("not")
             self._need("missing")
             found = left.expression.is_null()
-            return Part(~found if negated else found, "truth", left.place)
+            return self._made(~found if negated else found, left)
         if self._now().kind in {"in", "not"}:
             negated = self._take("not")
             self._need("in")
             found = self._listed(left)
-            return Part(~found if negated else found, "truth", left.place)
+            return self._made(~found.expression, found) if negated else found
         return self._chained(left)
 
     def _chained(self, left: Part) -> Part:
-        found = None
+        found: Part | None = None
         part = left
         while sign := self._take(*COMPARISONS):
             right = self._sum()
             one = self._comparison(part, sign, right)
-            found = one if found is None else found & one
+            compared = self._made(one, part, right)
+            found = compared if found is None else self._made(found.expression & one, found, compared)
             part = right
-        return left if found is None else Part(found, "truth", left.place)
+        return left if found is None else replace(found, place=left.place)
 
     def _comparison(self, left: Part, sign: Token, right: Part) -> Any:
         left, right = self._dated(left, right), self._dated(right, left)
@@ -188,22 +199,35 @@ class _Reader:
             moment = moment.replace(tzinfo=datetime.UTC)
         return Part(pc.scalar(pa.scalar(moment, other.type)), "date", part.place)
 
-    def _listed(self, left: Part) -> Any:
+    def _listed(self, left: Part) -> Part:
         """Whether a value is in a list; undecided where the value is missing."""
         self._need("[")
-        found = None
-        while found is None or self._take(","):
+        found: list[Part] = []
+        while not found or self._take(","):
             if self._now().kind == "]":
                 break
             item = self._sum()
             if item.value is None:
                 self._fail(item.place, "a list holds numbers and texts only")
             one = self._comparison(left, Token("==", "==", item.place), item)
-            found = one if found is None else found | one
+            found.append(self._made(one, left, item))
+            if found[-1].size * len(found) > MOST_SIZE:
+                self._fail(item.place, TOO_LARGE)
         self._need("]")
-        if found is None:
+        if not found:
             self._fail(left.place, "the list is empty")
-        return found
+        while len(found) > 1:  # by pairs, so that it is no deeper than it must be
+            both = zip(found[::2], found[1::2], strict=False)
+            pairs = [self._made(one.expression | other.expression, one, other) for one, other in both]
+            found = pairs + found[len(pairs) * 2 :]
+        return replace(found[0], place=left.place)
+
+    def _made(self, expression: Any, *parts: Part, form: Form = "truth") -> Part:
+        """What is made of parts, if it is not too large to be worked out."""
+        size, depth = 1 + sum(part.size for part in parts), 1 + max(part.depth for part in parts)
+        if size > MOST_SIZE or depth > MOST_DEPTH:
+            self._fail(parts[0].place, TOO_LARGE)
+        return Part(expression, form, parts[0].place, size=size, depth=depth)
 
     def _sum(self) -> Part:
         part = self._product()
@@ -222,7 +246,7 @@ class _Reader:
             if part.form != "number":
                 self._fail(part.place, f"'{sign.text}' needs numbers, this is a {part.form}")
         one, other = (part.expression.cast(pa.float64()) for part in (left, right))
-        return Part(ARITHMETIC[sign.kind](one, other), "number", left.place)
+        return self._made(ARITHMETIC[sign.kind](one, other), left, right, form="number")
 
     def _signed(self) -> Part:
         if sign := self._take("-"):
@@ -239,7 +263,8 @@ class _Reader:
             self._need(")")
             return part
         if self._take("number"):
-            value = float(token.text) if set(token.text) & set(".eE") else int(token.text)
+            is_whole = token.text.isdecimal() and len(token.text) < 19  # what 64 bits surely hold
+            value = int(token.text) if is_whole else float(token.text)
             return Part(pc.scalar(value), "number", token.place, value)
         if self._take("text"):
             return Part(pc.scalar(token.text[1:-1]), "text", token.place, token.text[1:-1])

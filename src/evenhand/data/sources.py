@@ -43,6 +43,7 @@ FORMATS = {
     "jsonl": "jsonl",
     "ndjson": "jsonl",
 }
+WORKBOOKS = {"xls", "xlsx", "xlsm", "ods"}
 PACKED = {".gz", ".zst", ".bz2"}
 
 
@@ -100,6 +101,11 @@ def format_of(path: Path) -> str:
     suffixes = [suffix for suffix in path.suffixes if suffix.lower() not in PACKED]
     if suffixes and (known := FORMATS.get(suffixes[-1].lower().removeprefix("."))):
         return known
+    if suffixes and suffixes[-1].lower().removeprefix(".") in WORKBOOKS:
+        raise DataError(
+            f"'{path}' is a workbook by its name, which cannot be read: save its sheet as CSV or Parquet. If it is "
+            "text under that name, set source.format: csv."
+        )
     with reading(path), open_binary(path) as file:
         start = file.read(6)
     if start.startswith(b"PAR1"):

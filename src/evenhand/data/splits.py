@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger
+from evenhand.statistics.near_copies import near_links
 
 NEAR_BITS = 20
 
@@ -12,7 +13,8 @@ NEAR_BITS = 20
 def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarray:
     """One 64-bit number for the content of each row; equal rows have equal numbers.
 
-    `is_near` takes numbers as equal that agree to six digits, as copies do that went through another format.
+    `is_near` takes numbers of one cell of a grid as equal: most rows of two tables match that differ by rounding alone.
+    Inside one table `linked_rows` finds them all.
     """
     if is_near:
         features = features.copy(deep=False)
@@ -21,6 +23,18 @@ def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarr
                 mantissa, exponent = np.frexp(features[name].to_numpy())
                 features[name] = np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent)
     return pd.util.hash_pandas_object(features, index=False).to_numpy()
+
+
+def linked_rows(features: pd.DataFrame) -> np.ndarray:
+    """A number that rows share if they are copies of one another, exact or near; it depends on contents, not on order.
+
+    It is the least content hash of the rows linked; numbers are compared by distance, all other columns by equality.
+    """
+    names = [name for name in features.columns if pd.api.types.is_numeric_dtype(features[name].dtype)]
+    numbers = features[names].to_numpy(dtype=np.float64, na_value=np.nan)
+    others = features.drop(columns=names)
+    blocks = content_hashes(others) if len(others.columns) else np.zeros(len(features), dtype=np.uint64)
+    return near_links(numbers, blocks, content_hashes(features))
 
 
 def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
@@ -33,16 +47,16 @@ def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
 
 
 def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
-    """The table rows that a fold is trained and judged on; no row that has a judged twin is trained on."""
+    """The table rows that a fold is trained and judged on; no row that is linked with a judged one is trained on."""
     columns = pq.read_table(ledger.path).to_pandas()
-    side, twins = columns["side"].to_numpy(), columns["content"].to_numpy()
+    side, links = columns["side"].to_numpy(), columns["link"].to_numpy()
     if fold == FINAL:
         return np.flatnonzero(side == TRAINING), np.flatnonzero(side == HOLDOUT)
     repeat, number = parsed_fold(fold)
     numbers = columns[f"repeat_{repeat}"].to_numpy()
     is_judged = numbers == number
     is_trained = (side == TRAINING) & ((numbers < number) if ledger.is_by_time else (numbers != number))
-    return np.flatnonzero(is_trained & ~np.isin(twins, twins[is_judged])), np.flatnonzero(is_judged)
+    return np.flatnonzero(is_trained & ~np.isin(links, links[is_judged])), np.flatnonzero(is_judged)
 
 
 def parsed_fold(fold: str) -> tuple[int, int]:

@@ -19,20 +19,29 @@ from evenhand.data.frames import as_array
 from evenhand.data.in_memory import keep
 from evenhand.data.sources import find_files, format_of
 from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of, study_text
+from evenhand.data.targets import EXACT, UNADORNED, is_adorned
 from evenhand.data.type_inference import has_codes
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Snapshot
+from evenhand.runtime.io_errors import reading
+from evenhand.statistics.row_numbers import row_numbers
 from evenhand.study.study import Source, Study
 
 MOST_CLASSES = 20
 MOST_ODD_WORDS = 8
 NUMBERLIKE = 0.95
 NAMES_OF_TIME = re.compile(
-    r"(time|timestamp|date|datetime|epoch|unix_?time|created(_at)?|.*_(ts|timestamp))", re.IGNORECASE
+    r"(?i:.*(time|stamp|date|datum|zeit)|epoch|created(_at)?|.*_ts)|.*([a-z]|_)(DT|dt)",
 )
 NAMES_OF_BIRTH = re.compile(r".*(birth|born|dob).*", re.IGNORECASE)
 NAMES_OF_KEYS = re.compile(r"(.*[_\s-])?(id|uuid|guid|key|nr|no|number)|[a-z]+I[dD]", re.IGNORECASE)
 ROWS_TO_FIND_KEYS = 20
+NUMBERED = {
+    "unique": "holds another whole number in nearly every row, as numbers of customers are, so it decides the row's "
+    "side and is not learned from",
+    "rising": "rises from row to row, as a time or a running number does, so it is not learned from; to split by it, "
+    "name it in time",
+}
 
 
 def source_of(data: Any) -> dict[str, Any]:
@@ -48,7 +57,7 @@ def source_of(data: Any) -> dict[str, Any]:
     file = find_files([data])[0]
     if format_of(file) != "csv":
         return {"path": data}
-    with open_binary(file) as stream:
+    with reading(file), open_binary(file) as stream:
         sample = stream.read(SAMPLE)
     encoding = guessed_encoding(file, sample)
     text = sample.decode(encoding, errors="ignore")
@@ -157,12 +166,14 @@ class _Look:
         if len(counts) < 2:
             raise DataError(f"--target {self.target} has {len(counts)} different values: at least two are needed.")
         if pa.types.is_floating(goal.type):
-            if len(counts) > MOST_CLASSES or any(value != int(value) for value in counts):
+            if len(counts) > MOST_CLASSES or not all(abs(value) <= EXACT and value == int(value) for value in counts):
                 return {}
             counts = {int(value): count for value, count in counts.items()}
         if pa.types.is_integer(goal.type) and len(counts) > MOST_CLASSES:
             return {}
         kept = [count for count in counts.values() if count >= 5]
+        if len(kept) < 2 and is_adorned(goal):
+            raise DataError(f"--target {self.target} holds texts such as '{pc.drop_null(goal)[0]}'. {UNADORNED}.")
         if len(kept) < 2:
             raise DataError(
                 f"--target {self.target} has {len(counts):,} different values, of which {len(kept)} stand in five rows "
@@ -181,6 +192,8 @@ class _Look:
             self.roles[name], self.why[name] = "ignore", note.replace("holds dates; ", "")
         elif role == "numeric" and NAMES_OF_TIME.fullmatch(name) and _rises(array):
             self.roles[name], self.why[name] = "date", "rises from row to row"
+        elif role == "numeric" and (numbered := _numbered(array)):
+            self.roles[name], self.why[name] = ("key" if numbered == "unique" else "ignore"), NUMBERED[numbered]
         else:
             self.roles[name] = role
             if role == "text":
@@ -204,12 +217,23 @@ class _Look:
                 self.why[name] = "holds dates; to split by one, name it in time" if able else "holds dates"
         several = [name for name, role in self.roles.items() if role == "key"]
         for name in several[1:]:
-            self.roles[name] = "ignore"
+            self.roles[name], self.why[name] = (
+                "ignore",
+                "has a value of its own in every row, so it is not learned from",
+            )
 
     def _check_some(self) -> None:
         if not any(role in {"numeric", "categorical", "text"} for role in self.roles.values()):
             taken = ", ".join(f"{name} ({self.why.get(name) or role})" for name, role in self.roles.items())
             raise DataError(f"no column is left to learn '{self.target}' from: {taken}.")
+
+
+def _numbered(array: pa.Array) -> str:
+    """How a column of numbers, in the order of the source, shows that it numbers rows; empty where it does not."""
+    if array.null_count:
+        return ""
+    values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return "rising" if (found := row_numbers(values)) and _rises(array) else found
 
 
 def _rises(array: pa.Array) -> bool:

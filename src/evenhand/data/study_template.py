@@ -257,9 +257,15 @@ def balances_of(seen: DataProfile) -> dict[str, dict[str, Any]]:
         most = MOST_ROWS_FOR_KERNELS // len(seen.kept)
         chosen["undersample"] = {} if n_kept <= MOST_ROWS_FOR_KERNELS else {"rows_per_class": most}
     if is_imbalanced(seen) and _can_make(seen):
-        kind = "smotenc" if seen.of("categorical") and not seen.of("text") else "smote"
-        chosen[kind] = {"ratio": 0.1} if _may_thin(seen) else {}
+        chosen[_maker(seen)] = {"ratio": 0.1} if _may_thin(seen) else {}
     return chosen
+
+
+def _maker(seen: DataProfile) -> str:
+    """What makes rows of the rare class; of categories none that would make fractions of them."""
+    if not seen.of("categorical"):
+        return "smote"
+    return "oversample" if seen.of("text") else "smotenc"
 
 
 def _may_thin(seen: DataProfile) -> bool:
@@ -282,7 +288,7 @@ def _balance(seen: DataProfile) -> Iterator[str]:
     value, count = seen.rarest
     if is_imbalanced(seen):
         yield f"# Class {_plain(value)} is rare, {_share(count, sum(seen.kept.values()))}; only training rows change."
-        if not any(name.startswith("smote") for name in chosen):
+        if _maker(seen) not in chosen:
             yield "# No rows are made up (smote): too few rows of that class, or too many rows in all."
     else:
         yield "# Fewer rows, for machines that are slow on all of them."

@@ -13,6 +13,10 @@ from evenhand.runtime.text import counted
 from evenhand.study.study import Study
 
 MOST_FLOAT_CLASSES = 50
+EXACT = 2.0**53  # whole numbers beyond it are not all held by a decimal number
+LOOKED_AT, MOSTLY = 1000, 0.9
+ADORNED = r"^\s*[-+(]?\s*[^\w\s.,+()-]{0,3}\s*[-+]?\d[\d.,' ]*\s*([^\w\s.,+()-]{1,3}|[A-Z]{3})?\)?\s*$"
+UNADORNED = "Those are numbers with a currency sign, a unit or separators: write them plainly, such as 16884.92"
 
 
 def target_values(array: pa.Array, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
@@ -28,11 +32,21 @@ def target_values(array: pa.Array, study: Study) -> tuple[tuple[Any, ...], np.nd
     return classes, pc.index_in(array, kept).to_numpy(zero_copy_only=False).astype(np.int32), notes
 
 
+def is_adorned(array: pa.Array) -> bool:
+    """Whether text is mostly numbers that are written with a currency sign, a unit or separators."""
+    if not pa.types.is_string(array.type):
+        return False
+    values = pc.drop_null(array.slice(0, LOOKED_AT))
+    matching = pc.sum(pc.match_substring_regex(values, ADORNED)).as_py() or 0
+    return bool(matching > MOSTLY * len(values))
+
+
 def _numbers(array: pa.Array, study: Study) -> np.ndarray:
     if pa.types.is_string(array.type) or pa.types.is_timestamp(array.type):
         numberlike = pa.types.is_string(array.type) and read_as(array, NUMBER) is not None
         what = "dates" if pa.types.is_timestamp(array.type) else f"text such as '{array[0]}'"
         remedy = f"Say cleaning.types: {{{study.target}: numeric}}" if numberlike else "Say task: classification"
+        remedy = UNADORNED if is_adorned(array) and not numberlike else remedy
         raise DataError(f"target '{study.target}' is to be a number (task: regression) but holds {what}. {remedy}.")
     values = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
     _check_varied(pc.count_distinct(values).as_py(), values, study)
@@ -48,16 +62,22 @@ def _numbers(array: pa.Array, study: Study) -> np.ndarray:
 def _class_values(array: pa.Array, study: Study) -> pa.Array:
     if pa.types.is_timestamp(array.type):
         return as_text(array)
+    n_distinct = pc.count_distinct(array).as_py()
+    if n_distinct > MOST_FLOAT_CLASSES and is_adorned(array):
+        raise DataError(
+            f"target '{study.target}' holds {n_distinct:,} different texts such as '{array[0]}', too many to be "
+            f"classes. {UNADORNED}, and say task: regression."
+        )
     if not pa.types.is_floating(array.type):
         return array
-    n_distinct = pc.count_distinct(array).as_py()
     whole = bool(pc.all(pc.equal(pc.floor(array), array)).as_py())
     if n_distinct > MOST_FLOAT_CLASSES:
         raise DataError(
             f"target '{study.target}' holds {n_distinct:,} different decimal numbers, too many to be classes. To "
             "predict numbers say task: regression and list models for numbers, such as svr."
         )
-    return array.cast(pa.int64()) if whole else array
+    largest = pc.max(pc.abs(array)).as_py() or 0.0
+    return array.cast(pa.int64()) if whole and largest <= EXACT else array
 
 
 def _check_varied(n_distinct: int, array: pa.Array, study: Study) -> None:
@@ -89,6 +109,9 @@ def _positive(classes: tuple[Any, ...], study: Study) -> Any:
         return found[0]
     is_yaml = isinstance(study.positive, bool)
     hint = " YAML reads yes, no, on and off as true and false: put them in quotes." if is_yaml else ""
+    spaced = [value for value in classes if _word(value).strip().lower() == _word(study.positive).strip().lower()]
+    if spaced:
+        hint = f" '{_word(spaced[0])}' differs only in spaces or in case: write it so, in quotes."
     raise DataError(
         f"positive: {_word(study.positive)} is no value of target '{study.target}'. Found: {listed(classes)}.{hint}"
     )

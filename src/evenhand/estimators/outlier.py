@@ -1,5 +1,7 @@
 """One-class methods as classifiers."""
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.svm import OneClassSVM
@@ -36,6 +38,10 @@ class OutlierClassifier(ClassifierMixin, BaseEstimator):
     >>> OutlierClassifier(nu=0.2).fit(X, [0, 0, 0, 0, 1]).predict([[9.0], [0.02]]).tolist()
     [1, 0]
     """
+
+    _parameter_constraints: ClassVar = {
+        name: OneClassSVM._parameter_constraints[name] for name in ("kernel", "nu", "gamma")
+    }
 
     def __init__(self, kernel="rbf", nu=0.05, gamma="scale"):
         self.kernel = kernel

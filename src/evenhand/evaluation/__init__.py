@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import Any
 
 __all__ = [
+    "CheckEntry",
     "MetricEntry",
     "bootstrap",
     "calibrated_scores",
     "calibration",
     "class_report",
     "curves",
-    "leakage_gate",
+    "leakage",
     "metric_entries",
     "metrics",
     "paired_comparison",
@@ -21,12 +22,12 @@ __all__ = [
     "prediction_profile",
     "predictions",
     "resampling_effect",
-    "target_leakage",
     "threshold_objectives",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "MetricEntry":
+    homes = {"MetricEntry": "metric_entries", "CheckEntry": "leakage.entry"}
+    if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.metric_entries").MetricEntry
+    return getattr(import_module(f"{__name__}.{homes[name]}"), name)

@@ -136,15 +136,19 @@ def fold_places(part: CandidatePredictions) -> np.ndarray:
     return np.array([order[name] for name in part.fold], dtype=np.int64)
 
 
-def losses_by_fold(truth: np.ndarray, chances: np.ndarray, places: np.ndarray) -> dict[str, np.ndarray]:
-    """Log loss, and of two classes the Brier score, in each fold."""
+def losses_by_row(truth: np.ndarray, chances: np.ndarray) -> dict[str, np.ndarray]:
+    """Log loss, and of two classes the Brier score, of every row."""
     of_truth = (
         np.where(truth == 1, chances, 1 - chances) if chances.ndim == 1 else chances[np.arange(len(truth)), truth]
     )
     losses = {"log_loss": -np.log(np.clip(of_truth, np.finfo(float).eps, 1.0))}
-    if chances.ndim == 1:
-        losses["brier_score_loss"] = (1 - of_truth) ** 2
+    return losses if chances.ndim > 1 else {**losses, "brier_score_loss": (1 - of_truth) ** 2}
+
+
+def losses_by_fold(truth: np.ndarray, chances: np.ndarray, places: np.ndarray) -> dict[str, np.ndarray]:
+    """Log loss, and of two classes the Brier score, in each fold."""
     sizes = np.bincount(places)
+    losses = losses_by_row(truth, chances)
     return {name: np.bincount(places, weights=loss) / sizes for name, loss in losses.items()}
 
 

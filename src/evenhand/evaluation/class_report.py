@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.evaluation.metrics import by_class, confusion
+from evenhand.evaluation.metrics import by_class, confusion, ranking_figures
 from evenhand.evaluation.predictions import CandidatePredictions
 
 FIGURES = ("precision", "recall", "f1")
@@ -21,7 +21,19 @@ def class_report(candidate: CandidatePredictions, labels: Sequence[Any]) -> dict
 
 def _figures(part: CandidatePredictions, names: Sequence[str]) -> dict[str, Any]:
     table = confusion(part.truth, part.predicted, len(names))
-    return {"rows": len(part), "confusion": table.tolist(), "report": report_of(table, names)}
+    found = {"rows": len(part), "confusion": table.tolist(), "report": report_of(table, names)}
+    return {**found, "against_rest": areas_of(part, names)}
+
+
+def areas_of(part: CandidatePredictions, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Area under ROC and average precision of each class against the rest, and their means; {} where none is ranked."""
+    if part.scores is None or part.scores.ndim != 2:
+        return {}
+    there = [k for k in range(len(names)) if 0 < np.count_nonzero(part.truth == k) < len(part)]
+    both = {names[k]: ranking_figures(part.truth == k, part.scores[:, k]) for k in there}
+    if both:
+        both["macro avg"] = tuple(np.mean(list(both.values()), axis=0).tolist())
+    return {name: {"roc_auc": area, "average_precision": found} for name, (area, found) in both.items()}
 
 
 def report_of(table: np.ndarray, names: Sequence[str]) -> dict[str, Any]:

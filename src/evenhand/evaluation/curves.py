@@ -51,6 +51,15 @@ class Band:
 
 
 @dataclass(frozen=True)
+class RankingCurves:
+    """Both curves of one class against the rest, or their means over the classes."""
+
+    name: str
+    roc: Roc
+    precision_recall: PrecisionRecall
+
+
+@dataclass(frozen=True)
 class CalibrationBin:
     """Rows with neighbouring scores: what was promised, what came, and its 95 % Wilson interval."""
 
@@ -157,6 +166,36 @@ def precision_recall(truth: Any, score: Any, weights: Any = None, most: int = MO
     kept = outline(x, y, most)
     at = np.repeat(thresholds, 2)[kept]
     return PrecisionRecall(_numbers(x[kept]), _numbers(y[kept]), _numbers(at), area, float(precision[-1]))
+
+
+def against_rest(truth: Any, scores: Any, labels: Sequence[str]) -> tuple[RankingCurves, ...]:
+    """The curves of each class that some rows are of and others not, against the rest; one column of scores a class."""
+    truth, scores = np.asarray(truth), np.asarray(scores, float)
+    there = [k for k in range(len(labels)) if 0 < np.count_nonzero(truth == k) < len(truth)]
+    return tuple(
+        RankingCurves(
+            labels[k],
+            roc(truth == k, scores[:, k], most=MOST_POINTS // 2),
+            precision_recall(truth == k, scores[:, k], most=MOST_POINTS // 2),
+        )
+        for k in there
+    )
+
+
+def macro(each: Sequence[RankingCurves], name: str) -> RankingCurves:
+    """The mean of curves, each class alike, at each percent of false positives and of recall."""
+    nowhere = (float("nan"),) * len(PERCENTS)
+    tpr = np.mean([np.interp(PERCENTS, one.roc.fpr, one.roc.tpr) for one in each], axis=0)
+    steps = [one.precision_recall for one in each]
+    ends = [np.searchsorted(one.recall, PERCENTS - 1e-12).clip(0, len(one.recall) - 1) for one in steps]
+    precision = np.mean([np.asarray(one.precision)[at] for one, at in zip(steps, ends, strict=True)], axis=0)
+    area, found = (float(np.mean([curve.area for curve in kind])) for kind in ([one.roc for one in each], steps))
+    share = float(np.mean([one.share_positive for one in steps]))
+    return RankingCurves(
+        name,
+        Roc(_numbers(PERCENTS), _numbers(tpr), nowhere, area),
+        PrecisionRecall(_numbers(PERCENTS), _numbers(precision), nowhere, found, share),
+    )
 
 
 def tpr_by_fpr_percent(truth: Any, score: Any, weights: Any = None) -> Numbers:

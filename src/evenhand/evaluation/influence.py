@@ -90,12 +90,22 @@ def _of_losses(predicted: PredictionSet, metric: str) -> np.ndarray | None:
 
 
 def _of_table(predicted: PredictionSet, metric: str, n_classes: int, minority: int) -> np.ndarray | None:
-    """The slope of a metric of the confusion table towards each cell, given to the rows of that cell."""
-    table = confusion(predicted.truth, predicted.predictions, n_classes) / len(predicted.truth)
-    cells = predicted.truth.astype(int) * n_classes + predicted.predictions.astype(int)
+    return table_influence(
+        predicted.truth,
+        predicted.predictions,
+        n_classes,
+        lambda tables: figures_of_tables(tables, minority, [metric]).get(metric),
+    )
+
+
+def table_influence(
+    truth: np.ndarray, predictions: np.ndarray, n_classes: int, figures_of: Callable[[np.ndarray], np.ndarray | None]
+) -> np.ndarray | None:
+    """The slope of a figure of the confusion table towards each cell, given to the rows of that cell."""
+    table = confusion(truth, predictions, n_classes) / len(truth)
+    cells = truth.astype(int) * n_classes + predictions.astype(int)
     aimed = np.eye(n_classes**2).reshape(-1, n_classes, n_classes)
-    moved = np.concatenate([table + STEP * (aimed - table), table[None]])
-    found = figures_of_tables(moved, minority, [metric]).get(metric)
+    found = figures_of(np.concatenate([table + STEP * (aimed - table), table[None]]))
     if found is None or not np.isfinite(found[[*np.unique(cells), -1]]).all():
         return None
     slopes = (found[:-1] - found[-1]) / STEP
@@ -110,6 +120,8 @@ def _of_regression(predicted: PredictionSet, metric: str) -> np.ndarray | None:
         return np.asarray(np.abs(errors) - np.abs(errors).mean())
     if metric == "median_absolute_error":
         return _of_median(np.abs(errors))
+    if metric == "mean_squared_error":
+        return np.asarray(squared)
     if metric == "root_mean_squared_error":
         root = float(np.sqrt(np.mean(errors**2)))
         return np.asarray(squared / (2 * root)) if root else np.zeros(len(errors))

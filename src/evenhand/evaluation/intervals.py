@@ -28,6 +28,7 @@ WITH_A_METHOD = RANKED | {"root_mean_squared_error", "mean_absolute_error", "med
 TOO_FEW = "too few positives for an interval"
 MEAN_OF_AREAS = 0.65  # the mean of the areas of all classes varies as one area of so many of the rows in each class
 RARE_UPS = 50
+SQUARED = {"mean_squared_error": 1.0, "root_mean_squared_error": 0.5}  # and the power of the mean square that each is
 
 
 @dataclass(frozen=True)
@@ -184,15 +185,13 @@ def _of_regression(predicted: PredictionSet, known: dict[str, float], level: flo
 def _of_squares(predicted: PredictionSet, known: dict[str, float], degrees: int, level: float) -> dict[str, Interval]:
     n, squared = len(predicted.truth), (predicted.truth - predicted.predictions) ** 2
     if not squared.any():
-        return {
-            name: Interval(known[name], known[name], level) for name in ("root_mean_squared_error", "r2") & known.keys()
-        }
+        return {name: Interval(known[name], known[name], level) for name in {*SQUARED, "r2"} & known.keys()}
     without = (squared.sum() - squared) / (n - 1)
     plain = log_interval(
         float(squared.mean()), float(squared.mean() * _jackknife(np.log(without))), degrees=degrees, level=level
     )
     high = max(plain.high, skewed_mean_interval(squared, level=level).high)
-    found = {"root_mean_squared_error": Interval(float(plain.low**0.5), float(high**0.5), level)}
+    found = {name: Interval(float(plain.low**power), float(high**power), level) for name, power in SQUARED.items()}
     if "r2" in known:
         means = (predicted.truth.sum() - predicted.truth) / (n - 1)
         around = (np.sum(predicted.truth**2) - predicted.truth**2) / (n - 1) - means**2

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.errors import ConfError
-from evenhand.evaluation.metrics import Judged, Tables, weighted_areas, weighted_ranking
+from evenhand.evaluation.metrics import Judged, PredictionSet, Tables, weighted_areas, weighted_ranking
 
 Weighted = Callable[[Judged, np.ndarray], np.ndarray]
 MetricTask = Literal["binary", "multiclass", "regression"]
@@ -32,6 +32,8 @@ class MetricEntry:
     words : its name as one would say it; left out: the name without underscores.
     scorer : the name of scikit-learn's scorer, by which the ensemble selects; left out: `name`, or `neg_name`.
         Where scikit-learn has none, give a function of truth, scores and sample_weight that is greater if better.
+    threshold_by : the metric that the ensemble's threshold is chosen by, where this one would be best with all rows of
+        two classes called positive, or hardly any; left out: this one itself.
     """
 
     name: str
@@ -44,6 +46,7 @@ class MetricEntry:
     weighted: Weighted | None = None
     words: str = ""
     scorer: str | Callable[..., float] = ""
+    threshold_by: str = ""
 
     def __post_init__(self) -> None:
         asked = f"the metric entry '{self.name}'"
@@ -67,6 +70,24 @@ class MetricEntry:
     def by_scikit_learn(self) -> str | Callable[..., float]:
         """What the ensemble selects by."""
         return self.scorer or (f"neg_{self.name}" if self.lower_is_better else self.name)
+
+    def of_counts(self, counts: np.ndarray, minority: int) -> np.ndarray:
+        """The metric of confusion tables, greater is better."""
+        assert self.of_tables is not None
+        return self._greater(self.of_tables(Tables(counts, minority)))
+
+    def of_scores(self, truth: np.ndarray, scores: np.ndarray, n_classes: int, minority: int) -> float:
+        """The metric of probabilities or numbers with the usual decisions, greater is better."""
+        if not n_classes:
+            judged = Judged(PredictionSet(truth, scores, None), 0)
+        else:
+            decided = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.5).astype(int)
+            judged = Judged(PredictionSet(truth, decided, scores, True), n_classes, minority)
+        value = self.formula(judged)
+        return -np.inf if value is None or not np.isfinite(value) else float(self._greater(value))
+
+    def _greater(self, value: Any) -> Any:
+        return -value if self.lower_is_better else value
 
     def of_weighted(self, judged: Judged, times: np.ndarray) -> np.ndarray:
         """The metric of rows that count as often as each line of `times` says; NaN where the model cannot have it."""
@@ -149,16 +170,19 @@ NUMBERS: tuple[MetricTask, ...] = ("regression",)
 
 
 def _share(name: str, tasks: tuple[MetricTask, ...], formula: Callable[[Judged], float | None],
-           of_tables: Callable[[Tables], np.ndarray], words: str = "") -> MetricEntry:  # fmt: skip
+           of_tables: Callable[[Tables], np.ndarray], words: str = "",
+           threshold_by: str = "") -> MetricEntry:  # fmt: skip
     """A metric of the confusion table."""
     return MetricEntry(name=name, tasks=tasks, lower_is_better=False, needs="predictions", formula=formula,
-                 of_tables=of_tables, words=words)  # fmt: skip
+                 of_tables=of_tables, words=words, threshold_by=threshold_by)  # fmt: skip
 
 
-def _three(name: str, words: str) -> tuple[MetricEntry, MetricEntry, MetricEntry]:
+def _three(name: str, words: str, threshold_by: str = "") -> tuple[MetricEntry, MetricEntry, MetricEntry]:
     """Precision, recall or F1: of the positive of two classes, and over several classes alike or by their rows."""
     return (
-        _share(name, BINARY, lambda one: one.each[name][1], lambda many: getattr(many, name)[:, 1], words),
+        _share(
+            name, BINARY, lambda one: one.each[name][1], lambda many: getattr(many, name)[:, 1], words, threshold_by
+        ),
         _share(
             f"{name}_macro",
             MULTICLASS,
@@ -184,7 +208,7 @@ def _error(name: str, formula: Callable[[Judged], float], **form: Any) -> Metric
     return MetricEntry(name=name, tasks=NUMBERS, lower_is_better=True, needs="predictions", formula=formula, **form)
 
 
-_precision, _recall, _f1 = _three("precision", ""), _three("recall", ""), _three("f1", "F1")
+_precision, _recall, _f1 = _three("precision", "", "f1"), _three("recall", "", "balanced_accuracy"), _three("f1", "F1")
 ENTRIES = (
     _share("accuracy", CLASSES, lambda one: np.trace(one.table) / one.table.sum(), lambda m: m.right.sum(axis=1) / m.n),
     _share(
@@ -199,6 +223,7 @@ ENTRIES = (
         CLASSES,
         lambda one: one.each["recall"][one.minority] if one.support[one.minority] else None,
         lambda many: many.found_share[:, many.minority],
+        threshold_by="balanced_accuracy",
     ),
     _ranking("roc_auc", BINARY, _ranked(0), "ROC AUC"),
     _ranking("average_precision", BINARY, _ranked(1)),
@@ -231,6 +256,7 @@ ENTRIES = (
         weighted=_r2_weighted,
         words="R²",
     ),
+    _error("mean_squared_error", lambda one: np.mean(one.errors**2), of_rows=lambda one: one.errors**2),
     _error("root_mean_squared_error", lambda one: np.sqrt(np.mean(one.errors**2)), weighted=_root_squared),
     _error("mean_absolute_error", lambda one: np.mean(np.abs(one.errors)), of_rows=lambda one: np.abs(one.errors)),
     _error("median_absolute_error", lambda one: np.median(np.abs(one.errors)), weighted=_medians),

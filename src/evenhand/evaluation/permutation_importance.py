@@ -1,15 +1,17 @@
 """What each raw column is worth to a model: how much worse it does when the column is permuted.
 
 Where a class has more rows than can be asked about, some are drawn and stand for the others by their weight, so that
-the figures are those of all rows. Every column is shuffled once before any is shuffled again; time ends the rounds.
+the figures are those of all rows. How many rows and rounds there are follows from the work they are, counted in cells
+and not in seconds, so that the same model, rows and seed give the same effects on any machine and under any load.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 from evenhand.evaluation.bootstrap import times_drawn
 from evenhand.evaluation.metrics import PredictionSet, weighted
@@ -21,7 +23,8 @@ MOST_ROWS, FEWEST_ROWS = 10_000, 200
 MOST_COLUMNS = 200
 REPEATS, PLANNED_REPEATS, FEWEST_REPEATS = 5, 3, 2
 DRAWS = 40
-PATIENCE = 3.0
+WORK, MOST_WORK = 15_000_000, 45_000_000  # cells; 15 million are about a second
+A_CALL, A_TREE, KERNEL, NEIGHBOUR = 50_000, 3.0, 1 / 12, 1 / 100  # cells, and parts of one for each that is compared
 
 
 @dataclass(frozen=True)
@@ -63,41 +66,65 @@ class _Figure:
 
 
 def explain_columns(
-    model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, metric: str, *, seconds: float, seed: int = 0
+    model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, metric: str, *, work: int = WORK, seed: int = 0
 ) -> Explained:
-    """The effect of every column of these rows on the metric, within about the seconds given."""
+    """The effect of every column of these rows on the metric, within about the work given, in cells."""
     random = np.random.default_rng(seed)
     n_classes = len(model.classes or [])
     minority = int(np.argmin(np.bincount(truth.astype(int), minlength=n_classes))) if n_classes else 0
-    figure = _Figure(model, metric, n_classes, minority)
-    columns, rest = list(frame.columns)[:MOST_COLUMNS], list(frame.columns)[MOST_COLUMNS:]
-    rows = _affordable(figure, frame, truth, len(columns), seconds, random)
+    figure, a_row = _Figure(model, metric, n_classes, minority), cells_of_a_row(model, frame.shape[1])
+    n_columns = columns_within(work, a_row, frame.shape[1])
+    columns, rest = list(frame.columns)[:n_columns], list(frame.columns)[n_columns:]
+    strata = truth if n_classes else np.zeros(len(truth), dtype=int)
+    places, weights = _drawn(strata, rows_within(work, a_row, n_columns), random)
+    draws = times_drawn(strata[places], DRAWS, random) * weights
+    rows = _Rows(frame.iloc[places], truth[places], weights, draws)
     base = figure.of(rows.frame, rows.truth, np.vstack([rows.weights, rows.draws]))
-    gaps = _rounds(figure, rows, columns, base, seconds, random)
+    gaps = _rounds(figure, rows, columns, base, rounds_within(work, a_row, n_columns, len(places)), random)
     return Explained(
         metric=metric,
         figure=float(figure.sign * base[0]),
         n_rows=len(rows.truth),
         n_holdout=len(truth),
         effects=tuple(sorted((_effect(name, found) for name, found in gaps.items()), key=lambda each: -each.mean)),
-        left_out=(*(name for name in columns if name not in gaps), *rest),
+        left_out=tuple(rest),
     )
 
 
-def _affordable(
-    figure: _Figure, frame: pd.DataFrame, truth: np.ndarray, n_columns: int, seconds: float, random: np.random.Generator
-) -> _Rows:
-    """As many rows as can be asked about in time, judged by asking about some of them once."""
-    strata = truth if figure.n_classes else np.zeros(len(truth), dtype=int)
-    tried = _drawn(strata, min(1000, len(truth)), random)[0]
-    figure.predicted(frame.iloc[tried[:2]], truth[tried[:2]])  # what is slow once only, such as compiling
-    began = time.perf_counter()
-    figure.of(frame.iloc[tried], truth[tried], np.ones((1 + DRAWS, len(tried))))
-    a_row = (time.perf_counter() - began) / len(tried)
-    affordable = int(seconds / (a_row * n_columns * PLANNED_REPEATS))
-    rows, weights = _drawn(strata, int(np.clip(affordable, FEWEST_ROWS, MOST_ROWS)), random)
-    draws = times_drawn(strata[rows], DRAWS, random) * weights
-    return _Rows(frame.iloc[rows], truth[rows], weights, draws)
+def cells_of_a_row(model: RawRowModel, n_columns: int) -> float:
+    """The work of one row: its own cells, trees, rows that it is compared with, and its part in the draws."""
+    estimators = [estimator for _, estimator in getattr(model, "members", None) or []]
+    return n_columns + DRAWS + sum(_cells_inside(each, n_columns) for each in estimators)
+
+
+def _cells_inside(estimator: Any, n_columns: int) -> float:
+    """What a fitted model goes through for one row beyond reading it, as its learned parts show; also inside others."""
+    found = vars(estimator)
+    if "n_samples_fit_" in found:
+        return NEIGHBOUR * n_columns * int(found["n_samples_fit_"])
+    if (kept := found.get("support_", found.get("X_fit_"))) is not None:
+        return KERNEL * n_columns * len(kept)
+    if "_predictors" in found:
+        return A_TREE * sum(map(len, found["_predictors"]))
+    inner = [each for value in found.values() for each in (value if isinstance(value, list | tuple) else [value])]
+    models = [each for each in inner if isinstance(each, BaseEstimator) and each is not estimator]
+    return A_TREE * ("tree_" in found) + sum(_cells_inside(each, n_columns) for each in models)
+
+
+def columns_within(work: float, a_row: float, n_columns: int) -> int:
+    """How many columns can be shuffled at all; one at least."""
+    least = FEWEST_REPEATS * (A_CALL + FEWEST_ROWS * a_row)
+    return int(np.clip(MOST_WORK / WORK * work / least, 1, min(n_columns, MOST_COLUMNS)))
+
+
+def rows_within(work: float, a_row: float, n_columns: int) -> int:
+    """How many rows can be asked about in the rounds that are planned."""
+    return int(np.clip((work / (n_columns * PLANNED_REPEATS) - A_CALL) / a_row, FEWEST_ROWS, MOST_ROWS))
+
+
+def rounds_within(work: float, a_row: float, n_columns: int, n_rows: int) -> int:
+    """How many times each column can be shuffled on so many rows."""
+    return int(np.clip(work / (n_columns * (A_CALL + n_rows * a_row)), FEWEST_REPEATS, REPEATS))
 
 
 def _drawn(strata: np.ndarray, most: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -116,22 +143,16 @@ def _drawn(strata: np.ndarray, most: int, random: np.random.Generator) -> tuple[
 
 
 def _rounds(
-    figure: _Figure, rows: _Rows, columns: Sequence[str], base: np.ndarray, seconds: float,
+    figure: _Figure, rows: _Rows, columns: Sequence[str], base: np.ndarray, n_rounds: int,
     random: np.random.Generator,
 ) -> dict[str, list[np.ndarray]]:  # fmt: skip
     """For each column and round, how much worse the metric got: on all rows, then on each draw of them."""
     times = np.vstack([rows.weights, rows.draws])
-    gaps: dict[str, list[np.ndarray]] = {}
-    began = time.perf_counter()
-    for number in range(REPEATS):
+    gaps: dict[str, list[np.ndarray]] = {name: [] for name in columns}
+    for _ in range(n_rounds):
         for name in columns:
-            spent = time.perf_counter() - began
-            if gaps and spent > PATIENCE * seconds:
-                return gaps
             shuffled = rows.frame.assign(**{name: _dealt(rows.frame[name], rows.weights, random)})
-            gaps.setdefault(name, []).append(base - figure.of(shuffled, rows.truth, times))
-        if number + 1 >= FEWEST_REPEATS and (time.perf_counter() - began) > seconds:
-            break
+            gaps[name].append(base - figure.of(shuffled, rows.truth, times))
     return gaps
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evenhand.evaluation.calibrated_scores import PredictionProfile, shares_of
-from evenhand.models.ensembling import members_of, weighted_selection
+from evenhand.models.ensembling import members_of, votes_of, weighted_selection
 from evenhand.records.pipeline import FINAL, Judgement, Scores, Table
 from evenhand.study.study import Study
 
@@ -43,7 +43,10 @@ class _Together:
         self.selection = weighted_selection(judgement, members_of(judgement), table, study)
 
     def __call__(self, scores: Sequence[np.ndarray]) -> np.ndarray:
-        probabilities = self.selection.predict_proba(np.stack(scores, axis=1))
+        joined = np.stack(scores, axis=1)
+        if votes_of(self.selection) == "hard":
+            return self.selection.decision_function(joined)
+        probabilities = self.selection.predict_proba(joined)
         return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
 
 

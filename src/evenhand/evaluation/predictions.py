@@ -1,6 +1,7 @@
 """What a candidate said of the judged rows, read back from the predictions of a run."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evenhand.evaluation.curves import RankingCurves, against_rest, macro, precision_recall, roc
 from evenhand.evaluation.metrics import PredictionSet
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, Table
@@ -57,6 +59,32 @@ class CandidatePredictions:
         scores, decisions = (None if each is None else each[mask] for each in (self.scores, self.decisions))
         parts = (self.fold[mask], self.row[mask], self.truth[mask], self.predicted[mask])
         return CandidatePredictions(self.name, *parts, scores, self.is_probability, decisions)
+
+    def by_class(self, labels: Sequence[str]) -> tuple[RankingCurves, ...]:
+        """The out-of-fold curves of the positive class of two, or of each class against the rest; () without ranks."""
+        if (key := tuple(labels)) not in self._curves:
+            self._curves[key] = self._ranking_curves(labels)
+        return self._curves[key]
+
+    def curves(self, labels: Sequence[str]) -> RankingCurves | None:
+        """The out-of-fold curves, of more than two classes their means; None where rows are not ranked."""
+        each = self.by_class(labels)
+        return None if not each else each[0] if len(labels) == 2 else macro(each, self.name)
+
+    @cached_property
+    def _curves(self) -> dict[tuple[str, ...], tuple[RankingCurves, ...]]:
+        return {}
+
+    def _ranking_curves(self, labels: Sequence[str]) -> tuple[RankingCurves, ...]:
+        part = self.out_of_fold
+        if part.ranks is None or len(labels) < 2:
+            return ()
+        if part.ranks.ndim == 2:
+            return against_rest(part.truth, part.ranks, labels)
+        if not 0 < part.truth.sum() < len(part.truth):
+            return ()
+        curve, steps = roc(part.truth, part.ranks), precision_recall(part.truth, part.ranks)
+        return (RankingCurves(self.name, curve, steps),)
 
     def folds(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Truth and what rows are ranked by, of each fold."""

@@ -147,9 +147,11 @@ def _capacity_mistakes(capacity: Capacity, n_rows: int, times: np.ndarray | None
     return []
 
 
-def threshold_for(purpose: Purpose, truth: np.ndarray, scores: np.ndarray) -> OperatingPoint:
+def threshold_for(
+    purpose: Purpose, truth: np.ndarray, scores: np.ndarray, times: np.ndarray | None = None
+) -> OperatingPoint:
     """The threshold that serves the purpose best on these rows; rows that score at least that much are flagged."""
-    points = operating_points(truth, scores)
+    points = operating_points(truth, scores, times)
     if purpose.cost is not None:
         return best_by_cost(points, purpose.cost)
     if purpose.kind == "precision":
@@ -157,7 +159,7 @@ def threshold_for(purpose: Purpose, truth: np.ndarray, scores: np.ndarray) -> Op
     if purpose.kind == "false_positive_rate":
         return with_false_positive_rate(points, purpose.level)
     if purpose.kind == "capacity":
-        return for_capacity(points, purpose.level * len(truth))
+        return for_capacity(points, purpose.level * (len(truth) if times is None else times.sum()))
     metric = "f_beta" if purpose.figure == "f1" else purpose.figure
     return best_by_metric(points, metric, beta=purpose.beta)
 

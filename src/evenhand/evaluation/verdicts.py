@@ -77,9 +77,11 @@ def _losses(candidate: CandidatePredictions, metric: str) -> np.ndarray | None:
     """The loss of every row in the units of the metric; squared errors over the variance of their fold for R2."""
     if metric == "mean_absolute_error":
         return np.asarray(np.abs(candidate.truth - candidate.predicted))
-    if metric != "r2":
+    if metric not in {"r2", "mean_squared_error"}:
         return losses_of(candidate.prediction_set).get(metric)
     squared = (candidate.truth - candidate.predicted) ** 2
+    if metric == "mean_squared_error":
+        return np.asarray(squared)
     for name in dict.fromkeys(candidate.fold):
         squared[candidate.fold == name] /= candidate.truth[candidate.fold == name].var()
     return np.asarray(squared)
@@ -95,8 +97,11 @@ def _strata(predicted: PredictionSet, metric: str, n_classes: int) -> np.ndarray
 def region_of(metric: str, best: float, equivalence: float | None) -> float:
     """The gap that makes no practical difference: as the study has it, else by metric.
 
-    .005 of an area under the ROC curve, .01 of other shares and of R2, 1 % of the best's error.
+    .005 of an area under the ROC curve, .01 of other shares and of R2, 1 % of the best's error; of squared errors the
+    square of that, so that they and their root give one verdict.
     """
     if equivalence is not None:
         return equivalence
+    if metric == "mean_squared_error":
+        return ((1 + EQUIVALENT_SHARE) ** 2 - 1) * best
     return EQUIVALENT_SHARE * abs(best) if metric in LOWER_IS_BETTER else EQUIVALENT.get(metric, EQUIVALENT_SHARE)

@@ -20,10 +20,12 @@ __all__ = [
     "acceleration",
     "batch_scorer",
     "catalogue",
+    "checks",
     "encoder",
     "encoder_steps",
     "ensembling",
     "entries",
+    "failures",
     "fitting",
     "inner_folds",
     "probability_map",
@@ -32,9 +34,9 @@ __all__ = [
     "samplers",
     "search_space",
     "serialization",
-    "storability",
     "stored_names",
     "successive_halving",
+    "trusted_types",
 ]
 
 

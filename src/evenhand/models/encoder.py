@@ -17,12 +17,14 @@ from evenhand.estimators._door import named_at
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.estimators.encoding.forest_ranking import ForestRanking
 from evenhand.estimators.encoding.top_values import TopValues
+from evenhand.estimators.outlier_rows import OutlierRows
 from evenhand.models.encoder_steps import coded, new_step, step_entry
 from evenhand.models.entries.encoders import Wish
 from evenhand.records.pipeline import Feature, Output, Table
-from evenhand.study.study import Encoding
+from evenhand.study.study import Encoding, Study
 
 Block = tuple[str, list[str], Any]
+LARGEST = 1e150  # squares of larger numbers soon overflow
 
 
 @named_at("evenhand.models")
@@ -58,7 +60,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"no column is left after drop_missing_above: {encoding.drop_missing_above} and select; "
                 "raise drop_missing_above or name columns in columns.numeric or columns.categorical"
             )
-        parts = [transformer.fit_transform(cells(frame, kind, names), y) for kind, names, transformer in self.blocks_]
+        parts = [
+            _finite(transformer.fit_transform(given := cells(frame, kind, names), y), given, kind, names)
+            for kind, names, transformer in self.blocks_
+        ]
         self.outputs_ = [asdict(output) for output in self._outputs(parts)]
         return _joined(parts, encoding.unit_length)
 
@@ -68,7 +73,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             is_sparse = any(kind == "text" for kind, _, _ in self.blocks_)
             return (sparse.csr_matrix if is_sparse else np.zeros)((0, len(self.outputs_)))
         encoding = Encoding.model_validate(self.encoding or {})
-        parts = [transformer.transform(cells(frame, kind, names)) for kind, names, transformer in self.blocks_]
+        parts = [
+            _finite(transformer.transform(given := cells(frame, kind, names)), given, kind, names)
+            for kind, names, transformer in self.blocks_
+        ]
         return _joined(parts, encoding.unit_length)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -140,6 +148,27 @@ def new_encoder(table: Table, encoding: Encoding, seed: int) -> TableEncoder:
     return TableEncoder(encoding.model_dump(by_alias=True), features, seed)
 
 
+def without_outliers(frame: pd.DataFrame, y: np.ndarray, table: Table, study: Study) -> np.ndarray:
+    """Which of some training rows are no outliers by numeric columns, learned on these rows alone."""
+    cleaning = study.cleaning
+    names = [feature.name for feature in table.features if feature.kind == "numeric"]
+    if not names:
+        raise DataError(
+            f"cleaning.outliers: {cleaning.outliers} looks at numeric columns, but no column is numeric. Take it out, "
+            "or name columns in columns.numeric."
+        )
+    rows = OutlierRows(cleaning.outliers, cleaning.beyond, study.seed)
+    is_kept = rows.fit_predict(cells(frame, "numeric", names)) > 0
+    lost = [label for k, label in enumerate(table.classes) if (y == k).any() and not (y[is_kept] == k).any()]
+    if lost or not is_kept.any():
+        what = f"no training row of class {listed(lost)}" if lost else "no training row"
+        raise DataError(
+            f"cleaning.outliers: {cleaning.outliers} leaves {what}: {int(np.sum(~is_kept)):,} of {len(y):,} are "
+            "outliers. Raise cleaning.beyond, or take outliers out."
+        )
+    return is_kept
+
+
 def blocks(encoding: Encoding, features: list[Feature], seed: int) -> list[Block]:
     """The columns of each kind with the unfitted transformer that they go through."""
     numeric = [feature.name for feature in features if feature.kind == "numeric"]
@@ -185,6 +214,20 @@ def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:
 def _learns_something(transformer: Any, frame: pd.DataFrame, names: list[str]) -> bool:
     """A missing indicator needs a column with a missing value."""
     return not isinstance(transformer, MissingIndicator) or bool(frame[names].isna().any().any())
+
+
+def _finite(part: Any, given: Any, kind: str, names: list[str]) -> Any:
+    """The encoded part, refused where values were too large to be squared and summed; what is missing may stay so."""
+    if kind != "numeric" or np.isfinite(part.data if sparse.issparse(part) else part).all():
+        return part
+    largest = np.nanmax(np.abs(np.asarray(given, dtype=np.float64)), axis=0)
+    huge = [name for name, value in zip(names, largest, strict=True) if value > LARGEST]
+    if not huge:
+        return part
+    raise DataError(
+        f"{listed(huge)} holds numbers as large as {float(np.nanmax(largest)):.4g}, which cannot be scaled: use "
+        "numeric.bins or scale: rank_normal, leave those rows out with cleaning.rows, or put it into columns.ignore"
+    )
 
 
 def _joined(parts: list[Any], has_unit_length: bool) -> Any:

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from evenhand.errors import ConfError, nearest
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.models.catalogue import is_estimator
+from evenhand.models.checks.parameters import value_mistake
 from evenhand.models.entries.encoders import STEPS, EncoderEntry, Wish, nothing
 from evenhand.models.stored_names import class_code, function_code, function_text
 from evenhand.storage.code_digest import code_digest
@@ -90,6 +91,8 @@ def step_mistakes(encoding: Encoding) -> Iterator[tuple[str, str]]:
         except ConfError as error:
             yield step, str(error)
             continue
-        for name in encoding.params.get(entry.step, {}):
+        for name, value in encoding.params.get(entry.step, {}).items():
             if name not in known:
                 yield "params", f"{word} has no parameter '{name}'.{nearest(name, known)} Known: {', '.join(known)}"
+            elif name != "dtype" and (message := value_mistake(step_class(entry), word, name, value)):
+                yield "params", f"{step}.{name}: {message}"

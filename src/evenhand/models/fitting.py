@@ -1,13 +1,17 @@
 """Fitting the estimator of one plan and asking it about rows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from evenhand.errors import DataError, EvenhandError
+from evenhand.errors import CandidateError, EvenhandError
 from evenhand.models.acceleration import accelerated
 from evenhand.models.catalogue import build_model, fit_arguments, listing
 from evenhand.records.pipeline import Balanced, Plan
+
+LASTING = (ValueError, TypeError, ArithmeticError)  # what the same rows and parameters raise again
 
 
 def fitted_model(
@@ -17,20 +21,59 @@ def fitted_model(
 
     `unlabelled` are the rows to be judged, without labels, which only a plan that asks for them is shown.
     """
-    estimator = build_model(plan, balanced.training.outputs, n_classes, seed)
-    arguments = fit_arguments(estimator, y, balanced.is_weighted)
-    if plan.sees_unlabelled:
-        arguments |= _seen_without_labels(plan, estimator, unlabelled)
-    estimator = accelerated(estimator, X)
+    with failing_alone(plan):
+        _check_logarithm(plan, y)
+        estimator = build_model(plan, balanced.training.outputs, n_classes, seed)
+        arguments = fit_arguments(estimator, y, balanced.is_weighted)
+        if plan.sees_unlabelled:
+            arguments |= _seen_without_labels(plan, estimator, unlabelled)
+        return accelerated(estimator, X).fit(X, y, **arguments)
+
+
+@contextmanager
+def failing_alone(plan: Plan) -> Iterator[None]:
+    """Have whatever a model raises end its candidate alone, with the reason in words of the study."""
     try:
-        return estimator.fit(X, y, **arguments)
+        yield
     except EvenhandError:
         raise
-    except (ValueError, TypeError, FloatingPointError) as error:
-        raise DataError(
-            f"candidate '{plan.name}' cannot be fitted with encoding '{plan.encoding}' and balance '{plan.balance}': "
-            f"{' '.join(str(error).split())}. {_input(plan.model)}Change candidates.{plan.candidate} or take it out."
-        ) from error
+    except Exception as error:  # a model may be of anybody
+        raise unfit(plan, _cause(error), is_lasting=isinstance(error, LASTING)) from error
+
+
+def unfit(plan: Plan, cause: str, *, is_lasting: bool = True) -> CandidateError:
+    """The error of a candidate that cannot be fitted; a lasting cause is the same each time it is tried."""
+    error = CandidateError(
+        f"candidate '{plan.name}' cannot be fitted with encoding '{plan.encoding}' and balance '{plan.balance}': "
+        f"{cause}{'' if cause.endswith(('.', '!', '?')) else '.'} {_input(plan.model)}"
+        f"Change candidates.{plan.candidate} or take it out."
+    )
+    error.cause, error.is_lasting = cause, is_lasting
+    return error
+
+
+def check_finite(plan: Plan, scores: np.ndarray | None, predictions: np.ndarray) -> None:
+    """Refuse scores and predicted numbers that are none; infinite decision values have an order and may stay."""
+    for values, bad in ((scores, np.isnan), (predictions, lambda each: ~np.isfinite(each))):
+        if values is not None and values.dtype.kind == "f" and (n_bad := int(np.sum(bad(values)))):
+            raise unfit(plan, f"{n_bad:,} of {values.size:,} predicted values are not finite numbers")
+
+
+def _check_logarithm(plan: Plan, y: np.ndarray) -> None:
+    if plan.target_transform == "log" and (n_low := int(np.sum(y <= -1))):
+        raise unfit(
+            plan,
+            f"target_transform: log takes the logarithm of 1 + target, but {n_low:,} of {len(y):,} training rows have "
+            f"a target of -1 or less, down to {float(np.min(y)):g}: use standard, rank_normal or none",
+        )
+
+
+def _cause(error: Exception) -> str:
+    """What a model raised, in one line; the kind of error where its words alone may not be understood."""
+    words = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"it needs more memory than there is{': ' if words else ''}{words}"
+    return words if words and isinstance(error, ValueError) else f"{type(error).__name__}: {words}".rstrip(": ")
 
 
 def _seen_without_labels(plan: Plan, estimator: Any, unlabelled: Any) -> dict[str, Any]:

@@ -18,13 +18,13 @@ FEWEST_OF_A_CLASS = 50
 def inner_folds(table: Table, ledger: Ledger, study: Study, fold: str, n_folds: int) -> Parts:
     """The table rows that each inner fold is trained and judged on; all are training rows of the fold."""
     rows, y = fold_rows(ledger, fold)[0], read_target(table)
-    twins = pq.read_table(ledger.path, columns=["content"])["content"].to_numpy()
-    numbers = _numbers(rows, y[rows], twins[rows], table, ledger, study, n_folds)
+    links = pq.read_table(ledger.path, columns=["link"])["link"].to_numpy()
+    numbers = _numbers(rows, y[rows], links[rows], table, ledger, study, n_folds)
     parts = []
     for number in range(numbers.max(initial=-1) + 1):
         is_judged = numbers == number
         is_trained = (numbers < number if ledger.is_by_time else ~is_judged) & ~np.isin(
-            twins[rows], twins[rows[is_judged]]
+            links[rows], links[rows[is_judged]]
         )
         if _is_usable(y[rows[is_trained]], y[rows[is_judged]], bool(table.classes)):
             parts.append((rows[is_trained], rows[is_judged]))
@@ -37,13 +37,13 @@ def inner_folds(table: Table, ledger: Ledger, study: Study, fold: str, n_folds: 
 
 
 def _numbers(
-    rows: np.ndarray, y: np.ndarray, twins: np.ndarray, table: Table, ledger: Ledger, study: Study, n_folds: int
+    rows: np.ndarray, y: np.ndarray, links: np.ndarray, table: Table, ledger: Ledger, study: Study, n_folds: int
 ) -> np.ndarray:
     """The inner fold of each row; -1 for rows that are only ever trained on."""
     if ledger.is_by_time:
         assert study.columns.time is not None
         return _blocks(read_rows(table, [study.columns.time])[study.columns.time].to_numpy()[rows], n_folds)
-    groups = twins
+    groups = links
     if study.columns.group and "group" in {study.split.folds_by or study.split.holdout}:
         groups = pd.factorize(read_rows(table, [study.columns.group])[study.columns.group])[0][rows]
     n_folds = min(n_folds, len(np.unique(groups)), *(np.bincount(y)[np.unique(y)].tolist() if table.classes else ()))

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
 from evenhand.estimators._door import named_at
-from evenhand.models.fitting import decisions_of
+from evenhand.models.fitting import decisions_of, scores_of
 from evenhand.models.probability_map import calibrated
 from evenhand.records.pipeline import Feature
 from evenhand.statistics.thresholds import decide_by_cost
@@ -74,10 +74,13 @@ class RawRowModel(BaseEstimator):
             encoder, estimator = (self.members or [])[0]
             X = encoder.transform(rows)
             return _scores(estimator, X), decisions_of(estimator, X)
-        columns = [_scores(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
+        asks = self._votes if self._is_hard else _scores
+        columns = [asks(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
         joined = np.stack(columns, axis=1)
         if not self.classes:
             return self.selection.predict(joined), None
+        if self._is_hard:
+            return self.selection.decision_function(joined), None
         probabilities = self.selection.predict_proba(joined)
         return (probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities), None
 
@@ -93,8 +96,9 @@ class RawRowModel(BaseEstimator):
             return scores
         if scores.ndim == 2:
             return self.classes_[scores.argmax(axis=1)]
-        if self.threshold is not None:
-            return self.classes_[(scores >= self.threshold).astype(int)]
+        threshold = getattr(self.selection, "threshold_", None) if self.threshold is None else self.threshold
+        if threshold is not None:
+            return self.classes_[(scores >= threshold).astype(int)]
         return self.classes_[(scores > (0.5 if self._is_probability else 0.0)).astype(int)]
 
     def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
@@ -127,7 +131,19 @@ class RawRowModel(BaseEstimator):
     @property
     def _is_probability(self) -> bool:
         members = self.members or []
-        return bool(self.classes) and (self.selection is not None or hasattr(members[0][1], "predict_proba"))
+        if self.selection is not None:
+            return bool(self.classes) and not self._is_hard
+        return bool(self.classes) and hasattr(members[0][1], "predict_proba")
+
+    @property
+    def _is_hard(self) -> bool:
+        """Whether members give their decisions to a vote."""
+        return getattr(self.selection, "votes", "soft") == "hard"
+
+    def _votes(self, estimator: Any, X: Any) -> np.ndarray:
+        """The decisions of one member: 0 or 1 of two classes, a column a class of more."""
+        decided, n_classes = scores_of(estimator, X)[2].astype(int), len(self.classes or [])
+        return decided.astype(float) if n_classes == 2 else np.eye(n_classes)[decided]
 
 
 def _scores(estimator: Any, X: Any) -> np.ndarray:

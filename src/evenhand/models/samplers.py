@@ -6,12 +6,14 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.errors import ConfError, DataError
+from evenhand.models.encoder_steps import step_entry
 from evenhand.models.entries.samplers import SamplerEntry, Wish
 from evenhand.models.sampler_lineage import parents_of, unexplained
 from evenhand.models.stored_names import class_code, function_code, function_text
-from evenhand.records.pipeline import Output
+from evenhand.records.pipeline import Feature, Output, Plan
 from evenhand.study.registry import SAMPLERS, named_object
-from evenhand.study.study import Balance
+from evenhand.study.study import Balance, Encoding, Study
+from evenhand.study.validation import Mistake
 
 
 class Resampled(NamedTuple):
@@ -42,9 +44,7 @@ class Resampler:
             sampler = self._sampler(counts)
             return self._resampled(sampler, X, y)
         if sparse.issparse(X):
-            raise DataError(
-                f"{self.kind} cannot read text columns: use undersample, oversample or smote for this encoding"
-            )
+            raise DataError(f"{self.kind} cannot read text columns: use undersample or oversample for this encoding")
         self._check_dummies(X)
         collapsed, columns = self._collapse(X)
         sampler = self._sampler(counts, is_code=np.array([is_code for is_code, _ in columns]))
@@ -98,8 +98,7 @@ class Resampler:
         dummies = X[:, [output.kind == "dummy" for output in self.outputs]]
         if dummies.size and np.ptp(dummies[dummies != 0]) > 0:
             raise DataError(
-                f"{self.kind} cannot read rows scaled by unit_length: use undersample, oversample or smote for this "
-                "encoding"
+                f"{self.kind} cannot read rows scaled by unit_length: use undersample or oversample for this encoding"
             )
 
     def _strategy(self, counts: np.ndarray) -> Any:
@@ -121,7 +120,7 @@ class Resampler:
         assert self.entry.home is not None
         assert self.entry.arguments is not None
         arguments = self.entry.arguments(Wish(self.balance, self._strategy(counts), self.seed, is_code))
-        return _sampler_class(self.entry)(**{**arguments, **self.balance.params})
+        return sampler_class(self.entry)(**{**arguments, **self.balance.params})
 
     def _collapse(self, X: np.ndarray) -> tuple[np.ndarray, list[tuple[bool, list[int]]]]:
         """One column of codes for each block of dummies, so that a made row has one value of each category."""
@@ -147,7 +146,37 @@ class Resampler:
         return expanded
 
 
-def _sampler_class(entry: SamplerEntry) -> type:
+def category_columns(encoding: Encoding, features: tuple[Feature, ...]) -> list[str]:
+    """The columns that an encoding makes into dummies or codes."""
+    if step_entry("as", encoding.as_).gives not in {"dummies", "codes"}:
+        return []
+    kinds = {"categorical", "numeric"} if encoding.numeric.bins else {"categorical"}
+    return [feature.name for feature in features if feature.kind in kinds]
+
+
+def fraction_mistakes(study: Study, plans: list[Plan], features: tuple[Feature, ...]) -> list[Mistake]:
+    """Balances that would make fractions of categories, with the encoding they are asked for."""
+    has_text, found = any(feature.kind == "text" for feature in features), list[Mistake]()
+    for encoding, balance in dict.fromkeys((made.encoding, made.balance) for made in plans):
+        kind = study.balance_kind(balance)
+        columns = category_columns(study.encodings[encoding], features) if SAMPLERS[kind].blends else []
+        if columns:
+            found.append((("balance", balance), f"with encoding '{encoding}', {_fractions(kind, columns, has_text)}"))
+    return found
+
+
+def _fractions(kind: str, columns: list[str], has_text: bool) -> str:
+    """Why rows cannot be made between others, and what can be written in its place."""
+    more = f" and {len(columns) - 3} more" if len(columns) > 3 else ""
+    way = "oversample or undersample" if has_text else "smotenc, which takes a whole category of the neighbours,"
+    return (
+        f"{kind} makes rows between others, and {', '.join(map(repr, columns[:3]))}{more} "
+        f"{'is a category' if len(columns) == 1 else 'are categories'}: a made row would be fractions of several. "
+        f"Write {way} in its place, or give the candidates with this balance an encoding with as: evidence"
+    )
+
+
+def sampler_class(entry: SamplerEntry) -> type:
     """The class behind an entry, if it is a sampler."""
     found = named_object(str(entry.home), f"balance '{entry.name}'")
     if not (isinstance(found, type) and callable(getattr(found, "fit_resample", None))):
@@ -162,7 +191,7 @@ def sampler_code(kind: str) -> list[str]:
     entry = SAMPLERS[kind]
     if entry.home is None or entry.arguments is None:
         return []
-    found = _sampler_class(entry)
+    found = sampler_class(entry)
     return [class_code(found), *function_code(entry.arguments)]
 
 

@@ -5,19 +5,16 @@ from typing import Any
 
 import skops.io
 
-from evenhand.errors import EvenhandError, listed
+from evenhand.errors import EvenhandError
 from evenhand.models.encoder_steps import steps_named
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.stored_names import OURS, with_current_names
+from evenhand.models.stored_names import with_current_names
+from evenhand.models.trusted_types import STEP, check_types
 from evenhand.storage.artifact_store import digest, file_digest
-from evenhand.study.registry import ENCODERS, MODELS, named_object
 from evenhand.study.study import Study
 
-STEP = "step:"  # before the name of an encoding step, where models are named by their own
 MODEL_FILE = "model.skops"
 NOTED_BY_MLFLOW = "registered_model_meta"  # name and version, which MLflow writes beside the files it serves
-TRUSTED_ROOTS = ("sklearn.",)
-TRUSTED = OURS | {"numpy.dtype", "functools.partial", "collections.OrderedDict"}  # what a partial calls must be too
 HOLDOUT_SCORES = "said.npz"  # what the refitted model said of the holdout, before it was stored
 
 
@@ -67,23 +64,6 @@ def trusted_types(data: bytes, models: list[str]) -> list[str]:
 
     The list inside a model's own file is never taken for granted: it is made by whoever made the file.
     """
-    listed_types = TRUSTED.union(*(types for types, _ in map(_trusted, models)))
-    roots = (*TRUSTED_ROOTS, *(root for _, root in map(_trusted, models) if root))
     found = skops.io.get_untrusted_types(data=data)
-    if strange := [name for name in found if name not in listed_types and not name.startswith(roots)]:
-        raise EvenhandError(
-            f"a stored model holds types that are not on our list: {listed(strange)}. It was not loaded."
-        )
-    return found
-
-
-def _trusted(named: str) -> tuple[frozenset[str], str]:
-    """The types that an entry names as its own, or the package of a class that the study names by its path."""
-    is_step, named = named.startswith(STEP), named.removeprefix(STEP)
-    entry = (ENCODERS if is_step else MODELS).get(named)
-    if entry is not None:
-        home = named_object(entry.home, named) if entry.home else None
-        own = {f"{home.__module__}.{home.__qualname__}"} if home is not None else set()
-        return frozenset({*entry.trusted, *own}), ""
-    root = named.split(".")[1 if is_step else 0]
-    return frozenset(), "" if root == "evenhand" else f"{root}."
+    check_types(found, models)
+    return list(found)

@@ -21,7 +21,7 @@ from typing import Any, Literal
 from evenhand.errors import EvenhandError
 from evenhand.monitoring.transport import Undeliverable, email, post
 from evenhand.runtime.fault_injection import around
-from evenhand.runtime.redaction import is_masked
+from evenhand.runtime.redaction import is_masked, masked_text
 from evenhand.storage.artifact_store import digest, home
 from evenhand.storage.ledger import append_line, read_chain, repair_chain
 from evenhand.storage.locks import now, waiting
@@ -52,7 +52,7 @@ class Event:
 
 def failure(error: BaseException, key: str, **facts: Any) -> Event:
     """A run that broke: what, where, and what to do; `key` is the run's id, or the moment of its tick."""
-    first = " ".join(str(error).split()) or "no word"
+    first = masked_text(" ".join(str(error).split())) or "no word"
     what = first if isinstance(error, EvenhandError) else f"{type(error).__name__}: {first}"
     look = " `evenhand run` shows the traceback, `evenhand doctor` looks around."
     remedy = "" if isinstance(error, EvenhandError) else look

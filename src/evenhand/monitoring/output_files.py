@@ -2,18 +2,55 @@
 
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from evenhand.errors import ConfError
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import writing
+from evenhand.runtime.private_files import as_usual
+
+CSV, PARQUET = (".csv",), (".parquet", ".pq")
+FORMULA = r"^[\s\x00]*[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]|^[\t\r\n]"
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+def check_output(output: Path, inputs: Iterable[Path], written: Iterable[Path]) -> None:
+    """Refuse an ending that is not written, and a file to be written over that is read."""
+    if output.suffix.lower() not in CSV + PARQUET:
+        raise ConfError(
+            f"the output '{output}' ends in '{output.suffix}': scores are written as .parquet or .csv. Name it so."
+        )
+    for read in inputs:
+        if taken := next((each for each in written if each.exists() and each.samefile(read)), None):
+            raise ConfError(f"'{taken}' would be written over the rows that are read from it: name another output.")
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """A table of which no text can start a formula in a spreadsheet: a quote stands before it."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            texts = table.column(place)
+            starts = pc.and_(
+                pc.match_substring_regex(texts, FORMULA), pc.invert(pc.match_substring_regex(texts, NUMBER))
+            )
+            quote, nothing = pa.scalar("'", field.type), pa.scalar("", field.type)
+            quoted = pc.binary_join_element_wise(quote, texts, nothing)
+            table = table.set_column(place, field, pc.if_else(starts, quoted, texts))
+    return table.rename_columns([_harmless(name) for name in table.schema.names])
+
+
+def _harmless(name: str) -> str:
+    return f"'{name}" if re.match(r"\s*[=+\-@]", name) and not re.match(NUMBER, name) else name
 
 
 class Unfinished:
@@ -28,8 +65,9 @@ class Unfinished:
         """Write one more table."""
         if not table.num_rows:
             return
+        is_csv = self.file.suffix.lower() in CSV
+        table = without_formulas(table) if is_csv else table
         if self._writer is None:
-            is_csv = self.file.suffix.lower() == ".csv"
             self._writer = (pacsv.CSVWriter if is_csv else pq.ParquetWriter)(str(self.hidden), table.schema)
         self._writer.write_table(table)
         self.n_rows += table.num_rows
@@ -39,6 +77,7 @@ class Unfinished:
         if self._writer is not None:
             with around("scored.close"):
                 self._writer.close()
+            as_usual(self.hidden)
             with around("scored.fsync"), self.hidden.open("rb") as file:
                 os.fsync(file.fileno())
 
@@ -74,6 +113,7 @@ def write_manifest(file: Path, content: dict[str, Any]) -> None:
         try:
             with around("manifest.write"):
                 hidden.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+                as_usual(hidden)
             with around("manifest.rename"):
                 hidden.replace(file)
         finally:

@@ -4,9 +4,13 @@ Not here: anything that computes; a record only reads its own fields.
 """
 
 __all__ = [
+    "checks",
     "comparison",
     "decision",
+    "failures",
     "fit_budget",
+    "leaderboard",
     "pipeline",
+    "regression",
     "tuning",
 ]

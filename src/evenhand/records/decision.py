@@ -1,8 +1,9 @@
 """What was found on top of the scores: probabilities, a threshold, trials of resampling, effects of columns, costs."""
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,26 @@ class DecisionOutcome:
 
 
 @dataclass(frozen=True)
+class DecisionGain:
+    """By how much a decision is better than the model's own on rows that had no say in it; above 0 is better.
+
+    `low` and `high` each hold with the confidence of the study; what is better beyond chance has `low` above 0.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
 class Decided:
-    """The purpose, the threshold tuned for it on out-of-fold scores, and what it comes to.
+    """The purpose, the threshold tuned for it on out-of-fold scores, and what it comes to beside the model's own.
 
     `figure` names what outcomes are measured by; `out_of_fold` is cross-fitted: no row helped to set the threshold that
-    it is judged by. `own` is the model's own threshold on the holdout. Several classes have costs and no threshold. A
-    purpose that is not reached leaves the model its own decision, and both outcomes are of that.
+    it is judged by. `own_out_of_fold` and `own` are the model's own decision, out of fold and on the holdout. Several
+    classes have costs and no threshold. A purpose that is not reached leaves the model its own decision, and all
+    outcomes are of that. `is_served` is false too where the decision is not better than the model's own beyond chance.
     """
 
     purpose: str
@@ -37,6 +52,45 @@ class Decided:
     own: DecisionOutcome | None = None
     cost: tuple[tuple[float, ...], ...] | None = None
     is_reached: bool = True
+    is_served: bool = True
+    own_out_of_fold: DecisionOutcome | None = None
+    gain: DecisionGain | None = None
+    classes: tuple[str, ...] = ()
+
+    @property
+    def served_threshold(self) -> float | None:
+        """The threshold that the served model holds; None where it keeps its own decision."""
+        return self.threshold if self.is_served else None
+
+    @property
+    def served_cost(self) -> tuple[tuple[float, ...], ...] | None:
+        """The costs that the served model decides by; None where it keeps its own decision."""
+        return self.cost if self.is_served else None
+
+    @property
+    def served(self) -> tuple[DecisionOutcome, str]:
+        """What the served decision comes to, on the holdout or without one on rows of other folds, and which it is."""
+        if self.holdout is not None and self.own is not None:
+            return (self.holdout if self.is_served else self.own), "the holdout"
+        own = self.own_out_of_fold or self.out_of_fold
+        return (self.out_of_fold if self.is_served else own), "rows of other folds"
+
+    def by_class(self, outcome: DecisionOutcome) -> str:
+        """How the classes fared, by their names."""
+        names = self.classes or tuple(f"class {k}" for k in range(len(outcome.counts)))
+        if len(names) != 2:
+            right = (f"{row[k]:,} of {sum(row):,} {names[k]}" for k, row in enumerate(outcome.counts))
+            return f"rightly called: {', '.join(right)}"
+        (left, wrong), (missed, found) = outcome.counts
+        called = f"{wrong:,} of {left + wrong:,} {names[0]} called {names[1]}"
+        return f"{found:,} of {found + missed:,} {names[1]} found, {called}"
+
+    @property
+    def sides(self) -> tuple[tuple[str, bool, DecisionOutcome | None, DecisionOutcome | None], ...]:
+        """Each decision by name, whether it is served, and its outcome cross-fitted and on the holdout."""
+        name = "Least expected cost" if self.threshold is None else f"Threshold {self.threshold:.4g}"
+        own = ("The model's own", not self.is_served, self.own_out_of_fold, self.own)
+        return ((name, self.is_served, self.out_of_fold, self.holdout), own) if self.is_reached else (own,)
 
 
 @dataclass(frozen=True)
@@ -55,9 +109,10 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better than its counterpart a resampled candidate is by one metric, over paired folds; above 0 better.
+    """How much better than its counterpart a resampled candidate is by one metric, on the same rows; above 0 better.
 
-    The p-value is Holm's, over all gains of the study.
+    Limits and p-value hold for all gains of the study together; `detectable` is the true gain that would be found in 80
+    of 100 runs.
     """
 
     metric: str
@@ -65,6 +120,8 @@ class Gain:
     low: float
     high: float
     p_value: float
+    verdict: Literal["better", "worse", "same", "unseparated"]
+    detectable: float
 
 
 @dataclass(frozen=True)
@@ -77,14 +134,39 @@ class Pairing:
     words: str = ""
 
 
+ResamplingVerdict = Literal["helped", "harmed", "same", "unseparated", "unknown"]
+
+
 @dataclass(frozen=True)
 class ResamplingTrial:
     """Whether resampling was worth it for one candidate."""
 
     name: str
-    helped: bool | None
+    verdict: ResamplingVerdict
     words: str
     pairings: tuple[Pairing, ...] = ()
+
+    @property
+    def helped(self) -> bool | None:
+        """Whether it did; None where it was set against nothing."""
+        return None if self.verdict == "unknown" else self.verdict == "helped"
+
+
+def trials_words(trials: tuple[ResamplingTrial, ...]) -> str:
+    """Of how many resampled candidates resampling helped, harmed, or is not separated from the cheaper ways."""
+    n_of = Counter(trial.verdict for trial in trials)
+    left = [trial for trial in trials if trial.verdict == "unseparated"]
+    gains = [gain for trial in left for each in trial.pairings for gain in each.gains]
+    least = {gain.metric: min(each.detectable for each in gains if each.metric == gain.metric) for gain in gains}
+    shown = ", ".join(f"{name} {value:.3g}" for name, value in least.items())
+    parts = [
+        f"helped {n_of['helped']}",
+        f"harmed {n_of['harmed']}",
+        *([f"made no practical difference to {n_of['same']}"] if n_of["same"] else []),
+        *([f"not separated for {len(left)} (detectable: {shown})"] if left else []),
+        *([f"unknown for {n_of['unknown']}"] if n_of["unknown"] else []),
+    ]
+    return f"resampling: {', '.join(parts)} of {len(trials)} resampled candidates"
 
 
 @dataclass(frozen=True)
@@ -133,8 +215,15 @@ def metrics_of_decided(decided: Decided | None, calibrated: Calibrated | None) -
     """What was decided as single numbers by name, for the record of a run; those without a value are left out."""
     found: dict[str, float | None] = {}
     if decided is not None:
-        found["threshold"] = decided.threshold
-        for where, outcome in (("cv", decided.out_of_fold), ("holdout", decided.holdout), ("holdout_own", decided.own)):
+        found |= {"threshold": decided.served_threshold, "tuned_threshold": decided.threshold}
+        found["decided_is_served"] = float(decided.is_served)
+        if decided.gain is not None:
+            found |= {f"decided_gain_{each.name}": getattr(decided.gain, each.name) for each in fields(decided.gain)}
+        sides = {
+            "cv": decided.out_of_fold, "cv_own": decided.own_out_of_fold,
+            "holdout": decided.holdout, "holdout_own": decided.own,
+        }  # fmt: skip
+        for where, outcome in sides.items():
             shares = ("figure", "precision", "recall", "false_positive_rate", "flagged_share")
             for name in shares if outcome is not None else ():
                 found[f"{where}_decided_{decided.figure if name == 'figure' else name}"] = getattr(outcome, name)

@@ -4,8 +4,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from evenhand.records.checks import Check
 from evenhand.records.decision import Calibrated, Decided, Explained, ResamplingTrial, Stage, as_plain
+from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import Budgeted
+from evenhand.records.regression import RegressionTable
 from evenhand.records.tuning import Tuned, Tuning
 from evenhand.records.verdicts import Expected, Versus, verdict_of
 
@@ -121,6 +124,20 @@ class Held(Matrix):
 
 
 @dataclass(frozen=True)
+class Removed:
+    """Training rows of one fold that were left out as outliers, by class or, of numbers, in all."""
+
+    fold: str
+    n_rows: int
+    by_class: tuple[int, ...]
+
+    @property
+    def n_removed(self) -> int:
+        """How many were left out, of `n_rows`."""
+        return sum(self.by_class)
+
+
+@dataclass(frozen=True)
 class Prepared:
     """One encoding on one fold: fitted on the training rows, applied to the held ones."""
 
@@ -130,6 +147,7 @@ class Prepared:
     held: Held
     seconds: float
     reused: bool = False
+    removed: Removed | None = None
 
 
 @dataclass(frozen=True)
@@ -233,11 +251,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Which candidates the ensemble is made of, and how much each weighs."""
+    """Which candidates an ensemble is made of, how much each weighs, and from which score rows are called positive."""
 
     weights: dict[str, float]
     average: str
     metric: str
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -248,8 +267,8 @@ class Judgement:
     metrics: tuple[str, ...]
     figures: tuple[Figures, ...]
     predictions: Path
-    refused: tuple[tuple[str, str], ...] = ()
-    ensemble: Ensemble | None = None
+    failed: tuple[Failed, ...] = ()
+    ensembles: dict[str, Ensemble] = field(default_factory=dict)
     versus: tuple[Versus, ...] = ()
     chosen: str = ""
     decided: Decided | None = None
@@ -257,6 +276,12 @@ class Judgement:
     trials: tuple[ResamplingTrial, ...] = ()
     digest: str = ""  # of the content of `predictions`
     expected: Expected | None = None
+    removed: tuple[Removed, ...] = ()
+
+    @property
+    def ensemble(self) -> Ensemble | None:
+        """The ensemble that was selected, not voted; None where there is none."""
+        return self.ensembles.get(ENSEMBLE)
 
     @property
     def best(self) -> Figures:
@@ -299,15 +324,6 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Check:
-    """What one leakage check found."""
-
-    name: str
-    verdict: Literal["passed", "warned", "failed", "skipped"]
-    words: str
-
-
-@dataclass(frozen=True)
 class Report:
     """What a run came to; `as_json` is the stable form that tools read."""
 
@@ -328,28 +344,53 @@ class Report:
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
     stages: tuple[Stage, ...] = ()
+    regressions: tuple[RegressionTable, ...] = ()
+    taken: dict[str, int] = field(default_factory=dict)
+    n_positives: int | None = None
+    n_positives_holdout: int | None = None
+    positive: str = ""
+
+    @property
+    def rows_words(self) -> str:
+        """How many rows were trained on and held out, and how many of them are positive where there are two classes."""
+        sides = [(self.n_training, self.n_positives, "training"), (self.n_holdout, self.n_positives_holdout, "holdout")]
+        found = [
+            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {self.positive})")
+            for n_rows, n_of, side in sides
+        ]
+        return f"{' and '.join(found)} rows"
 
     def as_json(self) -> dict[str, Any]:
         """The content of `--json`."""
-        return {
-            "study": self.study,
-            "split_id": self.split_id,
-            "rows": {"train": self.n_training, "holdout": self.n_holdout},
-            "seconds": self.seconds,
-            "fits": {"executed": self.n_executed, "reused": self.n_reused},
-            "best": self.judgement.best.plan.name,
-            "metric": self.judgement.metric,
-            "chosen": self.judgement.winner.plan.name,
-            "group": list(self.judgement.group),
-            "expected": as_plain(self.judgement.expected),
-            "candidates": [self._candidate(figures) for figures in self.judgement.figures],
-            **as_plain({name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")}),
-            "refused": [{"name": name, "why": why} for name, why in self.judgement.refused],
-            "checks": [asdict(check) for check in self.checks],
-            **as_plain({name: getattr(self, name) for name in ("explained", "stages")}),
-            "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
-            "report": str(self.page) if self.page else None,
-        }
+        return as_plain(
+            {
+                "study": self.study,
+                "split_id": self.split_id,
+                "rows": {
+                    "train": self.n_training,
+                    "holdout": self.n_holdout,
+                    "positives": self.n_positives,
+                    "positives_holdout": self.n_positives_holdout,
+                },
+                "taken": dict(self.taken),
+                "outliers": [{**asdict(each), "n_removed": each.n_removed} for each in self.judgement.removed],
+                "notes": list(self.notes),
+                "seconds": self.seconds,
+                "fits": {"executed": self.n_executed, "reused": self.n_reused},
+                "best": self.judgement.best.plan.name,
+                "metric": self.judgement.metric,
+                "chosen": self.judgement.winner.plan.name,
+                "group": list(self.judgement.group),
+                "expected": self.judgement.expected,
+                "candidates": [self._candidate(figures) for figures in self.judgement.figures],
+                **{name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")},
+                "failed": [asdict(each) for each in self.judgement.failed],
+                "checks": [asdict(check) for check in self.checks],
+                **{name: getattr(self, name) for name in ("explained", "stages", "regressions")},
+                "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
+                "report": str(self.page) if self.page else None,
+            }
+        )
 
     def _candidate(self, figures: Figures) -> dict[str, Any]:
         plan = figures.plan
@@ -377,39 +418,6 @@ class Report:
             "peak_mb": figures.peak_mb,
             "solver": figures.solver,
             "scale": figures.scale,
+            "warnings": list(figures.warnings),
             "mlflow_run_id": self.run_ids.get(plan.name),
         }
-
-
-@dataclass(frozen=True)
-class LeaderboardRow:
-    """One line of a leaderboard."""
-
-    name: str
-    mean: float | None
-    std: float | None
-    holdout: float | None
-    train: float | None
-    note: str = ""
-    holdout_interval: tuple[float, float] | None = None
-    measured: dict[str, float | None] = field(default_factory=dict)
-    verdict: str = ""
-
-    @property
-    def is_level(self) -> bool:
-        """Whether it was compared with the best and not found worse."""
-        return self.verdict in {"same", "unseparated"}
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """The candidates of a run, best first."""
-
-    study: str
-    metric: str
-    rows: tuple[LeaderboardRow, ...]
-    run_id: str
-    when_ms: int
-    n_executed: int
-    n_reused: int
-    address: str

@@ -2,15 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-Verdict = Literal["matches", "inside", "ordered", "differs"]
+Verdict = Literal["matches", "inside", "ordered", "explained", "differs"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 LEVEL = 0.99
 
 
@@ -79,6 +80,11 @@ def inside(holds: bool) -> Verdict:
     return "inside" if holds else "differs"
 
 
+def explained(line: Line) -> Line:
+    """The line as one whose difference has a reason that was tested, and that its note names."""
+    return replace(line, verdict="explained") if line.verdict == "differs" else line
+
+
 def t_reach(values: np.ndarray, level: float = LEVEL) -> float:
     """Half the width of the t interval of a mean; 0 for a single value."""
     from scipy.stats import t
@@ -121,7 +127,4 @@ def as_fraction(value: float, denominator: int) -> str:
 
 def counted(lines: Sequence[Line]) -> dict[str, int]:
     """How many lines have each verdict."""
-    return {
-        verdict: sum(line.verdict == verdict for line in lines)
-        for verdict in ("matches", "inside", "ordered", "differs")
-    }
+    return {verdict: sum(line.verdict == verdict for line in lines) for verdict in VERDICTS}

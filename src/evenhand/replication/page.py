@@ -7,7 +7,7 @@ from evenhand.replication.lines import Line
 from evenhand.replication.wording import VERDICTS, by_study, interval_text, origin, tally, value_text
 from evenhand.reporting.html.elements import Heading, Html, facts, joined, section, table, tag, void
 
-MARKS = {"matches": "passed", "inside": "passed", "ordered": "passed", "differs": "warned"}
+MARKS = {"matches": "ok", "inside": "ok", "ordered": "ok", "explained": "ok", "differs": "warning"}
 PICTURE_CSS = """
 main { max-width: 1200px; }
 figure img { max-width: 100%; height: auto; }

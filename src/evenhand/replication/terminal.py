@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
@@ -10,14 +9,15 @@ from rich.table import Table
 from evenhand.replication.lines import Line, counted
 from evenhand.replication.outcome import Replication
 from evenhand.replication.wording import by_study, interval_text, value_text
+from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.text import time_text
 
-COLOURS = {"matches": "green", "inside": "green", "ordered": "green", "differs": "yellow"}
+COLOURS = {"matches": "green", "inside": "green", "ordered": "green", "explained": "cyan", "differs": "yellow"}
 
 
 def show(replication: Replication, every_line: bool = False) -> None:
     """Print the table, then where it was recorded."""
-    console = Console()
+    console = PlainConsole()
     lines = replication.lines
     console.print(_overview(lines))
     shown = lines if every_line else [line for line in lines if line.verdict == "differs" or line.beyond]

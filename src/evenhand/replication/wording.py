@@ -11,7 +11,8 @@ VERDICTS = {
     "matches": "the same to the last printed digit",
     "inside": "a chance draw could give it: within the 99 % interval",
     "ordered": "the published order or direction holds",
-    "differs": "it does not; the note has the reason found",
+    "explained": "it does not as run, but under the one change that the note names; that was tested",
+    "differs": "it does not; what was tested and did not explain it is in the note",
 }
 START, END = "<!-- {} -->", "<!-- end of {} -->"
 INTRODUCTION = """\

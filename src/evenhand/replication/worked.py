@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.replication.fitted import Fitted
-from evenhand.replication.lines import Line, as_fraction, cut_off, equal, exact, rounds_to
+from evenhand.replication.lines import Line, as_fraction, cut_off, equal, exact, explained, rounds_to
 
 Models = Mapping[str, Fitted]
 CUT_OFF = "the printed figure is cut off there instead of rounded"
@@ -72,7 +72,8 @@ def news_titles(facts: Mapping[str, Any], models: Models) -> Iterator[Line]:
         figure = f"P({label}) P(title | {label})"
         cut = cut_off(as_printed[label], printed)
         yield equal(study, f"{figure}, as printed", printed, cut, f"{slip}; not rounded: {as_printed[label]:.5g}")
-        yield exact(study, f"{figure}, as right", printed, as_right[label], "with 'likes' the vocabulary has 15 words")
+        note = "with 'likes' the vocabulary has 15 words"
+        yield explained(exact(study, f"{figure}, as right", printed, as_right[label], note))
     yield equal(study, "class, as printed", facts["predicted"], max(as_printed, key=as_printed.__getitem__))
     yield equal(study, "class, as right", facts["predicted"], max(as_right, key=as_right.__getitem__))
     yield equal(
@@ -139,10 +140,10 @@ def _both_readings(study: str, figure: str, printed: str, value: float, slip: Sl
         yield exact(study, figure, printed, value)
     elif cut_off(value, printed) == printed:
         yield equal(study, f"{figure}, as printed", printed, cut_off(value, printed), f"as printed: {CUT_OFF}")
-        yield exact(study, f"{figure}, as right", printed, value, f"as right: rounded; {CUT_OFF}")
+        yield explained(exact(study, f"{figure}, as right", printed, value, f"as right: rounded; {CUT_OFF}"))
     elif slip is not None and rounds_to(value * slip.factor, printed):
         yield exact(study, f"{figure}, as printed", printed, value * slip.factor, f"as printed: {slip.words}")
-        yield exact(study, f"{figure}, as right", printed, value, f"as right: without that; {slip.words}")
+        yield explained(exact(study, f"{figure}, as right", printed, value, f"as right: without that; {slip.words}"))
     else:
         yield exact(study, figure, printed, value)
 
@@ -157,13 +158,11 @@ def _swapped_priors(study: str, query: Mapping[str, Any], fitted: Fitted) -> Lin
     swapped = {label: given[label] * (1 - fitted.model.class_prior_[fitted.place(label)]) for label in given}
     winner = max(swapped, key=swapped.__getitem__)
     joints = ", ".join(f"{label} {value:.2g}" for label, value in swapped.items())
-    return equal(
-        study,
-        "smoothed class with the priors swapped, as on one slide",
-        query["predicted"],
-        winner,
-        f"one slide swaps P(No) and P(Yes), which makes the joints {joints}; the lines above have the priors as right",
+    note = (
+        f"one slide swaps P(No) and P(Yes), which makes the joints {joints}; the lines above have the priors as right"
     )
+    figure = "smoothed class with the priors swapped, as on one slide"
+    return explained(equal(study, figure, query["predicted"], winner, note))
 
 
 def _other_estimates(study: str, models: Models) -> Iterator[Line]:

@@ -1,7 +1,7 @@
 """Running one task over many inputs at once, and reporting how far it is."""
 
 import os
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from evenhand.runtime.signals import deaf_to_ctrl_c
 from evenhand.runtime.steps import stage
 
 Key = TypeVar("Key", bound=Hashable)
+Spares = Callable[[str, Any, Exception], bool]
 WAKE_SECONDS = 0.2
 
 
@@ -43,8 +44,13 @@ class _Processes(_Hasty, ProcessPoolTaskRunner):
     """Processes of their own."""
 
 
-def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> dict[Key, Any]:
-    """The results of a task by the keys of its calls; the first failure ends the whole."""
+def side_by_side(
+    task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], spares: Spares | None = None
+) -> dict[Key, Any]:
+    """The results of a task by the keys of its calls.
+
+    The first failure ends the whole, unless `spares` takes note of it: that call then has no result.
+    """
     if not calls:
         return {}
     with deaf_to_ctrl_c():
@@ -52,12 +58,16 @@ def side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> 
     results: dict[Key, Any] = {}
     report_progress(task.name, 0, len(keys))
     with stage(task.name) as done:
-        for future in _as_completed(keys):
-            result = future.result()
-            results[keys[future]] = result
-            done.append(result)
-            report_progress(task.name, len(results), len(keys), is_reused=getattr(result, "reused", False))
-    return {key: results[key] for key in calls}
+        for n_ended, future in enumerate(_as_completed(keys), 1):
+            key = keys[future]
+            try:
+                results[key] = future.result()
+                done.append(results[key])
+            except Exception as error:
+                if spares is None or not spares(task.name, key, error):
+                    raise
+            report_progress(task.name, n_ended, len(keys), is_reused=getattr(results.get(key), "reused", False))
+    return {key: results[key] for key in calls if key in results}
 
 
 def _as_completed(futures: Mapping[PrefectFuture[Any], Any]) -> Iterator[PrefectFuture[Any]]:

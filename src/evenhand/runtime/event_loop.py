@@ -45,12 +45,12 @@ def _beside(work: Callable[[], Result]) -> Result:
         return outcome.result()
     except KeyboardInterrupt:
         if not outcome.done():
-            _interrupt(thread)
+            raise_in(thread, KeyboardInterrupt)
             wait([outcome], LEAVE_SECONDS)
         raise
 
 
-def _interrupt(thread: threading.Thread) -> None:
-    """Raise KeyboardInterrupt in another thread at its next step."""
+def raise_in(thread: threading.Thread, error: type[BaseException]) -> None:
+    """Raise an error in another thread at its next step of Python code."""
     assert thread.ident is not None
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(error))

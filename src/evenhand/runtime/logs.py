@@ -1,7 +1,10 @@
-"""One place that logs what a task did, inside a run and outside."""
+"""One place that logs what a task did, inside a run and outside; no line holds a secret or steers a terminal."""
 
 import logging
 from typing import Any
+
+from evenhand.runtime.redaction import masked_text
+from evenhand.runtime.text import printable
 
 
 def logger() -> Any:
@@ -10,6 +13,15 @@ def logger() -> Any:
     from prefect.exceptions import MissingContextError
 
     try:
-        return get_run_logger()
+        found = get_run_logger()
     except MissingContextError:
-        return logging.getLogger("evenhand")
+        found = logging.getLogger("evenhand")
+    plain = found.logger if isinstance(found, logging.LoggerAdapter) else found
+    plain.addFilter(_as_text)  # once: a filter that is there is not added again
+    return found
+
+
+def _as_text(record: logging.LogRecord) -> bool:
+    """Let every line through, as text without secrets."""
+    record.msg, record.args = printable(masked_text(record.getMessage())), ()
+    return True

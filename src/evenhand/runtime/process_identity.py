@@ -46,8 +46,16 @@ def is_alive(tags: Mapping[str, str]) -> bool:
 
 
 def own_children() -> None:
-    """Have every process that is started from here on carry the name of this one."""
-    os.environ[OWNER] = json.dumps(owner())
+    """Have every process that is started from here on carry the name of this one, and end with it however it ends."""
+    os.environ[OWNER] = value = json.dumps(owner())
+    _watch_once(os.getpid(), value)
+
+
+@cache
+def _watch_once(pid: int, value: str) -> None:
+    from evenhand.runtime.watcher import watched
+
+    watched(OWNER, value)
 
 
 def end_left_servers() -> list[int]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class StepProgress:
 
 
 Listener = Callable[[StepProgress], None]
+Judged = Callable[[str, Any], None]
+_judged: ContextVar[Judged | None] = ContextVar("judged", default=None)
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
@@ -42,3 +45,19 @@ def remark(box: str, text: str) -> None:
     """Call the listener, if there is one, what a person should know of a box that is done with its work."""
     if (listener := _listener.get()) is not None:
         listener(StepProgress(box, 1, 1, remark=text))
+
+
+@contextmanager
+def showing(show: Judged) -> Iterator[None]:
+    """Have the judgement of a run shown as soon as it is known: what comes after it may fail."""
+    token = _judged.set(show)
+    try:
+        yield
+    finally:
+        _judged.reset(token)
+
+
+def report_judged(study: str, judgement: Any) -> None:
+    """Show the judgement of a study, if anybody wants to see it."""
+    if (show := _judged.get()) is not None:
+        show(study, judgement)

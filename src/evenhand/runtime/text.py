@@ -8,6 +8,7 @@ from evenhand.errors import ConfError
 
 FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
+STEERING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
@@ -46,6 +47,11 @@ def time_text(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def printable(text: str) -> str:
+    """Text without the signs that steer a terminal or turn the order of what is read; lines and tabs stay."""
+    return STEERING.sub("", text)
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -4,11 +4,15 @@ Not here: what a tick does (flows.tick), and the text of notifications (monitori
 """
 
 __all__ = [
+    "access_key",
     "announcements",
     "deployments",
+    "model_server",
+    "runs_pages",
     "schedule_server",
     "servers",
     "status",
     "supervisor",
     "tick_ledger",
+    "web_guard",
 ]

@@ -2,12 +2,14 @@
 
 import logging
 import os
+import re
 import time
 import warnings
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from evenhand.errors import PlaceError
 from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.process_identity import end_left_servers, own_children
 from evenhand.runtime.signals import deaf_to_ctrl_c
@@ -22,6 +24,7 @@ QUIET = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
 }
 SETTLE_SECONDS = 30.0
+ANSWER_SECONDS = 10.0
 
 
 def be_quiet(console_level: str = "WARNING") -> None:
@@ -51,6 +54,8 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
     from evenhand.runtime.steps import Step
 
     leave_failures_to_the_caller()
+    own_children()
+    check_prefect()
     has_closed = _close_lost()
     n_before = Step.n_called
     with _no_heartbeat(), _owned():
@@ -62,6 +67,24 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
         with suppress(HTTPError):
             _close_lost()
     return state
+
+
+def check_prefect() -> None:
+    """Refuse a Prefect server that was named but does not answer, before anything is begun on it."""
+    from httpx import HTTPError, InvalidURL, get
+    from prefect.settings import PREFECT_API_URL
+
+    if not (address := PREFECT_API_URL.value()):
+        return
+    try:
+        get(f"{address.rstrip('/')}/health", timeout=ANSWER_SECONDS)
+    except (HTTPError, InvalidURL, ValueError) as error:
+        named = re.sub(r"//[^/@]*@", "//", address)
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise PlaceError(
+            f"Prefect's server '{named}', which PREFECT_API_URL names, does not answer: {words}. Start it, with "
+            "`evenhand up` or `prefect server start`, or unset PREFECT_API_URL for a temporary one."
+        ) from None
 
 
 def _close_lost() -> bool:

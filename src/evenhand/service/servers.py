@@ -1,6 +1,7 @@
 """MLflow's pages: served in the foreground, announced when they answer, ended with every process they started."""
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -10,20 +11,24 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import IO
 
 import psutil
 
 from evenhand.errors import PlaceError
+from evenhand.runtime.process_identity import own_children
+from evenhand.service.access_key import key
+from evenhand.service.web_guard import ENTER, ONCE
 
 HOST = "127.0.0.1"
 ANSWER_SECONDS = 90.0
 END_SECONDS = 10.0
 STORE = "MLFLOW_BACKEND_STORE_URI"
+LINK = "EVENHAND_LINK"
+PAGES, MODEL = "evenhand.service.runs_pages", "evenhand.service.model_server"
 QUIET = {
     "DO_NOT_TRACK": "1",
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -31,32 +36,58 @@ QUIET = {
 }
 
 
-def serve_runs(uri: str, port: int, ready: Callable[[str], None], ends: threading.Event | None = None) -> None:
-    """Serve MLflow's pages of a store until Ctrl-C, SIGTERM or `ends`; `ready` is given the address once it answers."""
+def serve_runs(uri: str, port: int, ready: Callable[[str, str], None], ends: threading.Event | None = None) -> None:
+    """Serve MLflow's pages of a store behind the key until Ctrl-C, SIGTERM or `ends`.
+
+    `ready` is given the address once it answers, and a link that opens it without the key, once.
+    """
     check_free(port)
-    command = runs_command(port)
+    key()
+    serve_child(runs_command(port), {STORE: uri}, port, ready, ends, name="MLflow")
+
+
+def serve_child(
+    command: Sequence[str],
+    surroundings: Mapping[str, str],
+    port: int,
+    ready: Callable[[str, str], None],
+    ends: threading.Event | None = None,
+    *,
+    name: str,
+) -> None:
+    """Keep a server of ours up in a child until Ctrl-C, SIGTERM or `ends`."""
+    own_children()
+    link = secrets.token_urlsafe(16)
+    env = {**os.environ, **QUIET, **surroundings, LINK: link}
     with ended_by_signals(ends or threading.Event()) as ended, tempfile.TemporaryFile() as output:
-        server = subprocess.Popen(
-            command, env={**os.environ, **QUIET, STORE: uri}, stdout=output, stderr=output, start_new_session=True
-        )
+        server = subprocess.Popen(command, env=env, stdout=output, stderr=output, start_new_session=True)
         try:
             address = f"http://{HOST}:{port}"
-            if answers(f"{address}/health", server, ended):
-                ready(address)
+            if answers(f"{address}/health", server, ended, name):
+                ready(address, f"{address}{ENTER}?{ONCE}={link}")
             while not ended.wait(0.2):
                 if server.poll() is not None:
                     raise PlaceError(
-                        f"MLflow's server ended by itself (code {server.returncode}): {_last_words(output)}"
+                        f"{name}'s server ended by itself (code {server.returncode}): {_last_words(output)}"
                     )
         finally:
             end(server.pid)
 
 
+def serve_model(
+    given: Sequence[str], port: int, ready: Callable[[str, str], None], ends: threading.Event | None = None
+) -> None:
+    """Answer requests for scores behind the key; `given` is the model's folder, its digest and what may be in it."""
+    check_free(port)
+    key()
+    command = [sys.executable, "-m", MODEL, HOST, str(port), *given]
+    path = os.pathsep.join(filter(None, sys.path))  # where own code is found here
+    serve_child(command, {"PYTHONPATH": path}, port, ready, ends, name="the model")
+
+
 def runs_command(port: int) -> list[str]:
     """The command that serves MLflow's pages; the store is named in its environment, which other users cannot read."""
-    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
-    artifacts = (Path("mlruns").absolute() / "artifacts").as_uri()
-    return [*command, "--cors-allowed-origins", f"http://{HOST}:{port}", "--default-artifact-root", artifacts]
+    return [sys.executable, "-m", PAGES, HOST, str(port)]
 
 
 def check_free(port: int, option: str = "--port") -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import subprocess
 import sys
 import threading
@@ -16,7 +15,8 @@ import psutil
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.io_errors import writing
-from evenhand.runtime.process_identity import boot_id
+from evenhand.runtime.process_identity import boot_id, own_children
+from evenhand.service.access_key import key, key_file
 from evenhand.service.servers import (
     HOST,
     QUIET,
@@ -132,21 +132,6 @@ def state() -> dict[str, Any]:
         return {}
 
 
-def key() -> str:
-    """What Prefect's API asks for, made on first use and readable by its owner only."""
-    file = place() / "key"
-    with writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except FileExistsError:
-            file.chmod(0o600)
-        else:
-            os.write(number, f"evenhand:{secrets.token_urlsafe(24)}".encode())
-            os.close(number)
-    return file.read_text(encoding="utf-8").strip()
-
-
 def client_surroundings(api: str) -> dict[str, str]:
     """What lets Prefect's client and commands reach the server that is kept up."""
     return {"PREFECT_API_URL": api, "PREFECT_API_AUTH_STRING": key()}
@@ -176,6 +161,7 @@ def household(ports: Ports, confs: Sequence[str]) -> Iterator[Household]:
         end_all(kin())
         for port, option in ((ports.prefect, "--prefect-port"), (ports.mlflow, "--port")):
             check_free(port, option)
+        own_children()
         kept = Household(ports, [str(Path(conf).absolute()) for conf in confs])
         try:
             yield kept
@@ -201,7 +187,7 @@ def keep_up(
         try:
             mlflow = kept.start("mlflow", runs_command(kept.ports.mlflow), {**around, STORE: runs_uri})
             _wait_for(prefect, f"{kept.ports.prefect_api}/health", ended, echo)
-            echo(f"{'key':9} in {place() / 'key'}, which Prefect's pages ask for")
+            echo(f"{'key':9} in {key_file()}, which the pages of Prefect and MLflow ask for")
             _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, echo)
             kept.check()
             if not ended.is_set():

@@ -34,6 +34,7 @@ from evenhand.statistics.drift import (
 )
 from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
+from evenhand.statistics.normal_quantiles import NormalQuantiles, normal_quantiles
 from evenhand.statistics.ranks import StudyRanking, critical_difference, friedman_nemenyi
 from evenhand.statistics.records import Comparison, Interval
 
@@ -44,6 +45,7 @@ __all__ = [
     "GapToBest",
     "Interval",
     "JointFigures",
+    "NormalQuantiles",
     "StudyRanking",
     "auc_by_chance",
     "auc_interval",
@@ -63,6 +65,7 @@ __all__ = [
     "jensen_shannon",
     "joint_figures",
     "mcnemar",
+    "normal_quantiles",
     "odds_shift",
     "power_of",
     "quantile_edges",

@@ -57,6 +57,8 @@ def verdicts(
     found = []
     for j, (gap, deviation, critical) in enumerate(zip(gaps.tolist(), deviations.tolist(), criticals, strict=True)):
         low, high = gap - critical * deviation, gap + single * deviation
+        if not joint.degrees and low < high:
+            low, p_values[j] = min(low, 0.0), 1.0  # rows too few to know their spread separate nobody
         verdict = "best" if j == joint.leader else _verdict(low, high, region, joint.degrees)
         detectable = (critical + float(norm.ppf(POWER))) * deviation
         found.append(GapToBest(verdict, gap, low, high, detectable, p_values[j]))
@@ -85,10 +87,10 @@ def _stepped(
     p_values, criticals, active = np.ones(n_models), np.zeros(n_models), np.ones(n_models, dtype=bool)
     while True:
         nulls = greatest_gaps(joint.covariance[np.ix_(active, active)], joint.degrees, seed=seed)
-        critical = float(np.quantile(nulls, 1 - alpha))
+        critical = critical_of(nulls, alpha)
         criticals[active] = critical
         p_values[active] = [
-            _p_value(gap, spread, nulls) for gap, spread in zip(gaps[active], deviations[active], strict=True)
+            p_value_of(gap, spread, nulls) for gap, spread in zip(gaps[active], deviations[active], strict=True)
         ]
         worse = active & (gaps > critical * deviations)
         if not worse.any():
@@ -102,7 +104,17 @@ def _verdict(low: float, high: float, region: float, degrees: int) -> Verdict:
     return "worse" if low > 0 and degrees else "unseparated"
 
 
-def _p_value(gap: float, deviation: float, nulls: np.ndarray) -> float:
+def critical_of(nulls: np.ndarray, alpha: float) -> float:
+    """Return what a statistic must exceed for its p-value among these draws to be alpha at most; infinity if none can.
+
+    It is one of the draws and no value between two, so that limits and p-values can never contradict each other.
+    """
+    place = int(alpha * (len(nulls) + 1) + 1e-9)
+    return float(np.sort(nulls)[-place]) if place else float("inf")
+
+
+def p_value_of(gap: float, deviation: float, nulls: np.ndarray) -> float:
+    """Return the share of draws, the gap itself among them, that are as many deviations from zero as the gap."""
     if deviation == 0:
         return 1.0 if gap == 0 else 1 / (len(nulls) + 1)
     return float((np.sum(nulls >= gap / deviation) + 1) / (len(nulls) + 1))
@@ -113,15 +125,19 @@ def gaps_to_leader(joint: JointFigures, *, test_share: float | None = None) -> t
 
     It is that of the judged rows times the moderated excess of the folds' variance, weighed as Nadeau and Bengio do.
     """
-    n_folds, lead = len(joint.folds), joint.leader
+    lead = joint.leader
     of_rows = _variances(joint.covariance, lead)
     between = (joint.folds[:, [lead]] - joint.folds).var(axis=0, ddof=1)
     within = np.mean([_variances(each, lead) for each in joint.of_folds], axis=0)
-    excess = moderated(np.delete(between, lead), np.delete(within, lead), n_folds - 1)
-    share = test_share or 1 / n_folds
-    factor = np.maximum(LEAST_FACTOR, 1 + (1 + n_folds * share / (1 - share)) * (excess - 1))
+    factor = raised(np.delete(between, lead), np.delete(within, lead), len(joint.folds), test_share)
     gaps = joint.means[lead] - joint.means
     return gaps, np.sqrt(of_rows * np.insert(factor, lead, 1.0))
+
+
+def raised(between: np.ndarray, within: np.ndarray, n_folds: int, test_share: float | None = None) -> np.ndarray:
+    """Return by what factor the variance that the judged rows explain is to be raised for redrawn training rows."""
+    excess, share = moderated(between, within, n_folds - 1), test_share or 1 / n_folds
+    return np.maximum(LEAST_FACTOR, 1 + (1 + n_folds * share / (1 - share)) * (excess - 1))
 
 
 def moderated(between: np.ndarray, within: np.ndarray, degrees: int) -> np.ndarray:

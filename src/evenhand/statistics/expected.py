@@ -13,7 +13,9 @@ REDRAWN = 1.2
 LEFT_OUT = 0.6
 
 
-def expected_of_chosen(joint: JointFigures, *, level: float = 0.95, seed: int = 0) -> tuple[float, Interval]:
+def expected_of_chosen(
+    joint: JointFigures, *, level: float = 0.95, seed: int = 0, least_error: float = 0.0
+) -> tuple[float, Interval]:
     """Return what the candidate with the greatest mean is expected to score on new rows, and its interval.
 
     Bootstrap bias corrected cross-validation (Tsamardinos et al. 2018, Machine Learning 107) draws judged rows, chooses
@@ -23,6 +25,7 @@ def expected_of_chosen(joint: JointFigures, *, level: float = 0.95, seed: int = 
     maximum, taken off the maximum, errs the other way. Returned is the mean of both, the first with a weight of 0.6.
 
     The variance is that of the chosen one's judged rows, raised by a fifth for the training rows, as simulations ask.
+    `least_error` is its standard error where no row moves it, as at the bounds of a metric.
     """
     means, lead = joint.means, joint.leader
     values, vectors = np.linalg.eigh(joint.covariance)
@@ -33,5 +36,5 @@ def expected_of_chosen(joint: JointFigures, *, level: float = 0.95, seed: int = 
     left_out = float(means[chosen].mean()) - optimism
     estimate = LEFT_OUT * left_out + (1 - LEFT_OUT) * (float(means[lead]) - optimism)
     reach = float(t.ppf(0.5 + level / 2, max(joint.degrees, 1)))
-    reach *= math.sqrt(max(REDRAWN * float(joint.covariance[lead, lead]), 0.0))
+    reach *= math.sqrt(REDRAWN * max(float(joint.covariance[lead, lead]), least_error**2))
     return estimate, Interval(estimate - reach, estimate + reach, level)

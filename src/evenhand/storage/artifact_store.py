@@ -11,12 +11,13 @@ import errno
 import hashlib
 import json
 import logging
+import math
 import os
 import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -63,6 +64,11 @@ def file_digest(path: Path) -> str:
     """The digest of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def text_digest(text: str) -> str:
+    """The digest of a file that would hold this text."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 class Store:
@@ -127,16 +133,29 @@ class Store:
             found.append((facts.parent, facts.stat().st_mtime, size))
         return found
 
-    def prune(self, most_bytes: int) -> tuple[int, int]:
-        """Remove the entries that were not used for longest until the rest fits; how many, and bytes left."""
+    def prune(self, most_bytes: int, kept: Callable[[], tuple[Set[str], float]] | None = None) -> tuple[int, int]:
+        """Remove the entries that were not used for longest until the rest fits; how many, and bytes left.
+
+        `kept` is asked only if something must go: names of entries that stay whatever their age, and the moment since
+        when what was used may be in use.
+        """
         entries = sorted(self.entries(), key=lambda entry: entry[1])
         left, removed = sum(size for _, _, size in entries), 0
-        for path, _, size in entries:
+        names, busy_since = (frozenset(), math.inf) if kept is None or left <= most_bytes else kept()
+        for path, used, size in entries:
             if left <= most_bytes:
                 break
+            if self.name_of(path) in names or used >= busy_since:
+                continue
             self._remove(path)
             left, removed = left - size, removed + 1
         return removed, left
+
+    def name_of(self, path: Path) -> str:
+        """The entry that a file or folder belongs to, by a name that holds wherever the store lies; else nothing."""
+        if not path.is_relative_to(self.root):
+            return ""
+        return "/".join(path.relative_to(self.root).parts[:3])
 
     def _remove(self, path: Path) -> None:
         """Take an entry away at once, and then its files."""

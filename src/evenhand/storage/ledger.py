@@ -1,7 +1,8 @@
 """Files of lines that only grow: every line vouches for all before it, and counts once it is on the disk.
 
 A line holds its number, the hash of the line before it, and its own; a crash can leave no more than a part of a line,
-which never counted and is put aside.
+which never counted and is put aside. The number and hash of the last line stand in a second file, the anchor, so that
+lines that were dropped from the end are noticed: a chain alone cannot miss its tail.
 """
 
 import json
@@ -38,7 +39,9 @@ class Chain:
 
 def read_chain(file: Path, what: str) -> Chain:
     """The lines of a file, each checked against the one before; `what` the file is, for messages."""
+    anchored = _anchored(file)  # before the lines: who appends meanwhile makes them more, never fewer
     if not file.exists():
+        _check_tail(file, what, Chain(), anchored)
         return Chain()
     with reading(file):
         content = file.read_bytes()
@@ -46,14 +49,22 @@ def read_chain(file: Path, what: str) -> Chain:
     lines: list[dict[str, Any]] = []
     for number, line in enumerate(whole.split(b"\n") if whole else [], 1):
         lines.append(_checked(f"line {number} of the {what} '{file}'", number, line, Chain(tuple(lines[-1:])).head))
-    return Chain(tuple(lines), cut_off)
+    chain = Chain(tuple(lines), cut_off)
+    _check_tail(file, what, chain, anchored)
+    return chain
+
+
+def anchor_of(file: Path) -> Path:
+    """The file that holds the number and hash of a ledger's last line."""
+    return file.with_name(f".{file.name}.anchor")
 
 
 def append_line(file: Path, content: dict[str, Any], chain: Chain) -> dict[str, Any]:
     """Put a line at the end of a chain that was just read under a lock; the line with its links."""
     linked = content | {"number": len(chain.lines) + 1, "before": chain.head}
     linked |= {"hash": _hash(linked)}
-    _append(file, json.dumps(linked).encode() + b"\n")
+    _append(file, _as_line(linked) + b"\n")
+    _anchor(file, linked)
     return linked
 
 
@@ -74,8 +85,48 @@ def repair_chain(file: Path, chain: Chain) -> bytes:
 def broken(line: str, what: str) -> Broken:
     """The error of a line that is not what was written."""
     return Broken(
-        f"{line} {what}. Nothing is decided on it: bring the file back from a backup, or move it away to begin anew."
+        f"{line} {what}. Nothing is decided on it: bring the file back from a backup, or move it away, with the hidden "
+        "file .anchor beside it, to begin anew."
     )
+
+
+def _as_line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content).encode()
+
+
+def _anchored(file: Path) -> tuple[int, str]:
+    """The number and hash of the line that was written last; none before the first, or by a version without anchors."""
+    if not (anchor := anchor_of(file)).exists():
+        return 0, BEGINNING
+    with reading(anchor):
+        content = anchor.read_bytes()
+    try:
+        found = json.loads(content)
+        return int(found["number"]), str(found["hash"])
+    except (ValueError, KeyError, TypeError):
+        raise broken(f"the anchor '{anchor}'", "cannot be read") from None
+
+
+def _check_tail(file: Path, what: str, chain: Chain, anchored: tuple[int, str]) -> None:
+    """Refuse a chain that lacks the line that was written last; one line more is what a crash can leave."""
+    number, expected = anchored
+    if number > len(chain.lines):
+        have = f"{len(chain.lines)} of {number} lines"
+        raise broken(f"the {what} '{file}'", f"has {have}: its end was dropped after it was written")
+    if number and chain.lines[number - 1]["hash"] != expected:
+        raise broken(f"line {number} of the {what} '{file}'", "is not the one that was written")
+
+
+def _anchor(file: Path, line: dict[str, Any]) -> None:
+    """Note the last line; where that fails the line counts all the same, and the next one is noted."""
+    anchor = anchor_of(file)
+    unfinished = anchor.with_suffix(".unfinished")
+    try:
+        with around("ledger.anchor"):
+            unfinished.write_text(json.dumps({"number": line["number"], "hash": line["hash"]}), encoding="utf-8")
+            unfinished.replace(anchor)
+    except OSError as error:
+        logging.getLogger("evenhand").warning("the anchor '%s' could not be written: %s", anchor, error)
 
 
 def _checked(where: str, number: int, line: bytes, before: str) -> dict[str, Any]:
@@ -84,6 +135,8 @@ def _checked(where: str, number: int, line: bytes, before: str) -> dict[str, Any
         links = content["hash"], content["number"], content["before"]
     except (ValueError, KeyError, TypeError):
         raise broken(where, "cannot be read") from None
+    if line != _as_line(content):
+        raise broken(where, "was rewritten, perhaps with other line ends, after it was written")
     if links[0] != _hash(content):
         raise broken(where, "was changed after it was written")
     if links[1:] != (number, before):

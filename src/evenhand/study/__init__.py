@@ -17,4 +17,5 @@ __all__ = [
     "source_entries",
     "study",
     "validation",
+    "yaml_bounds",
 ]

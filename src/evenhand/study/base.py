@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import core_schema
 
 from evenhand.errors import ConfError, nearest
-from evenhand.study.registry import BALANCES, ENCODERS, METRICS, MODELS, Steps
+from evenhand.study.registry import BALANCES, CHECKS, ENCODERS, METRICS, MODELS, Steps
 
 PATH = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$"
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -28,6 +28,19 @@ def as_named(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): {} if body is None else body for name, body in value.items()}
     return value
+
+
+def as_path(value: Any) -> Any:
+    """Accept a function of Python for the path it can be imported from."""
+    if not callable(value):
+        return value
+    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    if not module or module == "__main__" or not name.isidentifier():
+        raise ValueError(
+            f"the function '{name or value}' cannot be imported by name, so no record could name it: define it at the "
+            "top of a module, such as one beside the study file"
+        )
+    return f"{module}.{name}"
 
 
 def listed_as(item: Any) -> BeforeValidator:
@@ -55,7 +68,20 @@ class Listing:
 
 ModelName = Annotated[str, Listing(MODELS, or_path=True)]
 MetricName = Annotated[str, Listing(METRICS)]
+SteeringName = Annotated[str, BeforeValidator(as_path), Listing(METRICS, or_path=True)]
 BalanceName = Annotated[str, Listing(BALANCES)]
+CheckName = Annotated[str, Listing(CHECKS)]
+
+
+def _as_switch(value: Any) -> Any:
+    """YAML reads on and off as true and false; editors and programs may give either."""
+    known = {"on": True, "off": False}
+    if isinstance(value, bool) or value in known:
+        return known.get(value, value)
+    raise ValueError("give on or off")
+
+
+Switch = Annotated[bool, BeforeValidator(_as_switch, json_schema_input_type=bool | Literal["on", "off"])]
 
 
 class StepWord:

@@ -160,7 +160,7 @@ class Columns(Settings):
 
 
 class Cleaning(Settings):
-    """Rules that look at one row (or its exact copy) at a time; nothing is learned."""
+    """Rules that look at one row (or its exact copy) at a time, learning nothing; outliers are learned in each fold."""
 
     drop_duplicates: bool = False
     drop_missing_target: bool = True
@@ -172,6 +172,38 @@ class Cleaning(Settings):
         "refuse", description="what `types: {column: numeric}` does with a value that is no number"
     )
     rows: Names = Field((), description='rows to keep, such as "MedHouseVal < 5 and AveOccup < 10"')
+    drop_missing: Names = Field(
+        (), description="columns that need a value for a row to be kept, held-out rows too; any: every column read"
+    )
+    outliers: Literal["none", "iqr", "zscore", "isolation"] = Field(
+        "none",
+        description="training rows to leave out, by numeric columns: iqr: a value farther than 1.5 times the range "
+        "between the quartiles outside them; zscore: 3 deviations from the mean; isolation: by an isolation forest",
+    )
+    per: Literal["fold"] = Field(
+        "fold", description="what outliers are learned on: the training rows of each fold; judged rows are all kept"
+    )
+    beyond: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="another limit of outliers than 1.5, 3 or, of isolation, an anomaly score of 0.5"
+    )
+
+    @model_validator(mode="after")
+    def _outliers_have_a_limit(self) -> Self:
+        if self.beyond is not None and self.outliers == "none":
+            raise ValueError("beyond is a limit of outliers: name outliers: iqr, zscore or isolation, or leave it out")
+        if self.outliers == "isolation" and (self.beyond or 0) >= 1:
+            raise ValueError(f"beyond: {self.beyond:g} leaves out no row: the score of isolation is between 0 and 1")
+        return self
+
+    @property
+    def row_rules(self) -> dict[str, Any]:
+        """The rules that look at one row at a time, for keys of what outliers do not change."""
+        return self.model_dump(mode="json", exclude={"outliers", "per", "beyond"})
+
+    @property
+    def of_folds(self) -> dict[str, Any]:
+        """What is learned on the training rows of each fold, for keys; nothing where no outliers are left out."""
+        return {} if self.outliers == "none" else {"outliers": [self.outliers, self.beyond]}
 
 
 class Split(Settings):

@@ -16,6 +16,7 @@ from evenhand.study.mistakes import line_of, mistakes_of, mistakes_text
 from evenhand.study.own_code import find_beside
 from evenhand.study.study import Study, as_named
 from evenhand.study.validation import Inconsistent, Mistake, Place
+from evenhand.study.yaml_bounds import MOST_DEPTH, check_bounds
 
 ROUNDS = 3
 DELIMITERS = {",", "\t", "|"}  # which YAML takes for signs of its own
@@ -88,12 +89,13 @@ def _files_beside(file: Path) -> str:
 
 def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     try:
+        check_bounds(text, str(file))
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         lines: dict[Place, int] = {}
         repeated = _note_lines(node, (), lines)
         content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        raise ConfError(f"{file} is not YAML: {' '.join(str(error).split())[:300]}") from None
     if repeated:
         raise ConfError(mistakes_text([(place, "stands twice: keep one") for place in repeated], lines, str(file)))
     if not isinstance(content, dict):
@@ -122,6 +124,8 @@ def _set(content: dict[str, Any], change: str) -> None:
     if not found or not key:
         raise ConfError(f"--set {change}: write it as key.path=value, such as split.folds=3")
     *outer, last = key.split(".")
+    if len(outer) > MOST_DEPTH:
+        raise ConfError(f"--set {key[:60]}...: there are no settings that deep, such as split.folds=3")
     place = content
     for name in outer:
         if isinstance(place.get(name), list):
@@ -132,9 +136,14 @@ def _set(content: dict[str, Any], change: str) -> None:
         if not isinstance(place, dict):
             raise ConfError(f"--set {change}: '{name}' holds a single value, so nothing can be set inside it")
     try:
-        place[last] = value if value in DELIMITERS else yaml.safe_load(value)
-    except yaml.YAMLError:
+        place[last] = value if value in DELIMITERS else _value(value, key)
+    except (yaml.YAMLError, ValueError, OverflowError):
         raise ConfError(f"--set {change}: '{value}' is not a YAML value: quote it") from None
+
+
+def _value(text: str, key: str) -> Any:
+    check_bounds(text, f"--set {key}")
+    return yaml.safe_load(text)
 
 
 def _mistakes_beside(error: ValidationError, content: dict[str, Any]) -> list[Mistake]:

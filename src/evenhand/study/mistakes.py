@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from evenhand.errors import nearest
+from evenhand.runtime.redaction import masked_text
 from evenhand.study.validation import Inconsistent, Mistake, Place
 
 
@@ -39,10 +40,15 @@ def _in_words(item: Mapping[str, Any], place: Place, settings: type[BaseModel]) 
         return "is needed but was not given"
     if item["type"] in {"dict_type", "model_type"}:
         known = _fields_at(place, settings)
-        return f"needs keys of its own below it; found {item['input']!r}. Known here: {', '.join(known)}"
+        return f"needs keys of its own below it; found {_shown(item['input'])!r}. Known here: {', '.join(known)}"
     message = item["msg"].removeprefix("Value error, ")
     given = item.get("input")
-    return message if isinstance(given, dict | BaseModel) else f"{message}; found {given!r}"
+    return message if isinstance(given, dict | BaseModel) else f"{message}; found {_shown(given)!r}"
+
+
+def _shown(given: Any) -> Any:
+    """What was given, without the secrets of an address."""
+    return masked_text(given) if isinstance(given, str) else given
 
 
 def _fields_at(place: Place, settings: type[BaseModel]) -> list[str]:

@@ -10,12 +10,12 @@ from evenhand.study.base import (
     BalanceName,
     Bins,
     Group,
-    MetricName,
     ModelName,
     Names,
     Scale,
     Settings,
     Share,
+    SteeringName,
     Words,
     listed_as,
 )
@@ -26,10 +26,13 @@ class NumericEncoding(Settings):
 
     impute: Literal["median", "mean", "most_frequent", "none"] = "median"
     indicator: bool = Field(False, description="add a column that says where a value was missing")
-    scale: Scale = "none"
+    scale: Scale = Field(
+        "none",
+        description="log: sign(x) log(1 + |x|); power: Yeo-Johnson, standardized",
+    )
     weights: dict[str, float] = Field({}, description="multiply a column by this after scaling")
     polynomial: Annotated[int, Field(ge=1, le=4)] = 1
-    bins: Bins | None = None
+    bins: Bins | None = Field(None, description="two: at the cut of largest information gain; mdlp: at all that pay")
     n_bins: Annotated[int, Field(ge=2)] = 10
     at: float | dict[str, float] | None = Field(None, description="the value for `bins: at`, or one per column")
     top: Annotated[int, Field(ge=1)] = Field(20, description="values that `bins: top` keeps apart")
@@ -54,7 +57,7 @@ class CategoricalEncoding(Settings):
 class TextEncoding(Settings):
     """How free text becomes numbers."""
 
-    words: Words = "tfidf"
+    words: Words = Field("tfidf", description="counts, tfidf, or binary: 1 where the word occurs")
     max_words: Annotated[int, Field(ge=1)] = 20_000
     n_gram: Annotated[int, Field(ge=1, le=3)] = 1
     min_count: Annotated[int, Field(ge=1)] = 1
@@ -211,11 +214,26 @@ class Candidate(Settings):
         return self
 
 
-class EnsembleSettings(Settings):
-    """Greedy forward selection, with replacement, from the out-of-fold scores of all candidates."""
+Vote = Literal["soft", "hard", "weighted_soft", "weighted_hard"]
 
-    metric: MetricName | None = Field(None, description="left out: the metric of the study")
+
+class EnsembleSettings(Settings):
+    """Greedy forward selection, with replacement, from the out-of-fold scores of all candidates; and votes of them."""
+
+    metric: SteeringName | None = Field(
+        None,
+        description="what the selection maximises: any metric, its threshold chosen out of fold where it needs "
+        "decisions, or package.module.function(truth, scores), greater is better; left out: the metric of the study",
+    )
     initial: Annotated[int, Field(ge=0)] = 3
     bags: Annotated[int, Field(ge=1)] = 10
     bag_share: Share = 0.5
     max_size: Annotated[int, Field(ge=1)] = 50
+    votes: Annotated[tuple[Vote, ...], listed_as(Vote)] = Field(
+        (),
+        description="candidates beside the selection, named as in soft_vote: the mean of probabilities or numbers "
+        "(soft) or the majority of decisions (hard), alike or weighted by how good each is out of fold",
+    )
+    voters: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="so many candidates vote, the best by what would weigh them; left out: all"
+    )

@@ -24,11 +24,12 @@ def find_beside(study: Study, file: Path) -> None:
 
 
 def paths_named(study: Study) -> list[str]:
-    """The dotted paths to classes that a study names."""
+    """The dotted paths to classes and functions that a study names."""
     models = [candidate.model or name for name, candidate in study.candidates.items()]
     steps = [
         word
         for each in study.encodings.values()
         for word in (each.numeric.scale, each.numeric.bins, each.categorical.group, each.text.words, each.as_)
     ]
-    return [name for name in (*models, *steps) if name and "." in name]
+    steered = study.ensemble.metric if study.ensemble is not None else None
+    return [name for name in (*models, *steps, steered) if name and "." in name]

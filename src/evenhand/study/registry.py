@@ -14,7 +14,13 @@ from evenhand.errors import ConfError, nearest
 
 Task = Literal["classification", "regression"]
 DECISION_METRICS = ("f1", "f_beta", "matthews_corrcoef", "balanced_accuracy")
-RESERVED_NAMES = ("ensemble",)
+VOTES = {  # what a study calls a vote, and the candidate that it becomes
+    "soft": "soft_vote",
+    "hard": "hard_vote",
+    "weighted_soft": "weighted_soft_vote",
+    "weighted_hard": "weighted_hard_vote",
+}
+RESERVED_NAMES = ("ensemble", *VOTES.values())
 POWER_DIFFERENCE = 0.02  # the power is reported for: a true difference of so much between two candidates
 
 
@@ -137,7 +143,8 @@ METRICS = Registry("metric", "evenhand.evaluation.metric_entries", "MetricEntry"
 SAMPLERS = Registry("balance", "evenhand.models.entries.samplers", "SamplerEntry", "evenhand.samplers")
 ENCODERS = Registry("encoding step", "evenhand.models.entries.encoders", "EncoderEntry", "evenhand.encoders")
 SOURCES = Registry("source", "evenhand.study.source_entries", "SourceEntry", "evenhand.sources")
-REGISTRIES = (MODELS, METRICS, SAMPLERS, ENCODERS, SOURCES)
+CHECKS = Registry("check", "evenhand.evaluation.leakage.entries", "CheckEntry", "evenhand.checks")
+REGISTRIES = (MODELS, METRICS, SAMPLERS, ENCODERS, SOURCES, CHECKS)
 
 CLASSIFIERS = Names(MODELS, lambda entry: entry.task == "classification")
 REGRESSORS = Names(MODELS, lambda entry: entry.task == "regression")

@@ -59,7 +59,11 @@ class Gate(Settings):
     metric: str | None = Field(None, description="left out: the metric of the study")
     margin: Annotated[float, Field(ge=0)] = 0.0
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false promotion, over all runs")
-    horizon: Annotated[int, Field(ge=1)] = Field(12, description="runs over which alpha is spent")
+    horizon: Annotated[int, Field(ge=1)] = Field(
+        12,
+        description="runs over which alpha is spent; a longer one shares what is left, and one that is spent stays so "
+        "until `evenhand champion restart`",
+    )
 
 
 def _checked(parse: Any) -> AfterValidator:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
-from evenhand.study.base import MetricName, Settings, as_named, listed_as, named_as
+from evenhand.study.base import CheckName, MetricName, Settings, Switch, as_named, listed_as, named_as
 from evenhand.study.data import BundledSource, Cleaning, Columns, Source, Split, SqlSource, as_source
 from evenhand.study.models import (
     Balance,
@@ -54,6 +54,7 @@ __all__ = [
 ]
 
 
+MOST_SEED = 2**32 - 101  # what scikit-learn takes, with room for the repeats that count on from it
 MetricNames = Annotated[tuple[MetricName, ...], listed_as(MetricName)]
 
 
@@ -103,7 +104,14 @@ class Study(Settings):
     prefer: Literal["best", "simplest"] = Field(
         "best", description="simplest: serve the cheapest of the candidates that are practically the same as the best"
     )
-    seed: int = 0
+    checks: dict[CheckName, Switch] = Field(
+        {}, description="leakage checks by name, on or off; those that are not named are on"
+    )
+    strict: bool = Field(False, description="true: a candidate that cannot be fitted ends the run, not itself alone")
+    time_limit: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="seconds that one fit may take before its candidate fails; left out: as long as it takes"
+    )
+    seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(0, description="of every draw; the same gives the same")
     engine: Literal["threads", "processes"] = "threads"
     workers: Annotated[int, Field(ge=1)] | None = Field(None, description="left out: one per core")
 

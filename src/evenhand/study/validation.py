@@ -6,6 +6,7 @@ from typing import Any
 from evenhand.errors import listed, nearest
 from evenhand.study.registry import (
     BALANCES,
+    CHECKS,
     CLASS_METRICS,
     CLASSIFIERS,
     DECISION_METRICS,
@@ -32,7 +33,7 @@ class Inconsistent(ValueError):
 
 def inconsistencies(study: Any) -> list[Mistake]:
     """Every place where a study contradicts itself or names what it does not have."""
-    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback)
+    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback, _checks)
     return [mistake for check in checks for mistake in check(study)]
 
 
@@ -46,7 +47,7 @@ def _candidates(study: Any) -> Iterator[Mistake]:
     for name, candidate in study.candidates.items():
         place = ("candidates", name)
         if name in RESERVED_NAMES:
-            yield place, f"'{name}' is taken by the ensemble of all candidates: choose another name"
+            yield place, f"'{name}' is taken by an ensemble of the candidates: choose another name"
         for used in candidate.encodings or ():
             if used not in study.encodings:
                 yield unknown((*place, "encodings"), used, study.encodings, "encoding")
@@ -92,7 +93,7 @@ def _metrics(study: Any) -> Iterator[Mistake]:
     allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else CLASS_METRICS
     named: list[tuple[Place, str | None]] = [(("metric",), study.metric)]
     named += [(("metrics",), metric) for metric in study.metrics]
-    if study.ensemble is not None:
+    if study.ensemble is not None and "." not in (study.ensemble.metric or ""):
         named.append((("ensemble", "metric"), study.ensemble.metric))
     named += [(("guards", metric), metric) for metric in study.guards]
     if study.gate is not None:
@@ -119,6 +120,12 @@ def _regression(study: Any) -> Iterator[Mistake]:
     for name, candidate in study.candidates.items():
         if candidate.multiclass:
             yield ("candidates", name, "multiclass"), "needs classes, but this study predicts numbers"
+    for vote in study.ensemble.votes if study.ensemble is not None else ():
+        if vote.endswith("hard"):
+            yield (
+                ("ensemble", "votes"),
+                f"{vote} counts decisions between classes; numbers have soft votes only",
+            )
     if study.positive is not None:
         yield ("positive",), "needs classes, but this study predicts numbers: leave it out"
     if study.split.folds_by == "stratified":
@@ -136,6 +143,11 @@ def _columns(study: Any) -> Iterator[Mistake]:
     for name, given in roles.items():
         if len(given) > 1:
             yield ("columns", given[1]), f"'{name}' is listed as {listed(given)}: give it one role"
+    if study.target in study.cleaning.drop_missing:
+        yield (
+            ("cleaning", "drop_missing"),
+            f"'{study.target}' is the target: its missing values are for cleaning.drop_missing_target; take it out",
+        )
     if study.target in roles:
         yield ("columns", roles[study.target][0]), f"'{study.target}' is the target: it cannot have another role"
 
@@ -145,6 +157,12 @@ def _split(study: Any) -> Iterator[Mistake]:
         keys = [key for key in ("holdout", "folds_by") if getattr(study.split, key) == role]
         if keys and getattr(study.columns, role) is None:
             yield ("split", keys[0]), f"{keys[0]}: {role} needs columns.{role}: name the column"
+
+
+def _checks(study: Any) -> Iterator[Mistake]:
+    for name in study.checks:
+        if name not in CHECKS:
+            yield unknown(("checks", name), name, CHECKS, "check")
 
 
 def _feedback(study: Any) -> Iterator[Mistake]:

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from evenhand.errors import EvenhandError, PlaceError
-from evenhand.models.serialization import HOLDOUT_SCORES, folder_digest, models_named
+from evenhand.models.serialization import HOLDOUT_SCORES, folder_digest
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import PROMOTING, Contender, Decision, Decisions, decide, decisions_of, repair
 from evenhand.tracking.model_registry import Registry
+from evenhand.tracking.recorded_models import RecordedModel, check_logged, recorded_model, study_of_model
 from evenhand.tracking.reload_check import difference_when_reloaded
 
 CLOSE_ENOUGH = 1e-12
@@ -26,6 +25,7 @@ class Proposed:
     folder: Path
     tags: dict[str, str]
     figures: dict[str, float]
+    recorded: RecordedModel
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ def propose(name: str, version: int | None = None) -> Proposed:
     """The model of a version, or of the latest finished run."""
     place = mlflow_client.open_store()
     if version is not None:
-        return proposed_by(place, Registry(place, name).run_of(version))
-    return proposed_by(place, mlflow_client.latest_run(name)[1].info.run_id)
+        return proposed_by(place, Registry(place, name).run_of(version), name)
+    return proposed_by(place, mlflow_client.latest_run(name)[1].info.run_id, name)
 
 
-def proposed_by(place: mlflow_client.Place, run_id: str) -> Proposed:
-    """The model of a run, with what was recorded of it."""
+def proposed_by(place: mlflow_client.Place, run_id: str, study: str) -> Proposed:
+    """The model of a run of a study, with what was recorded of it."""
     run = mlflow_client.run_of(place, run_id)
-    study = yaml.safe_load(mlflow_client.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
-    figures = {key: value for key, value in run.data.metrics.items() if key.startswith("holdout_")}
     folder = mlflow_client.model_folder(place, run_id)
-    return Proposed(place, Study.model_validate(study), run_id, folder, dict(run.data.tags), figures)
+    found = recorded_model(study, run_id, folder)
+    figures = {key: value for key, value in run.data.metrics.items() if key.startswith("holdout_")}
+    return Proposed(place, study_of_model(found, place), run_id, folder, dict(run.data.tags), figures, found)
 
 
 def register(proposed: Proposed, table_digest: str, rows: Path) -> Contender:
@@ -60,10 +60,9 @@ def register(proposed: Proposed, table_digest: str, rows: Path) -> Contender:
             f"the data of study '{proposed.study.name}' is not what run '{proposed.run_id}' was made of, so its model "
             "cannot be asked about the same holdout. It was not registered: run the study again."
         )
-    named = mlflow_client.artifact(proposed.place, proposed.run_id, HOLDOUT_SCORES)
-    recorded = proposed.tags.get("evenhand.model_digest", "")
-    digest = folder_digest(proposed.folder)
-    found = difference_when_reloaded(proposed.folder, recorded, named, rows, models_named(proposed.study))
+    named = check_logged(proposed.recorded, proposed.place, HOLDOUT_SCORES)
+    digest, models = folder_digest(proposed.folder), list(proposed.recorded.models)
+    found = difference_when_reloaded(proposed.folder, proposed.recorded.digest, named, rows, models)
     if not found <= CLOSE_ENOUGH:
         raise EvenhandError(
             f"the model of run '{proposed.run_id}' says something else of the holdout when a clean process loads it: "
@@ -101,6 +100,17 @@ def roll_back(name: str, why: str, version: int | None = None) -> Decision:
         )
     line = Decision(name, "rollback", why, back.candidate, seen.champion, back.data, back.figures)
     return _decided(place, line, seen)
+
+
+def restart(name: str, why: str) -> Decision:
+    """The line that begins the gate's horizon anew: alpha is whole again, and the looks before count no more."""
+    seen = decisions_of(name)
+    if not seen.looks.n_taken:
+        raise EvenhandError(
+            f"no look of the gate of study '{name}' was spent since its horizon began, so there is nothing to restart. "
+            f"`evenhand champion history {name}` shows what was decided."
+        )
+    return decide(Decision(name, "restart", why, Contender(""), seen.champion), seen.head)
 
 
 def withdrawn(proposed: Proposed, seen: Decisions) -> str:

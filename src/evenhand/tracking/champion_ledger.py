@@ -20,6 +20,7 @@ __all__ = [
     "Contender",
     "Decision",
     "Decisions",
+    "Looks",
     "Overtaken",
     "Verdict",
     "decide",
@@ -28,7 +29,7 @@ __all__ = [
     "repair",
 ]
 
-Verdict = Literal["promote", "keep", "incomparable", "error", "rollback"]
+Verdict = Literal["promote", "keep", "incomparable", "error", "rollback", "restart"]
 PROMOTING = ("promote", "rollback")
 
 
@@ -64,6 +65,19 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class Looks:
+    """How often the gate compared a challenger with the champion, and what share of a false promotion that spent."""
+
+    n_taken: int = 0
+    spent: float = 0.0
+
+
+def _spent(figures: dict[str, Any]) -> float:
+    """The alpha of one look: what its interval left outside."""
+    return 1 - float(figures["gap"]["level"])
+
+
+@dataclass(frozen=True)
 class Decisions:
     """The ledger of a study as it was read; `cut_off` is what a crash left of a line, which never counted."""
 
@@ -79,6 +93,13 @@ class Decisions:
     def champion(self) -> Contender | None:
         """Who serves now."""
         return self.promotions[-1].candidate if self.promotions else None
+
+    @property
+    def looks(self) -> "Looks":
+        """The comparisons of the gate since its horizon was begun, and the alpha that they spent."""
+        last = max((place for place, line in enumerate(self.lines, 1) if line.verdict == "restart"), default=0)
+        taken = [line.figures for line in self.lines[last:] if line.verdict != "rollback" and line.figures.get("look")]
+        return Looks(len(taken), sum(_spent(figures) for figures in taken))
 
     @property
     def promotions(self) -> tuple[Decision, ...]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.errors import PlaceError
+from evenhand.runtime.private_files import private_folder
+from evenhand.runtime.redaction import masked_text, without_secrets
 from evenhand.storage.locks import waiting
 
 POSTGRES = "postgresql+asyncpg"
@@ -19,7 +21,7 @@ LOCKED_SECONDS = 10
 def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
     """Make the folder and the database, and let writers wait for each other instead of failing."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(file.parent)
         if not os.access(file.parent, os.W_OK):
             raise PermissionError(errno.EACCES, "it is read-only for this user or as it is mounted")
         if not file.exists():
@@ -91,7 +93,7 @@ def runs_uri() -> str:
 
 def shown(uri: str) -> str:
     """An address without a password."""
-    return uri.replace(f":{password}@", ":***@") if (password := urlsplit(uri).password) else uri
+    return masked_text(uri)
 
 
 def prefect_surroundings() -> dict[str, str]:
@@ -116,7 +118,7 @@ def prepare_postgres() -> None:
             for schema in ("prefect", "mlflow"):
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     except psycopg.Error as error:
-        cause = one_line(error).replace(parts.password or "\0", "***")
+        cause = without_secrets(one_line(error), database_url())
         raise PlaceError(
             f"the database at {parts.hostname}:{parts.port or 5432} (EVENHAND_DATABASE_URL) cannot be used: {cause}"
         ) from None
@@ -132,8 +134,8 @@ def check_server(uri: str) -> None:
     except OSError as error:
         reason = getattr(error, "reason", error)
         raise PlaceError(
-            f"the MLflow server at MLFLOW_TRACKING_URI={uri} cannot be reached ({reason}): start it, correct the "
-            "address, or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
+            f"the MLflow server at MLFLOW_TRACKING_URI={shown(uri)} cannot be reached ({reason}): start it, correct "
+            "the address, or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
         ) from error
 
 

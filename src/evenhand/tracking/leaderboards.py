@@ -6,7 +6,8 @@ from dataclasses import replace
 import yaml
 
 from evenhand.errors import ConfError, PlaceError, listed
-from evenhand.records.pipeline import Leaderboard, LeaderboardRow
+from evenhand.records.failures import Failed
+from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.study.registry import check_metric
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -17,7 +18,8 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
     check_metric(metric)
     place, parent, children = mlflow_client.latest_run(study)
     metric = metric or parent.data.tags["evenhand.metric"]
-    ranked = mlflow_client.ranked_children(children, metric)
+    failed = [child for child in children if "evenhand.failed" in child.data.tags]
+    ranked = mlflow_client.ranked_children([child for child in children if child not in failed], metric)
     if not any(f"cv_{metric}" in child.data.metrics for child in ranked):
         known = sorted(
             {key.removeprefix("cv_") for child in ranked for key in child.data.metrics if key.startswith("cv_")}
@@ -39,6 +41,9 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
         n_executed=int(parent.data.metrics.get("fits_executed", 0)),
         n_reused=int(parent.data.metrics.get("fits_reused", 0)),
         address=place.address(parent.info.run_id),
+        failed=tuple(
+            Failed(child.info.run_name or child.info.run_id, child.data.tags["evenhand.failed"]) for child in failed
+        ),
     )
 
 

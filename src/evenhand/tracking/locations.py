@@ -8,6 +8,7 @@ from evenhand.errors import PlaceError, listed, nearest
 from evenhand.runtime.io_errors import writing
 from evenhand.storage.artifact_store import home
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.databases import shown
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
 OVERLAID = 8
@@ -51,7 +52,7 @@ def find_page(name: str | None) -> Path:
     if name is None:
         names = mlflow_client.studies()
         if not names:
-            uri = mlflow_client.tracking_uri()
+            uri = shown(mlflow_client.tracking_uri())
             raise PlaceError(f"no study has run in {uri} yet: evenhand run conf/quickstart.yaml")
         name = names[0]
     if RUN_ID.fullmatch(name):
@@ -65,7 +66,7 @@ def _check_known(name: str) -> None:
     names = mlflow_client.studies()
     if name not in names:
         hint = nearest(name, names) or (f" There are {listed(names)}." if names else " Run it first.")
-        raise PlaceError(f"there is no study or run '{name}' in {mlflow_client.tracking_uri()}.{hint}")
+        raise PlaceError(f"there is no study or run '{name}' in {shown(mlflow_client.tracking_uri())}.{hint}")
 
 
 def _page_of_run(run_id: str) -> Path:
@@ -75,7 +76,7 @@ def _page_of_run(run_id: str) -> Path:
         run = place.client().get_run(run_id)
     except mlflow_client.MlflowException:
         raise PlaceError(
-            f"there is no run '{run_id}' in {mlflow_client.tracking_uri()}: `evenhand show` names runs"
+            f"there is no run '{run_id}' in {shown(mlflow_client.tracking_uri())}: `evenhand show` names runs"
         ) from None
     if parent := run.data.tags.get("mlflow.parentRunId"):
         return _page_of_run(parent)

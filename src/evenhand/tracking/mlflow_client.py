@@ -21,7 +21,9 @@ from evenhand.errors import PlaceError, nearest
 from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import run_folder, writing
+from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.process_identity import is_alive, owner
+from evenhand.runtime.redaction import without_secrets
 from evenhand.storage.artifact_store import home
 from evenhand.storage.locks import waiting
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -34,6 +36,7 @@ from evenhand.tracking.databases import (
     runs_uri,
     shown,
 )
+from evenhand.tracking.metric_values import measured, only_finite
 
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
@@ -76,6 +79,8 @@ def open_store() -> Place:
     """The store, with its schema made once; a store that cannot be used is reported at once."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    with writing(home()):
+        private_folder(home())
     uri = tracking_uri()
     alone: AbstractContextManager[None] = nullcontext()
     if uri.startswith("sqlite:///"):
@@ -92,7 +97,8 @@ def open_store() -> Place:
         with alone:
             MlflowClient(uri).search_experiments(max_results=1)
     except Exception as error:
-        raise PlaceError(f"the MLflow store '{shown(uri)}' cannot be used: {one_line(error)}") from error
+        cause = without_secrets(one_line(error), uri)
+        raise PlaceError(f"the MLflow store '{shown(uri)}' cannot be used: {cause}") from None
     return Place(uri)
 
 
@@ -176,32 +182,34 @@ def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
 @around("mlflow.figures")
 def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[float] | None = None) -> None:
     """The metrics of a candidate in one batch: means, spreads, holdout, training and costs."""
-    now = int(time.time() * 1000)
-    values: list[tuple[str, float, int]] = []
-    for name in figures.folds:
-        values += [(f"cv_{name}", figures.mean(name), 0), (f"cv_{name}_std", figures.std(name), 0)]
-    values += [(f"holdout_{name}", value, 0) for name, value in figures.holdout.items()]
-    values += [(f"train_{name}", value, 0) for name, value in figures.train.items()]
-    values += [(f"cv_calibrated_{name}", value, 0) for name, value in figures.calibrated.items()]
-    for name in ("fit_seconds", "predict_seconds", "peak_mb"):
-        values.append((name, getattr(figures, name), 0))
-    values += [(ROC_KEY, value, step) for step, value in enumerate(curve or ())]
-    metrics = [Metric(key, value, now, step) for key, value, step in values]
-    for start in range(0, len(metrics), METRICS_PER_BATCH):
-        place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+    _log_numbers(
+        place, run_id, [*measured(figures), *((ROC_KEY, value, step) for step, value in enumerate(curve or ()))]
+    )
 
 
 @around("mlflow.metrics")
 def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     """Single metrics in one batch."""
+    _log_numbers(place, run_id, [(key, value, 0) for key, value in values.items()])
+
+
+def _log_numbers(place: Place, run_id: str, values: Sequence[tuple[str, float | None, int]]) -> None:
+    """Metrics in batches; those that are missing or not finite are left out, and a tag names them."""
     now = int(time.time() * 1000)
-    place.client().log_batch(run_id, metrics=[Metric(key, float(value), now, 0) for key, value in values.items()])
+    kept, lacking = only_finite(values)
+    metrics = [Metric(key, value, now, step) for key, value, step in kept]
+    for start in range(0, len(metrics), METRICS_PER_BATCH):
+        place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+    if lacking:
+        logging.getLogger("evenhand").warning("not finite, so not in MLflow run %s: %s", run_id, ", ".join(lacking))
+        log_tags(place, run_id, {"evenhand.not_finite": ", ".join(lacking)})
 
 
 @around("mlflow.point")
 def log_point(place: Place, run_id: str, values: Mapping[str, float], when_ms: int, step: int) -> None:
     """One point of several metrics over time; the same point again changes nothing."""
-    points = [Metric(key, float(value), when_ms, step) for key, value in values.items()]
+    kept, _ = only_finite([(key, value, step) for key, value in values.items()])
+    points = [Metric(key, value, when_ms, step) for key, value, step in kept]
     place.client().log_batch(run_id, metrics=points)
 
 
@@ -295,7 +303,7 @@ def run_of(place: Place, run_id: str) -> Run:
     try:
         return place.client().get_run(run_id)
     except MlflowException:
-        raise PlaceError(f"there is no run '{run_id}' in {tracking_uri()}: `evenhand show` names runs") from None
+        raise PlaceError(f"there is no run '{run_id}' in {shown(tracking_uri())}: `evenhand show` names runs") from None
 
 
 def run_by_id(start: str) -> Run:
@@ -308,7 +316,7 @@ def run_by_id(start: str) -> Run:
     found = [run for run in client.search_runs(ids, "", max_results=50_000) if run.info.run_id.startswith(start)]
     if len(found) != 1:
         many = "several runs begin" if found else "no run begins"
-        raise PlaceError(f"{many} with '{start}' in {tracking_uri()}: give the whole id of one")
+        raise PlaceError(f"{many} with '{start}' in {shown(tracking_uri())}: give the whole id of one")
     return found[0]
 
 
@@ -352,7 +360,7 @@ def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
     found = store.client().get_experiment_by_name(study)
     if found is None:
         hint = nearest(study, studies()) or " Run it first."
-        raise PlaceError(f"there is no study '{study}' in {tracking_uri()} yet.{hint}")
+        raise PlaceError(f"there is no study '{study}' in {shown(tracking_uri())} yet.{hint}")
     runs = store.client().search_runs(
         [found.experiment_id],
         "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'",
@@ -360,7 +368,7 @@ def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
         order_by=["attributes.start_time DESC"],
     )
     if not runs:
-        raise PlaceError(f"study '{study}' has no finished run in {tracking_uri()} yet: run it first")
+        raise PlaceError(f"study '{study}' has no finished run in {shown(tracking_uri())} yet: run it first")
     return Place(store.uri, found.experiment_id), list(runs)
 
 

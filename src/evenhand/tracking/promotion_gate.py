@@ -12,7 +12,9 @@ from evenhand.runtime.text import counted
 from evenhand.statistics import delong_test, spend_alpha
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Gate
-from evenhand.tracking.champion_ledger import Verdict
+from evenhand.tracking.champion_ledger import Looks, Verdict
+
+NOTHING_LEFT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,19 @@ class Gated:
 def weigh(
     challenger: PredictionSet, champion: PredictionSet, classes: tuple[int, int],
     metric: str, gate: Gate, guards: Mapping[str, float],
-    look: int,
+    taken: Looks,
 ) -> Gated:  # fmt: skip
-    """The verdict on two models asked about the same rows; `classes` is how many there are and which is rarest."""
-    if look > gate.horizon:
-        words = f"all {gate.horizon} looks of gate.horizon are spent: set a new horizon to go on comparing"
-        return Gated("keep", words, n_rows=len(challenger.truth))
+    """The verdict on two models asked about the same rows; `classes` is how many there are and which is rarest.
+
+    `taken` are the looks before this one; what they left of alpha is shared evenly among those still to come, so that
+    a horizon that is made longer spends no more than one that was as long from the beginning.
+    """
+    look, left = taken.n_taken + 1, gate.alpha - taken.spent
+    if look > gate.horizon or left < NOTHING_LEFT:
+        return Gated("keep", _nothing_left(gate, taken), n_rows=len(challenger.truth))
     if _predict_the_same(challenger, champion):
         return Gated("keep", "it says the same as the champion of every row", n_rows=len(challenger.truth))
-    level = 1 - float(spend_alpha(gate.alpha, gate.horizon)[look - 1])
+    level = 1 - float(spend_alpha(left, gate.horizon - taken.n_taken)[0])
     gap = _gap(challenger, champion, classes, metric, level)
     n_rows = len(challenger.truth)
     if gap is None:
@@ -69,6 +75,14 @@ def weigh(
     if worse:
         return Gated("keep", f"{words}, but {'; '.join(worse)}", gap, look, n_rows, falls)
     return Gated("promote", f"{words}: surely more than the margin {gate.margin:g}", gap, look, n_rows, falls)
+
+
+def _nothing_left(gate: Gate, taken: Looks) -> str:
+    return (
+        f"{counted(taken.n_taken, 'look')} of gate.horizon {gate.horizon} spent {taken.spent:.4f} of gate.alpha "
+        f"{gate.alpha:g}, and no more is spent, whatever horizon is set: "
+        "`evenhand champion restart STUDY --why ...` begins a new one"
+    )
 
 
 def card(found: Gated, study: str) -> str:

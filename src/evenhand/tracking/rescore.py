@@ -13,13 +13,13 @@ from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of
 from evenhand.evaluation.paired_comparison import ALPHA, corrected, gaps_of, minority_of, predict_the_same
 from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import load_model, models_named
 from evenhand.records.comparison import Rival, RunContrast, Side, Value
 from evenhand.records.pipeline import Ledger, Table
 from evenhand.study.registry import PROBABILITY_METRICS
 from evenhand.study.study import Study
 from evenhand.tracking.champion import proposed_by
 from evenhand.tracking.past_run import PastRun
+from evenhand.tracking.recorded_models import load_recorded
 from evenhand.tracking.unseen_rows import Unsure, unseen
 
 SetsByLoss = dict[bool, PredictionSet]
@@ -29,7 +29,7 @@ AS_SERVED = "models are asked as they are served, with the thresholds and probab
 def newest(found: Sequence[PastRun]) -> tuple[PastRun, Study]:
     """The run that began last, and its study, whose rows all models are asked about."""
     last = max(found, key=lambda each: each.chosen.run.info.start_time)
-    return last, proposed_by(last.chosen.place, last.run_id).study
+    return last, proposed_by(last.chosen.place, last.run_id, last.chosen.study).study
 
 
 def rescore(found: Sequence[PastRun], table: Table, ledger: Ledger, metric: str | None = None) -> RunContrast:
@@ -62,8 +62,7 @@ def rescore(found: Sequence[PastRun], table: Table, ledger: Ledger, metric: str 
 
 
 def _model(each: PastRun) -> RawRowModel:
-    found = proposed_by(each.chosen.place, each.run_id)
-    return load_model(found.folder, found.tags.get("evenhand.model_digest", ""), models_named(found.study))
+    return load_recorded(each.chosen.place, each.chosen.study, each.run_id)
 
 
 def _common(found: Sequence[PastRun], models: Sequence[RawRowModel], table: Table, ledger: Ledger) -> np.ndarray:

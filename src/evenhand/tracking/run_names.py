@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from evenhand.errors import PlaceError, listed, nearest
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.databases import shown
 
 ID = re.compile(r"[0-9a-f]{8,32}")
 NAMED = re.compile(r"(?P<study>[A-Za-z0-9][A-Za-z0-9_-]*)(?:(?P<way>[~@])(?P<number>\d+))?")
@@ -74,4 +75,4 @@ def _check_known(study: str) -> None:
     names = mlflow_client.studies()
     if study not in names:
         hint = nearest(study, names) or (f" There are {listed(names)}." if names else " Run it first.")
-        raise PlaceError(f"there is no study or run '{study}' in {mlflow_client.tracking_uri()}.{hint}")
+        raise PlaceError(f"there is no study or run '{study}' in {shown(mlflow_client.tracking_uri())}.{hint}")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from evenhand.data import SourceEntry
-from evenhand.evaluation import MetricEntry
+from evenhand.evaluation import CheckEntry, MetricEntry
 from evenhand.models import EncoderEntry, ModelEntry, SamplerEntry
 
 BOOSTER = ("collections.OrderedDict", "lightgbm.basic.Booster")
@@ -70,4 +70,12 @@ MADE_UP = SourceEntry(
     home="evenhand_brought.parts.open_made_up",
     words="rows of two clouds that lie apart",
     settings="evenhand_brought.parts.MadeUp",
+)
+
+
+MIRROR_COLUMNS = CheckEntry(
+    name="mirror columns",
+    home="evenhand_brought.parts.mirror_columns",
+    severity="note",
+    words="columns that are another one with its sign turned",
 )

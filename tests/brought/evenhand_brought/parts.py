@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evenhand.data.sources import Opened
 from evenhand.data.toy_datasets import frame_rows
+from evenhand.evaluation.leakage.entry import CheckFinding
 
 
 class Clip(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -59,3 +60,14 @@ def _rows(settings):
     telling = random.normal(size=settings.rows) + 2.0 * is_storm
     noise = random.normal(size=settings.rows)
     return frame_rows(pd.DataFrame({"telling": telling, "noise": noise, "y": np.where(is_storm, "storm", "calm")}))
+
+
+def mirror_columns(rows):
+    """Columns that are another one with its sign turned."""
+    numbers = rows.frame[[feature.name for feature in rows.features]]
+    found = [a for a in numbers for b in numbers if a < b and np.array_equal(numbers[a], -numbers[b])]
+    return (
+        CheckFinding("note", f"{', '.join(found)} turned", "leave one out")
+        if found
+        else CheckFinding("ok", "none is turned")
+    )

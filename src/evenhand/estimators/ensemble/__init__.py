@@ -1,1 +1,1 @@
-"""Ensemble selection from a library of scores."""
+"""Ensemble selection and voting from a library of scores."""

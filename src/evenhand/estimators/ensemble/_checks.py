@@ -25,6 +25,7 @@ def check_scores(scores, y, classes, average, metric):
         f"scores hold {scores.shape[2]} classes but y holds {n_classes}: {classes.tolist()}",
     )
     require(average == "probability", "average='rank' needs one score per row and model")
+    require(not hasattr(metric, "cut"), "a DecisionMetric decides between two classes; use a scorer or a callable")
     require(metric != "roc_auc", "metric='roc_auc' judges two classes; use 'roc_auc_ovr' or '_ovo'")
 
 

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 from evenhand.estimators.ensemble._auc import exact_auc, screened_areas
+from evenhand.estimators.ensemble._cuts import N_LEVELS, DecisionMetric, histograms
 
 SQUARED = {"neg_mean_squared_error", "neg_root_mean_squared_error", "r2", "neg_brier_score"}
 N_EXACT = 4
@@ -38,6 +39,8 @@ class StoredRegressor(RegressorMixin, BaseEstimator):
 
 def judge(metric, y, averaged, weight, classes):
     """Return the metric of averaged scores, greater is better; `classes` is None in regression."""
+    if isinstance(metric, DecisionMetric):
+        return metric.cut(y == classes[1], averaged, weight)[0]
     if callable(metric):
         weighted = "sample_weight" in inspect.signature(metric).parameters
         return float(metric(y, averaged, sample_weight=weight) if weighted else metric(y, averaged))
@@ -90,6 +93,10 @@ class AreaMeasure(ScreenedMeasure):
         super().__init__(metric, scores, y, weight, classes)
         self.by_precision = metric == "average_precision"
         self.close = 1e-3 if self.by_precision else 1e-5
+        self._lay_out(scores, y, weight, classes)
+
+    def _lay_out(self, scores, y, weight, classes):
+        """Rows ordered positives first, one model after the other."""
         positive = y == classes[1]
         self.order = np.argsort(~positive, kind="stable")
         self.library = np.empty(scores.shape[::-1], np.float32)
@@ -101,6 +108,20 @@ class AreaMeasure(ScreenedMeasure):
     def screen(self, total, size, candidates):
         ordered = total[self.order].astype(np.float32)
         return screened_areas(ordered, self.library, self.ranges, candidates, self.signed, self.by_precision)
+
+
+class CutMeasure(AreaMeasure):
+    """Metrics of decisions, screened by histograms: the best threshold lies at a positive row."""
+
+    def __init__(self, metric, scores, y, weight, classes):
+        ScreenedMeasure.__init__(self, metric, scores, y, weight, classes)
+        self.close = np.inf
+        self._lay_out(scores, y, weight, classes)
+
+    def screen(self, total, size, candidates):
+        ordered = total[self.order].astype(np.float32)
+        counted = histograms(ordered, self.library, self.ranges, candidates, self.signed, N_LEVELS)
+        return self.metric.screened(*counted)
 
 
 class SquareMeasure(ScreenedMeasure):
@@ -132,7 +153,9 @@ def measure_for(metric, scores, y, weight, classes):
     """Return the fastest measure that is right for the metric and the shape of the scores."""
     two_classes = classes is not None and scores.ndim == 2
     chosen = Measure
-    if two_classes and metric in ("roc_auc", "average_precision"):
+    if isinstance(metric, DecisionMetric):
+        chosen = CutMeasure
+    elif two_classes and metric in ("roc_auc", "average_precision"):
         chosen = AreaMeasure
     elif two_classes and metric == "neg_log_loss":
         chosen = LogLossMeasure

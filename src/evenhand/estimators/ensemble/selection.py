@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.ensemble._checks import check_scores, require
+from evenhand.estimators.ensemble._cuts import DecisionMetric
 from evenhand.estimators.ensemble._greedy import bagged_select, draw_bags
 from evenhand.estimators.ensemble._measures import judge, measure_for
 from evenhand.estimators.ensemble._ranks import RankCalibration, RankScale, rank_columns
@@ -82,9 +83,10 @@ class EnsembleSelection(BaseEstimator):
 
     Parameters
     ----------
-    metric : str or callable, default="roc_auc"
+    metric : str, callable or DecisionMetric, default="roc_auc"
         A scikit-learn scorer's name, or ``metric(y, averaged)`` with an optional ``sample_weight`` where greater is
-        better. A callable gets classes as codes 0..n_classes-1 and, for two classes, the second class's score.
+        better. A callable gets classes as codes 0..n_classes-1 and, for two classes, the second class's score. A
+        `DecisionMetric` is judged, in each step, at the threshold that is best for the rows at hand.
     initial : int, default=5
         Number of models, best alone first, to start from.
     bags : int, default=10
@@ -107,6 +109,8 @@ class EnsembleSelection(BaseEstimator):
         For each bag, the model added and the exact metric after adding it.
     score_ : float
         Metric of the whole ensemble on the rows it was selected on; optimistic, see `estimate_optimism`.
+    threshold_ : float or None
+        The probability from which the second class is predicted where the metric is a `DecisionMetric`.
     classes_ : ndarray of shape (n_classes,) or None
         Class labels, None in regression.
     n_features_in_ : int
@@ -128,7 +132,7 @@ class EnsembleSelection(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar = {
-        "metric": [str, callable],
+        "metric": [str, callable, DecisionMetric],
         "initial": [Interval(Integral, 0, None, closed="left")],
         "bags": [Interval(Integral, 1, None, closed="left")],
         "bag_share": [Interval(Real, 0, 1, closed="right")],
@@ -208,7 +212,17 @@ class EnsembleSelection(BaseEstimator):
         averaged = self._combine(ranked)
         self.score_ = judge(self.metric, y, averaged, weight, self._codes())
         self._keep_ranks(scores, averaged, y, weight)
+        self.threshold_ = self._threshold(averaged, y, weight)
         return self
+
+    def _threshold(self, averaged, y, weight):
+        """The threshold that the metric is best at, on the scale of `predict_proba`."""
+        if not isinstance(self.metric, DecisionMetric):
+            return None
+        threshold = self.metric.cut(y == 1, averaged, weight)[1]
+        if self.average == "rank":
+            return float(self._calibration.probability(np.array([threshold]))[0])
+        return threshold
 
     def _ranked(self, scores, weight):
         return rank_columns(scores, weight) if self.average == "rank" else scores
@@ -233,6 +247,8 @@ class EnsembleSelection(BaseEstimator):
             return averaged
         if averaged.ndim == 2:
             return self.classes_[averaged.argmax(axis=1)]
+        if self.threshold_ is not None:
+            return self.classes_[(self.predict_proba(scores)[:, 1] >= self.threshold_).astype(int)]
         return self.classes_[(self._log_odds(averaged) > 0).astype(int)]
 
     @available_if(_classifies)

@@ -99,10 +99,13 @@ def _evidence(wish: Wish) -> dict[str, Any]:
     return {"coder": wish.coder, "random_state": wish.seed}
 
 
+def _present(wish: Wish) -> dict[str, Any]:
+    return {**_words(wish), "binary": True}
+
+
 def _scale(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]] = nothing) -> EncoderEntry:
-    return EncoderEntry(
-        step="scale", word=word, home=f"sklearn.preprocessing.{home}", arguments=arguments, gives="numbers"
-    )
+    home = home if "." in home else f"sklearn.preprocessing.{home}"
+    return EncoderEntry(step="scale", word=word, home=home, arguments=arguments, gives="numbers")
 
 
 def _bins(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]]) -> EncoderEntry:
@@ -113,9 +116,9 @@ def _group(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]])
     return EncoderEntry(step="group", word=word, home=f"evenhand.estimators.{home}", arguments=arguments, gives="codes")
 
 
-def _text(word: str, home: str) -> EncoderEntry:
+def _text(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]] = _words) -> EncoderEntry:
     home = f"sklearn.feature_extraction.text.{home}"
-    return EncoderEntry(step="words", word=word, home=home, arguments=_words, gives="words")
+    return EncoderEntry(step="words", word=word, home=home, arguments=arguments, gives="words")
 
 
 def _as(word: str, home: str | None, arguments: Callable[[Wish], Mapping[str, Any]], gives: Gives) -> EncoderEntry:
@@ -128,16 +131,19 @@ ENTRIES = (
     _scale("robust", "RobustScaler"),
     _scale("rank_normal", "QuantileTransformer", _seeded),
     _scale("power", "PowerTransformer"),
+    _scale("log", "evenhand.estimators.LogScale"),
     _bins("equal_width", "CutPoints", _cut),
     _bins("quantile", "CutPoints", _cut),
     _bins("kmeans", "CutPoints", _cut),
     _bins("at", "CutPoints", _cut_at),
     _bins("top", "TopValues", lambda wish: {"top": wish.encoding.numeric.top}),
     _bins("mdlp", "MDLPDiscretizer", nothing),
+    _bins("two", "TwoWaySplit", nothing),
     _group("top", "TopValues", _common),
     _group("mdl", "CategoryGrouper", nothing),
     _text("counts", "CountVectorizer"),
     _text("tfidf", "TfidfVectorizer"),
+    _text("binary", "CountVectorizer", _present),
     _as("one_hot", "sklearn.preprocessing.OneHotEncoder", _dummies, "dummies"),
     _as("ordinal", None, nothing, "codes"),
     _as("evidence", "evenhand.estimators.EvidenceEncoder", _evidence, "evidence"),

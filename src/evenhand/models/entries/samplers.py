@@ -62,6 +62,11 @@ class SamplerEntry:
     kinds: Literal["any", "categories", "mixed"] = "any"
     before: float = 0.0
 
+    @property
+    def blends(self) -> bool:
+        """Whether it makes rows between others in every column, so that categories come out as fractions."""
+        return self.kinds == "any" and self.gives == "more" and bool(self.neighbours)
+
     def __post_init__(self) -> None:
         asked = f"the sampler entry '{self.name}'"
         if (self.home is None) != (self.arguments is None):

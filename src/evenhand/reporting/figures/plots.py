@@ -51,7 +51,7 @@ class LeaderboardMark:
 
 def roc(curve: Roc, name: str, band: Band | None = None) -> Figure:
     """The ROC curve of one candidate, with the spread over folds behind it."""
-    with _square(f"ROC of {name}", "False positive rate", "True positive rate") as (figure, axes):
+    with square(f"ROC of {name}", "False positive rate", "True positive rate") as (figure, axes):
         axes.plot([0, 1], [0, 1], color=GREY, lw=1, ls=(0, (4, 3)))
         _spread(axes, band)
         axes.plot(curve.fpr, curve.tpr, color=SERIES[0], lw=2, solid_joinstyle="round")
@@ -61,7 +61,7 @@ def roc(curve: Roc, name: str, band: Band | None = None) -> Figure:
 
 def precision_recall(curve: PrecisionRecall, name: str, band: Band | None = None) -> Figure:
     """The precision-recall curve of one candidate over the share of positives, with the spread over folds."""
-    with _square(f"Precision and recall of {name}", "Recall", "Precision") as (figure, axes):
+    with square(f"Precision and recall of {name}", "Recall", "Precision") as (figure, axes):
         axes.axhline(curve.share_positive, color=GREY, lw=1, ls=(0, (4, 3)))
         _spread(axes, band)
         axes.plot(curve.recall, curve.precision, color=SERIES[0], lw=2, solid_joinstyle="round")
@@ -112,7 +112,7 @@ def confusion(table: Confusion, name: str) -> Figure:
 
 def predicted_against_actual(points: PredictedActual, name: str) -> Figure:
     """Each row as a dot; on the diagonal the prediction was right."""
-    with _square(f"Predicted against actual, {name}", "Actual", "Predicted", unit=False) as (figure, axes):
+    with square(f"Predicted against actual, {name}", "Actual", "Predicted", unit=False) as (figure, axes):
         both = (*points.actual, *points.predicted)
         reach = 0.04 * ((max(both) - min(both)) or 1.0)
         ends = (min(both) - reach, max(both) + reach)
@@ -121,7 +121,7 @@ def predicted_against_actual(points: PredictedActual, name: str) -> Figure:
         axes.set(xlim=ends, ylim=ends)
         shown = len(points.actual)
         if shown < points.n_rows:
-            _note(axes, f"{shown:,} of {points.n_rows:,} rows", at_top=True)
+            note(axes, f"{shown:,} of {points.n_rows:,} rows", at_top=True)
     return figure
 
 
@@ -135,7 +135,7 @@ def residuals(histogram: Residuals, name: str) -> Figure:
     _dress(axes, "Actual minus predicted", "Rows")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     if beyond := histogram.n_below + histogram.n_above:
-        _note(axes, f"{beyond:,} rows lie beyond", at_top=True)
+        note(axes, f"{beyond:,} rows lie beyond", at_top=True)
     return figure
 
 
@@ -208,7 +208,8 @@ def _figure(width: float, height: float, title: str, subtitle: str = "") -> Figu
 
 
 @contextmanager
-def _square(title: str, across: str, up: str, unit: bool = True) -> Iterator[tuple[Figure, Axes]]:
+def square(title: str, across: str, up: str, unit: bool = True) -> Iterator[tuple[Figure, Axes]]:
+    """A square figure with one pair of named axes to draw on; `unit` where both run from 0 to 1."""
     figure = _figure(4.8, 4.9, title)
     axes = figure.subplots()
     yield figure, axes
@@ -247,10 +248,11 @@ def _spread(axes: Axes, band: Band | None) -> None:
 def _corner(axes: Axes, words: str, band: Band | None, at_top: bool) -> None:
     if band is not None and len(band.areas) > 1:
         words += f"\nfolds {np.mean(band.areas):.3f} ± {np.std(band.areas, ddof=1):.3f}"
-    _note(axes, words, at_top, colour=INK, size=11)
+    note(axes, words, at_top, colour=INK, size=11)
 
 
-def _note(axes: Axes, words: str, at_top: bool, colour: str = MUTED, size: float = 9) -> None:
+def note(axes: Axes, words: str, at_top: bool, colour: str = MUTED, size: float = 9) -> None:
+    """Words in a corner on the right."""
     x, y = 0.97, 0.97 if at_top else 0.04
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 2}
     drawn = axes.text(x, y, words, color=colour, fontsize=size, bbox=box, linespacing=1.4, transform=axes.transAxes)

@@ -1,6 +1,6 @@
 """The pictures of a candidate and of a run."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -8,13 +8,8 @@ from matplotlib.figure import Figure
 from evenhand.evaluation import curves
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import Judgement, Table
-from evenhand.reporting.figures import plots
-
-
-def pictures_of(candidate: CandidatePredictions, table: Table) -> Iterator[tuple[str, Figure]]:
-    """The pictures of one candidate by file name; those its scores or rows do not allow are left out."""
-    for kind, drawn in pictures_by_kind(candidate, table.task, [str(label) for label in table.classes]).items():
-        yield f"{kind}.png", drawn()
+from evenhand.reporting.figures import plots, residual_plots
+from evenhand.statistics import normal_quantiles
 
 
 def pictures_by_kind(
@@ -22,13 +17,22 @@ def pictures_by_kind(
 ) -> dict[str, Callable[[], Figure]]:
     """What draws each picture that the scores of a candidate allow, by kind."""
     if task == "regression":
-        return {"predicted_against_actual": lambda: _predicted(candidate), "residuals": lambda: _residuals(candidate)}
+        return {
+            "predicted_against_actual": lambda: _predicted(candidate),
+            "residuals": lambda: _residuals(candidate),
+            "residuals_over_predicted": lambda: _residuals_over_predicted(candidate),
+            "normal_plot": lambda: _normal_plot(candidate),
+        }
     labels, part = [str(label) for label in classes], candidate.out_of_fold
     found: dict[str, Callable[[], Figure]] = {"confusion": lambda: _confusion(candidate, labels)}
     if task == "binary" and part.scores is not None and part.ranks is not None:
         found |= {"roc": lambda: _roc(candidate), "precision_recall": lambda: _precision_recall(candidate)}
         if candidate.is_probability:
             found["calibration"] = lambda: _calibration(candidate)
+    elif (each := candidate.curves(labels)) is not None:
+        name = f"{candidate.name}, mean over classes"
+        found["roc"] = lambda: plots.roc(each.roc, name)
+        found["precision_recall"] = lambda: plots.precision_recall(each.precision_recall, name)
     return found
 
 
@@ -40,6 +44,17 @@ def _predicted(candidate: CandidatePredictions) -> Figure:
 def _residuals(candidate: CandidatePredictions) -> Figure:
     part = candidate.out_of_fold
     return plots.residuals(curves.residuals(part.truth, part.predicted), candidate.name)
+
+
+def _residuals_over_predicted(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    points = curves.predicted_actual(part.truth, part.predicted)
+    return residual_plots.residuals_over_predicted(points, candidate.name)
+
+
+def _normal_plot(candidate: CandidatePredictions) -> Figure:
+    part = candidate.out_of_fold
+    return residual_plots.normal_plot(normal_quantiles(part.truth - part.predicted), candidate.name)
 
 
 def _confusion(candidate: CandidatePredictions, labels: list[str]) -> Figure:
@@ -74,18 +89,12 @@ def roc_by_percent(candidate: CandidatePredictions, table: Table) -> tuple[float
     return tuple(curves.tpr_by_fpr_percent(part.truth, part.ranks))
 
 
-def overlay(everyone: list[CandidatePredictions], task: str) -> Figure | None:
-    """The ROC and precision-recall curves of all candidates in one picture, where there are such curves."""
-    scored = [candidate.out_of_fold for candidate in everyone if candidate.scores is not None]
-    if task != "binary" or not scored:
-        return None
-    return plots.overlay(
-        [
-            (part.name, curves.roc(part.truth, part.ranks), curves.precision_recall(part.truth, part.ranks))
-            for part in scored
-            if part.ranks is not None
-        ]
-    )
+def overlay(everyone: list[CandidatePredictions], classes: Sequence[Any]) -> Figure | None:
+    """The ROC and precision-recall curves of all candidates in one picture, of several classes their means."""
+    labels = [str(label) for label in classes]
+    found = [(candidate.name, candidate.curves(labels)) for candidate in everyone]
+    named = [(name, each.roc, each.precision_recall) for name, each in found if each is not None]
+    return plots.overlay(named) if named else None
 
 
 def leaderboard(judgement: Judgement) -> Figure:

@@ -10,6 +10,8 @@ from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapsh
 from evenhand.records.verdicts import VERDICT_WORDS, Versus
 from evenhand.reporting.html import content
 from evenhand.reporting.html.build_tuning import tuned_curves
+from evenhand.runtime.text import counted
+from evenhand.statistics import normal_quantiles
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
@@ -24,8 +26,9 @@ RATES = (("mean_probability", "Mean probability"), ("rate", "Positives"))
 
 
 def page_content(
-    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = ""
-) -> content.PageContent:
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = "",
+    drawings: content.Pairs = (),
+) -> content.PageContent:  # fmt: skip
     """All that the page of a run shows; `champion` is the name of the candidate that serves at present."""
     judgement = report.judgement
     predictions = Predictions(judgement.predictions, table)
@@ -38,27 +41,36 @@ def page_content(
             for rank, each in enumerate(judgement.figures, 1)
         ),
         curves=_curves(judgement, predictions, table, champion),
+        class_curves=_class_curves(best, table),
         calibration=_calibration(best, judgement, table),
         calibration_figures=_calibration_figures(judgement),
         thresholds=_thresholds(best, judgement, table),
+        decided=judgement.decided,
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
-        refused=judgement.refused,
+        regressions=report.regressions,
+        failed=tuple((each.name, each.why) for each in judgement.failed),
         expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
-        leak_checks=tuple(content.LeakCheck(each.name, each.verdict, each.words) for each in report.checks),
+        leak_checks=tuple(content.LeakCheck(**vars(each)) for each in report.checks),
         explained=report.explained,
         stages=report.stages,
         validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
+        drawings=drawings,
         card=content.ModelCard(
             what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target}",
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
-        notes=tuple(dict.fromkeys((*table.notes, *ledger.notes, *report.notes))),
+        notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *ledger.notes, *report.notes))),
     )
+
+
+def _taken(table: Table) -> tuple[str, ...]:
+    """How many rows each rule of cleaning took out."""
+    return tuple(f"{counted(n_rows, 'row')} taken out by {rule}" for rule, n_rows in table.taken.items())
 
 
 def protocol(study: Study, ledger: Ledger) -> tuple[str, ...]:
@@ -97,6 +109,9 @@ def _facts(
         seconds=report.seconds,
         n_executed=report.n_executed,
         n_reused=report.n_reused,
+        positive=report.positive,
+        n_positives=report.n_positives,
+        n_positives_holdout=report.n_positives_holdout,
     )
 
 
@@ -144,26 +159,33 @@ def _marked(row: content.CandidateRow, champion: str) -> content.CandidateRow:
 def _curves(
     judgement: Judgement, predictions: Predictions, table: Table, champion: str
 ) -> tuple[content.CandidateCurves, ...]:
-    if table.task != "binary":
-        return ()
+    labels, is_binary = [str(label) for label in table.classes], table.task == "binary"
     made: list[content.CandidateCurves] = []
     beyond = [each for each in judgement.figures[OVERLAID:] if each.plan.name == champion]
     for each in (*judgement.figures[:OVERLAID], *beyond):
         candidate = predictions.of(each.plan.name, each.scale)
-        part = candidate.out_of_fold
-        if part.ranks is None:
+        if (found := candidate.curves(labels)) is None:
             continue
+        has_band = is_binary and not made
         made.append(
             content.CandidateCurves(
                 name=each.plan.name,
-                roc=curves.roc(part.truth, part.ranks),
-                precision_recall=curves.precision_recall(part.truth, part.ranks),
-                roc_band=curves.mean_roc(candidate.folds()) if not made else None,
-                precision_recall_band=curves.mean_precision_recall(candidate.folds()) if not made else None,
+                roc=found.roc,
+                precision_recall=found.precision_recall,
+                roc_band=curves.mean_roc(candidate.folds()) if has_band else None,
+                precision_recall_band=curves.mean_precision_recall(candidate.folds()) if has_band else None,
                 is_champion=each.plan.name == champion,
             )
         )
     return tuple(made)
+
+
+def _class_curves(best: CandidatePredictions, table: Table) -> tuple[content.CandidateCurves, ...]:
+    """Each class against the rest, where there are more than two."""
+    if table.task != "multiclass":
+        return ()
+    each = best.by_class([str(label) for label in table.classes])
+    return tuple(content.CandidateCurves(one.name, one.roc, one.precision_recall) for one in each)
 
 
 def _calibration(
@@ -204,19 +226,19 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
     part, decided = candidate.out_of_fold, judgement.decided
     if table.task != "binary" or part.scores is None:
         return None
+    ensemble = judgement.ensembles.get(candidate.name)
     usual = 0.5 if candidate.is_probability else 0.0
-    chosen = usual if decided is None or decided.threshold is None else decided.threshold
+    usual = usual if ensemble is None or ensemble.threshold is None else ensemble.threshold
+    served = decided.served_threshold if decided else None
+    chosen = usual if served is None else served
     sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
-    if decided is None or decided.threshold is None:
-        why = decided.words if decided is not None and not decided.is_reached else ""
-        return content.Thresholds(
-            candidate.name, sweep, chosen, why=f"{why} The mark is the model's own threshold.".strip()
-        )
     prices = {}
-    if decided.cost is not None:
+    if decided is not None and decided.cost is not None:
         (left, alarm), (miss, found) = decided.cost
         prices = {"cost_false_positive": alarm - left, "cost_false_negative": miss - found}
-    return content.Thresholds(candidate.name, sweep, chosen=decided.threshold, why=decided.words, **prices)
+    mark = "" if served is not None else "The mark is the model's own threshold."
+    why = " ".join(each for each in (decided.words if decided else "", mark) if each)
+    return content.Thresholds(candidate.name, sweep, chosen, why=why, decided=decided, **prices)
 
 
 def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
@@ -225,11 +247,11 @@ def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Tab
         return None
     part, decided, labels = candidate.out_of_fold, judgement.decided, [str(label) for label in table.classes]
     if decided is not None:
-        outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds")
+        outcome, where = decided.served
         rows = tuple(tuple(float(n) for n in row) for row in outcome.counts)
         counted = curves.Confusion(tuple(labels), rows)
         name, per_class = f"{candidate.name} on {where}", curves.per_class(counted)
-        return content.ConfusionTable(name, counted, decided.threshold, per_class)
+        return content.ConfusionTable(name, counted, decided.served_threshold, per_class)
     counted = curves.confusion([labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted], labels)
     return content.ConfusionTable(candidate.name, counted, per_class=curves.per_class(counted))
 
@@ -252,6 +274,7 @@ def _trials(judgement: Judgement, study: Study) -> tuple[content.ResamplingRow, 
             gain=sign * (means[each.plan.name] - means[rival]) if (rival := rivals.get(each.plan.name)) else None,
             seconds=each.fit_seconds,
             words=trials[each.plan.name].words if each.plan.name in trials else "",
+            verdict=trials[each.plan.name].verdict if each.plan.name in trials else "",
             pairings=trials[each.plan.name].pairings if each.plan.name in trials else (),
         )
         for each in judgement.figures
@@ -268,6 +291,7 @@ def _regression(candidate: CandidatePredictions, table: Table) -> content.Regres
         curves.predicted_actual(part.truth, part.predicted),
         curves.residuals(part.truth, part.predicted),
         curves.deciles(part.truth, part.predicted),
+        normal_quantiles(part.truth - part.predicted),
     )
 
 

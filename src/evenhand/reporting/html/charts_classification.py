@@ -85,14 +85,15 @@ def bins_table(curve: CalibrationCurve) -> Html:
 
 
 def cost_chart(thresholds: Thresholds) -> Chart:
-    """The cost over the threshold with a mark at the one chosen; far dearer ends are cut off."""
+    """The cost over the threshold with a mark at the one chosen; ends that are far dearer than that are cut off."""
     sweep, prices = thresholds.sweep, (thresholds.cost_false_positive, thresholds.cost_false_negative)
     cost = sweep.cost(*prices)
     finite = [place for place, at in enumerate(sweep.thresholds) if math.isfinite(at)]
     x, y = [sweep.thresholds[place] for place in finite], [cost[place] for place in finite]
-    canvas = Canvas(_threshold_axis(x), axis("Cost", 0, min(max(y), 1.5 * max(cost[0], min(y))) * 1.05), height=270)
     place = chosen_place(thresholds)
     mark = [place] if place in finite else []
+    most = max(1.5 * max(cost[0], min(y)), *(cost[one] for one in mark), 0.0)
+    canvas = Canvas(_threshold_axis(x), axis("Cost", 0, min(max(y), most) * 1.05), height=270)
     dot = canvas.dots([sweep.thresholds[one] for one in mark], [cost[one] for one in mark], "s1", 5)
     line = tag("g", canvas.line(x, y, "s1"), clip_path="url(#cost-inside)")
     rows = [_cost_row(thresholds, cost, one) for one in _every(finite, 20)]

@@ -9,6 +9,7 @@ from evenhand.reporting.html.chart import Chart, Series, legend
 from evenhand.reporting.html.content import ValidationCurve
 from evenhand.reporting.html.elements import Html, count, number, table, titled
 from evenhand.reporting.html.svg import Canvas, axis, colour_of, named_axis
+from evenhand.statistics import NormalQuantiles
 
 Kind = tuple[str, Sequence[float], Sequence[float]]
 
@@ -77,6 +78,53 @@ def residual_chart(histogram: Residuals, name: str) -> Chart:
     )
 
 
+def scatter_chart(points: PredictedActual, name: str) -> Chart:
+    """What each prediction missed, over the predicted values."""
+    left = [actual - predicted for actual, predicted in zip(points.actual, points.predicted, strict=True)]
+    (low, high), (least, most) = _with_edge(points.predicted), _with_edge([*left, 0.0])
+    canvas = Canvas(axis("Predicted", low, high), axis("Actual minus predicted", least, most))
+    thinned = len(left) < points.n_rows
+    shown = f" {len(left):,} of {points.n_rows:,} rows are drawn." if thinned else ""
+    far = sorted(zip(points.predicted, left, strict=True), key=lambda pair: -abs(pair[1]))[:10]
+    return Chart(
+        id="scatter",
+        title="Residuals over predictions",
+        summary=f"Actual minus predicted over predicted values of {name}.",
+        canvas=canvas,
+        marks=(canvas.dots(points.predicted, left, "s1 faint", 2), canvas.line([low, high], [0, 0], "chance strong")),
+        series=(Series("One row", points.predicted, left),),
+        values=table(["Predicted", "Residual"], [(number(p), number(r)) for p, r in far], "Largest residuals"),
+        caption=f"A bend is what the model does not see, a funnel an error that grows.{shown}",
+    )
+
+
+def normal_chart(found: NormalQuantiles, name: str) -> Chart:
+    """Standardized residuals against the quantiles of a normal law."""
+    ends = _with_edge([*found.observed, *found.expected])
+    canvas = Canvas(axis("Normal quantile", *_with_edge(found.expected)), axis("Standardized residual", *ends))
+    low, high = ([min(max(value, ends[0]), ends[1]) for value in each] for each in (found.low, found.high))
+    places = sorted({0, len(found.expected) - 1, *range(0, len(found.expected), max(1, len(found.expected) // 12))})
+    columns = (found.expected, found.observed, found.low, found.high)
+    rows = [[number(each[place]) for each in columns] for place in places]
+    marks = (
+        canvas.area(found.expected, low, high, "s1"),
+        canvas.line(found.expected, found.expected, "chance strong"),
+        canvas.dots(found.expected, found.observed, "s1", 2),
+    )
+    thinned = len(found.expected) < found.n_rows
+    shown = f" {len(found.expected):,} of {found.n_rows:,} rows are drawn." if thinned else ""
+    return Chart(
+        id="normal",
+        title="Normal Q-Q plot",
+        summary=f"Standardized residuals of {name} against the quantiles of a normal law.",
+        canvas=canvas,
+        marks=marks,
+        series=(Series("One row", found.expected, found.observed),),
+        values=table(["Normal quantile", "Residual", "from", "to"], rows, "Residuals against a normal law"),
+        caption=f"Normal residuals follow the line; the band holds each in 95 of 100 samples.{shown}",
+    )
+
+
 def decile_chart(deciles: Sequence[Decile], name: str) -> Chart:
     """The mean absolute error in each tenth of the rows by predicted value."""
     heights = [one.mean_absolute_error for one in deciles]
@@ -95,6 +143,11 @@ def decile_chart(deciles: Sequence[Decile], name: str) -> Chart:
         caption="The first tenth holds the lowest predictions.",
         x_names=names,
     )
+
+
+def _with_edge(values: Sequence[float]) -> tuple[float, float]:
+    edge = 0.03 * ((max(values) - min(values)) or 1.0)
+    return min(values) - edge, max(values) + edge
 
 
 def _kinds(curve: ValidationCurve) -> list[Kind]:

@@ -15,8 +15,11 @@ from evenhand.evaluation.curves import (
     Roc,
     Sweep,
 )
-from evenhand.records.decision import Explained, Pairing, Stage
+from evenhand.records.checks import Severity
+from evenhand.records.decision import Decided, Explained, Pairing, Stage
+from evenhand.records.regression import RegressionTable
 from evenhand.records.verdicts import Expected
+from evenhand.statistics import NormalQuantiles
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -44,6 +47,9 @@ class StudyFacts:
     n_executed: int | None = None
     n_reused: int | None = None
     more: Pairs = ()
+    positive: str = ""
+    n_positives: int | None = None
+    n_positives_holdout: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,7 @@ class Thresholds:
     cost_false_positive: float = 1.0
     cost_false_negative: float = 1.0
     why: str = ""
+    decided: Decided | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,7 @@ class ComparisonRow:
 class ResamplingRow:
     """One balance tried with one model and encoding; `gain` is against no balancing, `refused` says why not.
 
-    `words` says of a resampled candidate whether that helped, and `pairings` what it was set against.
+    `verdict` and `words` are whether that helped a resampled candidate, and `pairings` what it was set against.
     """
 
     balance: str
@@ -147,6 +154,7 @@ class ResamplingRow:
     refused: str = ""
     words: str = ""
     pairings: tuple[Pairing, ...] = ()
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,8 +162,9 @@ class LeakCheck:
     """One thing that was checked against a leak from held rows, and what was found in words."""
 
     name: str
-    verdict: Literal["passed", "warned", "failed", "skipped"]
+    severity: Severity
     words: str
+    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -191,6 +200,7 @@ class Regression:
     points: PredictedActual
     residuals: Residuals
     deciles: tuple[Decile, ...] = ()
+    normal: NormalQuantiles | None = None
 
 
 @dataclass(frozen=True)
@@ -223,19 +233,23 @@ class PageContent:
     gate: GateVerdict | None = None
     curves: tuple[CandidateCurves, ...] = ()
     curves_rows: str = "out-of-fold rows"
+    class_curves: tuple[CandidateCurves, ...] = ()
     calibration: tuple[tuple[str, CalibrationCurve], ...] = ()
     calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None
+    decided: Decided | None = None
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
+    regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
-    refused: Pairs = ()
+    failed: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
+    drawings: Pairs = ()
     stages: tuple[Stage, ...] = ()
     card: ModelCard | None = None
     notes: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from evenhand.runtime.text import printable
 from evenhand.study.registry import METRICS
 
 NOTHING = "–"
@@ -36,7 +37,7 @@ def joined(*children: Any) -> Html:
 
 def breakable(words: str) -> Html:
     """A name that may go on in the next line after an underscore, slash and the like."""
-    return Html(re.sub(r"([_/,=(])(?=.)", r"\1<wbr>", escape(words, quote=False)))
+    return Html(re.sub(r"([_/,=(])(?=.)", r"\1<wbr>", escape(printable(words), quote=False)))
 
 
 def number(value: float | None, places: int | None = None) -> str:
@@ -185,7 +186,7 @@ def _attribute(key: str, value: Any) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escape(str(value), quote=True)}"'
+    return f" {name}" if value is True else f' {name}="{escape(printable(str(value)), quote=True)}"'
 
 
 def _piece(child: Any) -> str:
@@ -195,4 +196,4 @@ def _piece(child: Any) -> str:
         return str.__str__(child)
     if isinstance(child, (list, tuple)):
         return "".join(_piece(one) for one in child)
-    return escape(str(child), quote=False)
+    return escape(printable(str(child)), quote=False)

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from evenhand.evaluation.curves import Band, Confusion
+from evenhand.records.decision import Decided
 from evenhand.reporting.html.chart import Chart, swatch
 from evenhand.reporting.html.charts_classification import (
     bins_table,
@@ -15,7 +17,14 @@ from evenhand.reporting.html.charts_classification import (
     precision_recall_chart,
     roc_chart,
 )
-from evenhand.reporting.html.charts_regression import decile_chart, predicted_chart, residual_chart, validation_chart
+from evenhand.reporting.html.charts_regression import (
+    decile_chart,
+    normal_chart,
+    predicted_chart,
+    residual_chart,
+    scatter_chart,
+    validation_chart,
+)
 from evenhand.reporting.html.content import CandidateCurves, ConfusionTable, PageContent, Thresholds
 from evenhand.reporting.html.elements import (
     Heading,
@@ -48,6 +57,18 @@ def curves(content: PageContent) -> Drawn:
     return section("curves", "ROC and precision-recall", _pair(both), _curve_names(shown), lead=lead), both
 
 
+def class_curves(content: PageContent) -> Drawn:
+    """Each class against the rest, of the candidate that is served."""
+    shown = content.class_curves[:MOST_CURVES]
+    if not shown:
+        return None, []
+    both = [replace(chart(shown), id=f"{chart(shown).id}-classes") for chart in (roc_chart, precision_recall_chart)]
+    lead = f"Of the candidate that is served, on {content.curves_rows}."
+    if len(shown) < len(content.class_curves):
+        lead += f" {len(shown)} of {len(content.class_curves)} classes are drawn."
+    return section("classes", "Each class against the rest", _pair(both), _curve_names(shown), lead=lead), both
+
+
 def drawn_curves(content: PageContent) -> list[CandidateCurves]:
     """The curves that are drawn: the best ones and, wherever it stands, the champion."""
     best, rest = content.curves[:MOST_CURVES], content.curves[MOST_CURVES:]
@@ -61,8 +82,35 @@ def threshold(content: PageContent) -> Drawn:
         return None, []
     chart, place = cost_chart(found), chosen_place(found)
     panel = tag("div", _slider(found, place), _outcome(figures_at(found, place)), class_="panel")
-    lead = f"What {found.name} would do at each threshold. {found.why}"
-    return section("threshold", "Threshold", tag("div", chart.figure(), panel, class_="pair"), lead=lead), [chart]
+    lead = (
+        f"What {found.name} would do at each threshold, on the out-of-fold rows that thresholds are chosen on: the "
+        f"least cost of the curve is that of the luckiest threshold. {found.why}"
+    )
+    sides = decision_table(found.decided) if found.decided is not None else None
+    pair = tag("div", chart.figure(), panel, class_="pair")
+    return section("threshold", "Threshold", sides, pair, lead=lead), [chart]
+
+
+def decision(content: PageContent) -> Html | None:
+    """The decision of several classes beside the model's own; that of two stands with the thresholds."""
+    found = content.decided
+    if found is None or content.thresholds is not None:
+        return None
+    return section("decision", "Decision", decision_table(found), lead=found.words)
+
+
+def decision_table(decided: Decided) -> Html:
+    """Each decision with its figure, cross-fitted and on the holdout side by side, and how the classes fared."""
+    figure = decided.figure.replace("_", " ")
+    columns = [
+        (Heading("Decision", "text"), lambda side: side[0]),
+        (Heading("Served", "text"), lambda side: "yes" if side[1] else "no"),
+        (Heading(f"{figure}, cross-fitted"), lambda side: "" if side[2] is None else number(side[2].figure)),
+        (Heading(f"{figure}, holdout"), lambda side: "" if side[3] is None else number(side[3].figure)),
+        (Heading("Classes, cross-fitted", "text"), lambda side: "" if side[2] is None else decided.by_class(side[2])),
+        (Heading("Classes, holdout", "text"), lambda side: "" if side[3] is None else decided.by_class(side[3])),
+    ]
+    return listing(decided.sides, columns, "The decision beside the model's own")
 
 
 def calibration(content: PageContent) -> Drawn:
@@ -92,7 +140,13 @@ def regression(content: PageContent) -> Drawn:
     found = content.regression
     if found is None:
         return None, []
-    drawn = [predicted_chart(found.points, found.name), residual_chart(found.residuals, found.name)]
+    drawn = [
+        predicted_chart(found.points, found.name),
+        scatter_chart(found.points, found.name),
+        residual_chart(found.residuals, found.name),
+    ]
+    if found.normal is not None:
+        drawn.append(normal_chart(found.normal, found.name))
     if found.deciles:
         drawn.append(decile_chart(found.deciles, found.name))
     lead = f"{found.name} on {content.curves_rows}."
@@ -150,6 +204,8 @@ def _part(part: float, whole: float) -> float | None:
 
 def _how_to_read(content: PageContent, shown: Sequence[CandidateCurves]) -> str:
     words = [f"On {content.curves_rows}, best first."]
+    if content.class_curves:
+        words.append("Curves are means over the classes, each against the rest.")
     if len(shown) < len(content.curves):
         words.append(f"{len(shown)} of {len(content.curves)} are drawn.")
     if band := shown[0].roc_band:

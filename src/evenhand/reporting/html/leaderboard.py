@@ -59,7 +59,18 @@ def leaderboard(content: PageContent) -> Html:
     direction = "lower is better" if study.lower_is_better else "higher is better"
     lead = f"By {spoken(study.metric)} over {_n_folds(rows)}; {direction}."
     rest = _rest(rows[MOST_ROWS:], rows[0].cv_mean, strip, heads)
-    return section("leaderboard", "Leaderboard", board, _key(rows), rest, _every_fold(content), lead=lead)
+    return section(
+        "leaderboard", "Leaderboard", board, _key(rows), rest, _failed(content), _every_fold(content), lead=lead
+    )
+
+
+def _failed(content: PageContent) -> Html | None:
+    """The candidates that could not be fitted, each with its reason."""
+    if not content.failed:
+        return None
+    heads = [Heading("Candidate", "text"), Heading("Why it failed", "text")]
+    n_failed = counted(len(content.failed), "candidate", "candidates")
+    return joined(tag("h3", f"{n_failed} failed"), table(heads, content.failed, "Candidates that failed"))
 
 
 def _leads(content: PageContent) -> Html:
@@ -102,11 +113,20 @@ def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
         ("Study", study.name),
         ("Target", study.target),
         ("Rows", f"{count(study.n_training)} training{held}"),
+        ("Positive rows", _positives(study)),
         ("Smaller class", _rare(study)),
         ("Candidates", count(n_candidates)),
         ("Run", study.when),
     ]
     return facts([pair for pair in pairs if pair[1]])
+
+
+def _positives(study: StudyFacts) -> str:
+    """How many rows of either side are of the positive class, on which every interval hangs."""
+    if study.n_positives is None:
+        return ""
+    held = f", {count(study.n_positives_holdout)} held out" if study.n_holdout else ""
+    return f"{count(study.n_positives)} training{held} ({study.positive})"
 
 
 def _rare(study: StudyFacts) -> str:

@@ -9,20 +9,26 @@ from typing import Any
 
 from evenhand.reporting.html import figures, leaderboard, tables
 from evenhand.reporting.html.chart import Chart
+from evenhand.reporting.html.coefficients import coefficients
 from evenhand.reporting.html.content import GateVerdict, PageContent
 from evenhand.reporting.html.elements import Html, tag, void
 from evenhand.reporting.html.resampling import trials
+from evenhand.reporting.html.training import drawings
 
 SECTIONS = (
     figures.curves,
+    figures.class_curves,
     figures.threshold,
+    figures.decision,
     figures.calibration,
     figures.confusion,
     figures.regression,
+    coefficients,
     tables.comparisons,
     trials,
     tables.effects,
     figures.validation,
+    drawings,
     tables.leak_checks,
     tables.timing,
     tables.columns,

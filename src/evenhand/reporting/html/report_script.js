@@ -159,7 +159,8 @@
     const circle = document.createElementNS(NS, "circle");
     const y = bottom + ((costOf(sweep, place) - chart.y[0]) / (chart.y[1] - chart.y[0])) * (top - bottom);
     circle.setAttribute("cx", left + ((at - chart.x[0]) / (chart.x[1] - chart.x[0])) * (right - left));
-    circle.setAttribute("cy", Math.max(top, y));
+    if (y < top) return; // the curve is cut off there
+    circle.setAttribute("cy", y);
     circle.setAttribute("r", 5);
     const group = document.createElementNS(NS, "g");
     group.setAttribute("class", "dots s1");

@@ -58,9 +58,9 @@ def _verdicts(trials: Sequence[ResamplingRow]) -> list[Html]:
     judged = [one for one in trials if one.words]
     if not judged:
         return []
-    n_helped = sum(one.words.startswith("Resampling helped") for one in judged)
+    n_helped, n_harmed = (sum(one.verdict == word for one in judged) for word in ("helped", "harmed"))
     candidates = counted(len(judged), "resampled candidate", "resampled candidates")
-    lead = tag("p", tag("strong", f"Resampling helped {n_helped} of {candidates} beyond chance."))
+    lead = tag("p", tag("strong", f"Resampling helped {n_helped} and harmed {n_harmed} of {candidates} beyond chance."))
     each = facts([(f"{one.balance}, {one.model}, {one.encoding}", one.words) for one in judged], "long")
     pairs = [(one, pairing) for one in judged for pairing in one.pairings]
     gains = _gains(pairs)
@@ -79,8 +79,8 @@ def _gains(pairs: Sequence[tuple[ResamplingRow, Pairing]]) -> Html:
         (Heading("Note", "text"), lambda pair: pair[1].words),
     ]
     lead = (
-        f"Paired differences over the folds in {', '.join(map(spoken, metrics))}; above zero resampling is better, "
-        "also where less is better. p-values are corrected for the number of differences."
+        f"Differences on the same out-of-fold rows in {', '.join(map(spoken, metrics))}; above zero resampling is "
+        "better, also where less is better. Limits and p-values hold for all differences together."
     )
     return joined(tag("p", lead), listing(pairs, columns, "What resampling gained")) if metrics else joined()
 
@@ -95,7 +95,9 @@ def _taken(metric: str) -> Callable[[tuple[ResamplingRow, Pairing]], str]:
 
 def _cells(gain: Gain) -> str:
     value, low, high = (0.0 if abs(each) < ROUNDING else each for each in (gain.value, gain.low, gain.high))
-    return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)})"
+    words = {"same": "practically the same", "unseparated": f"not separated, detectable {number(gain.detectable)}"}
+    said = words.get(gain.verdict, gain.verdict)
+    return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)}): {said}"
 
 
 def signed(value: float | None) -> str:

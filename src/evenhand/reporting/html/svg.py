@@ -12,7 +12,7 @@ from evenhand.reporting.html.elements import Html, joined, number, tag
 WIDTH, HEIGHT = 400, 330
 LEFT, RIGHT, TOP, BOTTOM = 64, 8, 10, 46
 LETTER, GAP = 8, 6  # of tick labels, at the size they have on a phone
-MOST_IN_COLOUR = 8
+MOST_IN_COLOUR, MOST_POINTS = 8, 400
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Canvas:
         if not seen:
             return ""
         x, y = np.array(seen).T
-        kept = outline(x, y, 400) if len(x) > 2 else range(len(x))
+        kept = outline(x, y, MOST_POINTS) if len(x) > MOST_POINTS else range(len(x))
         return "M" + "L".join(f"{_at(x[place])} {_at(y[place])}" for place in kept)
 
 

@@ -1,8 +1,8 @@
 """The sections of the page that are tables: each gives its markup, or None where there is nothing to show."""
 
-from collections import Counter
 from collections.abc import Sequence
 
+from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import Effect, Explained, Stage
 from evenhand.reporting.html.content import CandidateRow, ComparisonRow, PageContent
 from evenhand.reporting.html.elements import (
@@ -20,7 +20,6 @@ from evenhand.reporting.html.elements import (
     section,
     share,
     spoken,
-    table,
     tag,
 )
 from evenhand.reporting.html.svg import Strip
@@ -110,11 +109,13 @@ def leak_checks(content: PageContent) -> Html | None:
         return None
     columns = [
         (Heading("Check", "text"), lambda one: one.name),
-        (Heading("Verdict", "text"), lambda one: tag("span", one.verdict, class_=f"verdict {one.verdict}")),
+        (Heading("Severity", "text"), lambda one: tag("span", one.severity, class_=f"verdict {one.severity}")),
         (Heading("Found", "text"), lambda one: one.words),
+        (Heading("What to do", "text"), lambda one: one.remedy),
     ]
-    found = Counter(one.verdict for one in content.leak_checks)
-    lead = ", ".join(f"{found[word]} {word}" for word in ("failed", "warned", "passed", "skipped") if found[word]) + "."
+    if not any(one.remedy for one in content.leak_checks):
+        columns.pop()
+    lead = counted_by_severity(one.severity for one in content.leak_checks) + "."
     return section("leaks", "Leak checks", listing(content.leak_checks, columns, "Leak checks"), lead=lead)
 
 
@@ -179,7 +180,7 @@ def card(content: PageContent) -> Html | None:
 
 
 def about(content: PageContent) -> Html:
-    """How the study was run and with what; notes and refusals."""
+    """How the study was run and with what; notes."""
     study = content.study
     pairs = [
         ("Split", tag("code", study.split_id)),
@@ -193,7 +194,7 @@ def about(content: PageContent) -> Html:
     ]
     protocol = tag("ol", [tag("li", words) for words in study.protocol], class_="protocol") if study.protocol else None
     given = facts([pair for pair in pairs if pair[1]], "long")
-    return section("study", "How it was done", protocol, given, _notes(content.notes), _refused(content.refused))
+    return section("study", "How it was done", protocol, given, _notes(content.notes))
 
 
 def _strip_over(values: Sequence[float]) -> Strip:
@@ -236,8 +237,3 @@ def _fits(content: PageContent) -> str:
 def _notes(notes: Sequence[str]) -> Html | None:
     items = [tag("li", words) for words in notes]
     return joined(tag("h3", "Notes"), tag("ul", items, class_="notes")) if items else None
-
-
-def _refused(refused: Sequence[tuple[str, str]]) -> Html | None:
-    heads = [Heading("Candidate", "text"), Heading("Why", "text")]
-    return joined(tag("h3", "Refused"), table(heads, refused, "Candidates that were refused")) if refused else None

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.records.comparison import Episode, Gap, History, Rival, RunContrast, Side, StudyContrast, Value
+from evenhand.runtime.plain_console import PlainConsole
 
 SHOWN_OF_DIGEST = 8
 TRACK = 25
@@ -228,8 +229,8 @@ def _table(title: str) -> Table:
 
 
 def _console() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=140)
+    console = PlainConsole()
+    return console if console.is_terminal else PlainConsole(width=140)
 
 
 def _is_narrow(console: Console) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from evenhand.monitoring.drift import Shift, Watched
 from evenhand.monitoring.realized_performance import RealizedPerformance
+from evenhand.runtime.plain_console import PlainConsole
 
 MOST_SHOWN = 12
 FORMS = {"psi": "{:.3f}", "jensen_shannon": "{:.3f}", "missing": "{:+.1%}", "unseen": "{:+.1%}", "prior": "x {:.2f}"}
@@ -14,7 +14,7 @@ FORMS = {"psi": "{:.3f}", "jensen_shannon": "{:.3f}", "missing": "{:+.1%}", "uns
 
 def show_watched(found: Watched) -> None:
     """The shifts that are drift or may be, and what the look comes to."""
-    console = Console(highlight=False)
+    console = PlainConsole(highlight=False)
     shown = [*found.drifted, *(shift for shift in found.shifts if shift.state == "unsure")]
     if shown:
         console.print(_table(shown[:MOST_SHOWN]))
@@ -28,7 +28,7 @@ def show_watched(found: Watched) -> None:
 
 def show_realized(found: Sequence[RealizedPerformance], notes: Sequence[str]) -> None:
     """The realized metrics of each model beside those it was judged by."""
-    console = Console(highlight=False)
+    console = PlainConsole(highlight=False)
     for each in found:
         n_open = each.n_scored - each.n_labelled
         words = (

@@ -10,10 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from evenhand.records.decision import Decided
-from evenhand.records.pipeline import Judgement, Leaderboard, LeaderboardRow, Plan, Report
+from evenhand.errors import listed
+from evenhand.records.checks import Check, counted_by_severity
+from evenhand.records.decision import Decided, DecisionOutcome, trials_words
+from evenhand.records.failures import Failed
+from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
+from evenhand.records.pipeline import Judgement, Plan, Report
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
+from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, in_short, time_text
 from evenhand.study.registry import MODELS
@@ -44,7 +49,7 @@ WORDS = {
 @contextmanager
 def following(study: Study) -> Iterator[None]:
     """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
-    idle, console = idle_boxes(study), Console(stderr=True)
+    idle, console = idle_boxes(study), PlainConsole(stderr=True)
     watcher = _Live(console, study.name) if console.is_terminal else _Lines()
 
     def on_step(step: StepProgress) -> None:
@@ -72,7 +77,7 @@ class _Live:
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
         )
-        self._progress = Progress(*columns, console=console)
+        self._progress = Progress(*columns, console=console, redirect_stdout=sys.stdout.isatty())
         self._bars: dict[str, TaskID] = {}
         self._pace = _Pace()
         console.print(f"[bold]{name}[/bold]: starting")
@@ -150,9 +155,8 @@ class _Pace:
         return f", about {time_text(seconds)} left" if seconds >= 1 else ""
 
 
-def show_report(report: Report) -> None:
-    """The leaderboard of a run that just ended, what was reused, and where to look."""
-    judgement = report.judgement
+def show_judgement(study: str, judgement: Judgement) -> None:
+    """The leaderboard of a run as soon as it is known, with verdicts, what was decided and what failed."""
     metric = judgement.metric
     rows = tuple(
         LeaderboardRow(
@@ -169,25 +173,51 @@ def show_report(report: Report) -> None:
         for each in judgement.figures
     )
     console = _console()
-    console.print(_leaderboard(report.study, metric, rows, console.width))
+    console.print(_leaderboard(study, metric, rows, console.width))
     for line in verdict_lines(judgement):
         console.print(line, highlight=False)
     if judgement.decided is not None:
         style = "" if judgement.decided.is_reached else "yellow"
         for line in decided_lines(judgement.decided):
             console.print(line, highlight=False, style=style)
-    for check in report.checks:
-        if check.verdict in {"warned", "failed"}:
-            console.print(f"{check.verdict}: {check.name}: {check.words}", highlight=False, style="yellow")
+    if judgement.trials:
+        console.print(trials_words(judgement.trials), highlight=False)
+    _show_failed(console, judgement.failed)
+
+
+def _show_failed(console: Console, failed: Sequence[Failed]) -> None:
+    """A line for each reason, with the candidates that it ended."""
+    by_why: dict[str, list[str]] = {}
+    for each in failed:
+        by_why.setdefault(each.why, []).append(each.name)
+    for why, names in by_why.items():
+        console.print(f"failed: {listed(names)}: {why}", markup=False, highlight=False, style="yellow")
+
+
+def show_report(report: Report) -> None:
+    """What a run came to beside its leaderboard: checks, what was reused, and where to look."""
+    console = _console()
+    for line, style in check_lines(report.checks):
+        console.print(line, highlight=False, style=style)
     console.print(
-        f"{report.n_executed} fits done, {report.n_reused} reused; {report.n_training:,} training and "
-        f"{report.n_holdout:,} holdout rows; {time_text(report.seconds)}"
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(report.seconds)}"
     )
     for note in report.notes:
         console.print(f"note: {note}", highlight=False)
     if report.page is not None:
         console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
     console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+
+
+def check_lines(checks: Sequence[Check]) -> list[tuple[str, str]]:
+    """What leakage checks came to, each line with its style: the counts, and those that ask for something."""
+    styles = {"note": "", "warning": "yellow", "error": "red"}
+    lines = [
+        (f"{each.severity}: {each.name}: {'; '.join(filter(None, (each.words, each.remedy)))}", styles[each.severity])
+        for each in checks
+        if each.severity in styles
+    ]
+    return [*lines, (f"leakage checks: {counted_by_severity(each.severity for each in checks)}", "")] if checks else []
 
 
 def verdict_lines(judgement: Judgement) -> list[str]:
@@ -212,24 +242,32 @@ def verdict_lines(judgement: Judgement) -> list[str]:
 
 
 def decided_lines(decided: Decided) -> list[str]:
-    """What was decided, and what that comes to on the holdout, or without one on rows of other folds."""
-    outcome, where = (decided.holdout, "the holdout") if decided.holdout else (decided.out_of_fold, "other folds' rows")
+    """What was decided, and each decision with its figure cross-fitted and on the holdout, classes by name."""
     lines = [f"decided: {decided.words}"]
-    if len(outcome.counts) == 2 and decided.is_reached:
-        (_, wrong), (missed, found) = outcome.counts
-        flagged = f"{found + wrong:,} of {outcome.n_rows:,} rows flagged"
-        right = f"{found:,} rightly" + (
-            f" (precision {outcome.precision:.3f})" if outcome.precision is not None else ""
-        )
-        reached = f" (recall {outcome.recall:.3f})" if outcome.recall is not None else ""
-        lines.append(f"         on {where}: {flagged}, {right}; {found:,} of {found + missed:,} found{reached}")
+    if not decided.is_reached:
+        return lines
+    where = "cross-fitted" if decided.holdout is None else "cross-fitted / holdout"
+    lines.append(f"         {decided.figure.replace('_', ' ')}, {where}:")
+    for name, is_served, out_of_fold, holdout in decided.sides:
+        both = [f"{each.figure:.4g}" for each in (out_of_fold, holdout) if each is not None]
+        shown = holdout or out_of_fold
+        if shown is None:
+            continue
+        named = f"{name}{' (served)' if is_served else ''}"
+        rows = f"of {shown.n_rows:,} rows: {decided.by_class(shown)}{_precision(shown)}"
+        lines.append(f"         {named}: {' / '.join(both)}; {rows}")
     return lines
+
+
+def _precision(outcome: DecisionOutcome) -> str:
+    return "" if outcome.precision is None else f" (precision {outcome.precision:.3f})"
 
 
 def show_leaderboard(board: Leaderboard) -> None:
     """The leaderboard of an earlier run."""
     console = _console()
     console.print(_leaderboard(board.study, board.metric, board.rows, console.width))
+    _show_failed(console, board.failed)
     when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     console.print(
         f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
@@ -238,13 +276,13 @@ def show_leaderboard(board: Leaderboard) -> None:
 
 def _console() -> Console:
     """A console that does not squeeze tables into 80 columns where no terminal sets a width."""
-    console = Console()
-    return console if console.is_terminal else Console(width=120)
+    console = PlainConsole()
+    return console if console.is_terminal else PlainConsole(width=120)
 
 
 def show_studies(names: Sequence[str]) -> None:
     """The studies that have runs."""
-    console = Console()
+    console = PlainConsole()
     if not names:
         console.print("no study has run yet: evenhand run conf/quickstart.yaml")
     for name in names:

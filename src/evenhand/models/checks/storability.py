@@ -14,13 +14,16 @@ from evenhand.errors import EvenhandError
 from evenhand.models.catalogue import build_model, listing
 from evenhand.models.encoder_steps import new_step, steps_named
 from evenhand.models.entries.encoders import Wish
-from evenhand.models.serialization import STEP, trusted_types
+from evenhand.models.serialization import trusted_types
+from evenhand.models.trusted_types import STEP
 from evenhand.records.pipeline import Output, Plan
 from evenhand.runtime.logs import logger
+from evenhand.runtime.time_limit import within
 from evenhand.study.registry import ENCODERS, MODELS
 from evenhand.study.study import Encoding
 
 N_ROWS, N_COLUMNS = 40, 4
+TRIAL_SECONDS = 10.0  # what does not end on 40 rows by then is left to the run and its time_limit
 ADVICE = (
     "Leave what need not be stored out of its state (__getstate__), or, where the types are harmless, let a package "
     "bring an entry that names them in `trusted`."
@@ -50,7 +53,9 @@ def _model_mistake(model: str, params: str) -> str:
             why = error
             continue
         return _stored(model, model, fitted)
-    logger().warning("%s could not be tried before the run: %s", model, " ".join(str(why).split()))
+    logger().warning(
+        "%s could not be tried before the run: %s", model, " ".join(str(why).split()) or type(why).__name__
+    )
     return ""
 
 
@@ -65,7 +70,7 @@ def _fitted_model(model: str, params: dict[str, Any]) -> Any:
     outputs = tuple(Output(f"x{j}", f"x{j}", "numeric") for j in range(N_COLUMNS))
     plan = Plan(model, model, model, params, "made", "none")
     estimator = build_model(plan, outputs, 0 if is_numeric else 2, seed=0)
-    return estimator.fit(X, X.sum(axis=1) if is_numeric else y)
+    return within(TRIAL_SECONDS, lambda: estimator.fit(X, X.sum(axis=1) if is_numeric else y))
 
 
 def _fitted_step(step: str, word: str, encoding: Encoding) -> Any:
@@ -78,7 +83,7 @@ def _fitted_step(step: str, word: str, encoding: Encoding) -> Any:
     }
     made = new_step(step, word, Wish(encoding, [f"x{j}" for j in range(N_COLUMNS)], 0))
     try:
-        return made.fit(rows.get(step, X), y)
+        return within(TRIAL_SECONDS, lambda: made.fit(rows.get(step, X), y))
     except Exception as error:
         logger().warning("%s: %s could not be tried before the run: %s", step, word, " ".join(str(error).split()))
         return None

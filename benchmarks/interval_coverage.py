@@ -5,7 +5,7 @@ and a threshold that calls about twice as many rows positive as are; three class
 normal errors, and with errors of Student's t with five degrees of freedom. The true figures are worked out on a grid or
 on four million rows.
 
-usage: python benchmarks/coverage.py [--quick]
+usage: python benchmarks/interval_coverage.py [--quick]
 """
 
 import sys
@@ -27,7 +27,7 @@ OF_TWO = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "matthew
 OF_TWO = (*OF_TWO, "average_precision", "log_loss", "brier_score_loss")
 OF_THREE = ("accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef")
 OF_THREE = (*OF_THREE, "roc_auc_ovr", "log_loss")
-OF_NUMBERS = ("r2", "mean_absolute_error", "root_mean_squared_error", "median_absolute_error")
+OF_NUMBERS = ("r2", "mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "median_absolute_error")
 
 
 def truth_of_two(share, apart, threshold):

@@ -7,8 +7,9 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from evenhand.evaluation.metrics import ranking_figures
+from evenhand.statistics import auc_by_chance
 
-FEWEST_ROWS = 20
+FEWEST_ROWS, LEVEL = 20, 0.9999
 
 
 def strength(column: pd.Series, y: np.ndarray, *, is_numeric: bool, is_class: bool) -> float:
@@ -26,7 +27,7 @@ def strength(column: pd.Series, y: np.ndarray, *, is_numeric: bool, is_class: bo
     if is_numeric and 0 < known.sum() < len(known):
         found += _as_read(known.astype(float), y, is_numeric=False, is_class=is_class)
     values, y = values[known], y[known]
-    if len(y) >= FEWEST_ROWS and len(np.unique(values)) > 1 and len(np.unique(y)) > 1:
+    if len(np.unique(values)) > 1 and _is_enough(y, is_class):
         found += _as_read(values, y, is_numeric=is_numeric, is_class=is_class)
         if is_numeric:
             found.append(_area(values, y, is_class))
@@ -36,6 +37,14 @@ def strength(column: pd.Series, y: np.ndarray, *, is_numeric: bool, is_class: bo
         if is_class and all(np.ptp(values[y == k]) == 0 for k in np.unique(y)):
             found.append(1.0)
     return float(max(each for each in found if np.isfinite(each)))
+
+
+def _is_enough(y: np.ndarray, is_class: bool) -> bool:
+    """Whether chance alone would not give as much as can be: a few values of a rare class are parted by luck."""
+    counts = np.unique(y, return_counts=True)[1]
+    if len(y) < FEWEST_ROWS or len(counts) < 2:
+        return False
+    return not is_class or auc_by_chance(int(counts.min()), int(len(y) - counts.min()), level=LEVEL).high < 1
 
 
 def _as_read(values: np.ndarray, y: np.ndarray, *, is_numeric: bool, is_class: bool) -> Iterator[float]:

@@ -1,0 +1,16 @@
+"""Candidates that could not be fitted: each with its reason, while the others are compared."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A candidate of a run that has no place on its leaderboard, and why."""
+
+    name: str
+    why: str
+    model: str = ""
+    encoding: str = ""
+    balance: str = ""
+    params: dict[str, Any] = field(default_factory=dict)

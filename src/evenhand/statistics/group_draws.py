@@ -1,0 +1,60 @@
+"""Groups of rows that stay together, dealt out at random so that each part has its share of the rows of each class."""
+
+import numpy as np
+
+MOST_DRAWS = 25
+CLOSE = 0.005
+
+
+def draw_parts(groups: np.ndarray, labels: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarray:
+    """The part of each row: a group is in one part, and parts have their shares of rows as nearly as groups allow.
+
+    Larger groups are drawn first, each for a part with the chance of what the part still lacks of all rows left, which
+    keeps the chance of every row at the share; single rows even out the rest.
+    Of up to 25 draws the first is taken whose parts are within half a percent of their shares, or else the best.
+    """
+    place = np.unique(groups, return_inverse=True)[1]
+    counts = np.zeros((place.max() + 1, labels.max() + 1))
+    np.add.at(counts, (place, labels), 1.0)
+    random, best, least = np.random.default_rng(seed), None, np.inf
+    for _ in range(MOST_DRAWS):
+        part = _drawn(counts, np.asarray(shares, dtype=float), random)
+        sizes = np.bincount(part, weights=counts.sum(axis=1), minlength=len(shares)) / len(place)
+        gap = float(np.abs(sizes - shares).max())
+        if gap < least:
+            best, least = part, gap
+        if least <= CLOSE:
+            break
+    assert best is not None
+    return best[place]
+
+
+def _drawn(counts: np.ndarray, shares: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """The part of each group, given how many rows of each class it has."""
+    sizes = counts.sum(axis=1)
+    part = np.zeros(len(counts), dtype=int)
+    held = np.zeros((len(shares), counts.shape[1]))
+    several = random.permutation(np.flatnonzero(sizes > 1))
+    left = counts.sum(axis=0)
+    wanted = shares[:, None] * left
+    for group in several[np.argsort(-sizes[several], kind="stable")]:
+        chance = np.clip((wanted - held) @ (counts[group] / np.maximum(left, 1)), 1e-12, None)
+        part[group] = np.searchsorted(np.cumsum(chance)[:-1], random.random() * chance.sum())
+        held[part[group]] += counts[group]
+        left -= counts[group]
+    for label in range(counts.shape[1]):
+        single = random.permutation(np.flatnonzero((sizes == 1) & (counts[:, label] == 1)))
+        lacking = np.clip(wanted[:, label] - held[:, label], 0, None)
+        numbers = _whole(lacking, len(single), held.sum(axis=1) / shares)
+        part[single] = np.repeat(np.arange(len(shares)), numbers)
+        held[:, label] += numbers
+    return part
+
+
+def _whole(wanted: np.ndarray, total: int, sizes: np.ndarray) -> np.ndarray:
+    """Whole numbers in the ratio of those wanted; the rest goes to the greatest remainders, then to small parts."""
+    exact = wanted * (total / max(wanted.sum(), 1e-12))
+    numbers = np.floor(exact + 1e-9).astype(int)
+    order = np.lexsort((sizes, -np.round(exact - numbers, 9)))
+    numbers[order[: total - numbers.sum()]] += 1
+    return numbers

@@ -1,0 +1,106 @@
+"""Which models were recorded here: a ledger of our own, for whoever reaches MLflow can write its tags and files.
+
+What may be loaded is decided by this ledger alone. A line holds the digests of the files that a run logged, and the
+models that the study of the person who ran it named, which may bring types of their own.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evenhand.models.raw_row_model import RawRowModel
+from evenhand.models.serialization import MODEL_FILE, Distrusted, folder_digest, load_model
+from evenhand.runtime.fault_injection import around
+from evenhand.storage.artifact_store import file_digest, home
+from evenhand.storage.ledger import append_line, broken, read_chain, repair_chain
+from evenhand.storage.locks import now, waiting, who
+from evenhand.study.study import Study
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.champion_ledger import decisions_of
+
+NAME = "ledger of recorded models"
+LINKS = {"number", "before", "hash"}
+
+
+@dataclass(frozen=True)
+class RecordedModel:
+    """The model of a run as it was when it was recorded: digests of its file, of its folder, and of what was logged."""
+
+    study: str
+    run_id: str
+    digest: str
+    folder: str
+    models: tuple[str, ...] = ()
+    logged: dict[str, str] | None = None
+    who: str = ""
+    when: str = ""
+
+
+def recorded_path(study: str) -> Path:
+    """Where the models of a study are kept account of."""
+    return home() / "recorded" / f"{study}.jsonl"
+
+
+def note_model(model: RecordedModel) -> None:
+    """Put a model that was just recorded into the ledger."""
+    file = recorded_path(model.study)
+    with waiting(file.with_suffix(".lock")):
+        repair_chain(file, read_chain(file, NAME))
+        signed = replace(model, who=model.who or who(), when=model.when or now())
+        with around("recorded.append"):
+            append_line(file, asdict(signed), read_chain(file, NAME))
+
+
+def recorded_model(study: str, run_id: str, folder: Path) -> RecordedModel:
+    """What our own ledgers have of the model of a run; what is in none of them is not loaded."""
+    lines = [line for line in read_chain(recorded_path(study), NAME).lines if line.get("run_id") == run_id]
+    if lines:
+        return _of_line(study, lines[-1])
+    for each in decisions_of(study).promotions:  # promoted before there was a ledger of every model
+        if each.candidate.run_id == run_id and each.candidate.digest == folder_digest(folder):
+            return RecordedModel(study, run_id, file_digest(folder / MODEL_FILE), each.candidate.digest)
+    raise Distrusted(
+        f"the model of run '{run_id}' stands in no ledger of study '{study}' ('{recorded_path(study)}'), so nobody "
+        "knows who made it. It was not loaded: run the study again, or bring the ledger from where it was run."
+    )
+
+
+def check_logged(found: RecordedModel, place: mlflow_client.Place, name: str) -> Path:
+    """A file that a run logged, if it is still what was logged."""
+    file = mlflow_client.artifact(place, found.run_id, name)
+    if found.logged is not None and file_digest(file) != found.logged.get(name):
+        raise Distrusted(
+            f"{name} of run '{found.run_id}' was changed since it was logged. It was not used: bring it back from a "
+            "backup, or run the study again."
+        )
+    return file
+
+
+def check_folder(found: RecordedModel, folder: Path) -> None:
+    """Refuse files of a model of which one was changed, added or taken away since it was recorded."""
+    if folder_digest(folder) != found.folder:
+        raise Distrusted(
+            f"the files of the model of run '{found.run_id}' in '{folder}' are not those that were recorded. Nothing "
+            "was loaded: bring them back from a backup, or run the study again."
+        )
+
+
+def study_of_model(found: RecordedModel, place: mlflow_client.Place) -> Study:
+    """The study that a model was recorded with."""
+    return Study.model_validate(yaml.safe_load(check_logged(found, place, "study.yaml").read_text(encoding="utf-8")))
+
+
+def load_recorded(place: mlflow_client.Place, study: str, run_id: str) -> RawRowModel:
+    """The model of a run, if it is what our own ledger has of it."""
+    folder = mlflow_client.model_folder(place, run_id)
+    found = recorded_model(study, run_id, folder)
+    return load_model(folder, found.digest, list(found.models))
+
+
+def _of_line(study: str, line: dict[str, Any]) -> RecordedModel:
+    try:
+        return RecordedModel(**{key: value for key, value in line.items() if key not in LINKS})
+    except TypeError:
+        raise broken(f"line {line['number']} of the {NAME} '{recorded_path(study)}'", "cannot be read") from None

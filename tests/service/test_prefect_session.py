@@ -1,0 +1,45 @@
+"""A Prefect server that was named but is not there is one message, before anything is begun."""
+
+import socket
+
+import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from evenhand.errors import PlaceError
+from evenhand.service.prefect_session import check_prefect, result_of
+
+
+@pytest.fixture
+def dead_port():
+    """A port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password(dead_port):
+    address = f"http://ada:secret@127.0.0.1:{dead_port}/api"
+
+    with temporary_settings({PREFECT_API_URL: address}), pytest.raises(PlaceError) as caught:
+        check_prefect()
+
+    assert f"'http://127.0.0.1:{dead_port}/api', which PREFECT_API_URL names, does not answer" in str(caught.value)
+    assert "unset PREFECT_API_URL" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_no_flow_begins_on_a_server_that_does_not_answer(dead_port):
+    begun = []
+
+    with (
+        temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{dead_port}/api"}),
+        pytest.raises(PlaceError, match="does not answer"),
+    ):
+        result_of(begun.append, 1)
+
+    assert begun == []
+
+
+def test_without_a_named_server_nothing_is_asked():
+    with temporary_settings({PREFECT_API_URL: None}):
+        check_prefect()

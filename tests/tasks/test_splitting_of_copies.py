@@ -1,0 +1,177 @@
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from makers import make_study, make_table, two_clouds
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from evenhand.data.splits import fold_rows
+from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING
+from evenhand.storage.code_digest import code_of
+from evenhand.tasks.splitting import CODE, split
+
+
+def plain_study(columns=None, **settings):
+    return make_study(split={"folds": 3, "holdout_share": 0.25, **settings}, columns=columns or {})
+
+
+def ledger_of(table, study):
+    ledger = split.fn(table, study)
+    return ledger, pq.read_table(ledger.path).to_pandas()
+
+
+@pytest.fixture
+def clouds(tmp_path):
+    return make_table(tmp_path / "table", *two_clouds())
+
+
+NEAR = {"telling": 1 + 1e-7, "noise": 1 - 1e-7}  # as seven digits leave them
+
+
+def with_near_copies(folder, roles, **more):
+    """Rows that each have a near copy with another class, and a category and a number beside, in an order of chance."""
+    columns, y = two_clouds()
+    columns |= {"size": np.random.default_rng(4).lognormal(size=80)}
+    order = np.random.default_rng(5).permutation(160)
+    twice = {name: np.r_[values, values * NEAR.get(name, 1 + 1e-7)][order] for name, values in columns.items()}
+    table = make_table(folder, {**twice, **more}, np.r_[y, 1 - y][order], roles=roles)
+    return table, np.r_[np.arange(80), np.arange(80)][order]
+
+
+KINDS = {
+    "hash": ({}, {"holdout": "hash"}),
+    "random": ({}, {"holdout": "random"}),
+    "none": ({}, {"holdout": "none"}),
+    "plain": ({}, {"holdout": "random", "folds_by": "plain"}),
+    "repeats": ({}, {"holdout": "random", "repeats": 2}),
+    "key": ({"id": "key"}, {"holdout": "hash"}),
+    "time": ({"day": "time"}, {"holdout": "time"}),
+    "time in folds": ({"day": "time"}, {"holdout": "random", "folds_by": "time"}),
+    "group": ({"house": "group"}, {"holdout": "group"}),
+    "group in folds": ({"house": "group"}, {"holdout": "hash", "folds_by": "group"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_near_copies_never_straddle(tmp_path, kind):
+    roles, how = KINDS[kind]
+    draw = np.random.default_rng(6)
+    more = {
+        "id": np.arange(160.0),
+        "day": draw.permutation(160) * 1.0,
+        "house": draw.integers(0, 16, 160).astype(float),
+    }
+    table, copy_of = with_near_copies(tmp_path / "t", roles, **{name: more[name] for name in roles})
+
+    ledger, rows = ledger_of(table, plain_study(columns={role: name for name, role in roles.items()}, **how))
+
+    assert (rows.groupby(copy_of).link.nunique() == 1).all()
+    assert rows.link.nunique() == 80
+    n_shared = 0
+    for fold in (*ledger.folds, FINAL):
+        trained, judged = fold_rows(ledger, fold)
+        assert len(trained) > 0
+        assert not set(copy_of[trained]) & set(copy_of[judged])
+        n_shared += len(judged)
+    assert n_shared > 0
+    if not roles:
+        assert ledger.n_withheld == 0
+        assert (rows.groupby(copy_of).side.nunique() == 1).all()
+        assert (rows.groupby(copy_of).repeat_0.nunique() == 1).all()
+
+
+@pytest.mark.parametrize("kind", ["time in folds", "group in folds"])
+def test_rows_with_a_judged_copy_are_left_out_of_folds_by_time_and_group(tmp_path, kind):
+    roles, how = KINDS[kind]
+    draw = np.random.default_rng(6)
+    more = {"day": draw.permutation(160) * 1.0, "house": draw.integers(0, 16, 160).astype(float)}
+    table, copy_of = with_near_copies(tmp_path / "t", roles, **{name: more[name] for name in roles})
+
+    ledger, rows = ledger_of(table, plain_study(columns={role: name for name, role in roles.items()}, **how))
+
+    trained, judged = fold_rows(ledger, "fold_1")
+    may_train = rows.repeat_0 < 1 if "time" in kind else rows.repeat_0 != 1
+    eligible = np.flatnonzero(may_train & (rows.side == TRAINING))
+    assert trained.tolist() == [row for row in eligible if copy_of[row] not in set(copy_of[judged])]
+    assert len(trained) < len(eligible)
+
+
+def test_the_links_of_rows_depend_on_their_contents_alone(tmp_path):
+    table, _ = with_near_copies(tmp_path / "t", {})
+    order = np.random.default_rng(7).permutation(160)
+    rows = pd.read_parquet(table.path / "rows.parquet")
+    other = make_table(tmp_path / "o", rows.iloc[order], np.load(table.path / "target.npy")[order])
+
+    first, second = (ledger_of(each, plain_study())[1] for each in (table, other))
+
+    assert second.link.tolist() == first.link.to_numpy()[order].tolist()
+    assert second.side.tolist() == first.side.to_numpy()[order].tolist()
+
+
+def heavy_copies(folder, n_of_first=170):
+    """500 rows: copies of one make a third of them, of twenty others ten rows each, and 130 stand alone."""
+    each = np.r_[n_of_first, np.full(20, 10), np.ones(130, dtype=int)]
+    draw = np.random.default_rng(8)
+    columns = {name: np.repeat(draw.normal(size=len(each)), each) for name in ("a", "b")}
+    return make_table(folder, columns, np.repeat((np.arange(len(each)) % 4 == 1).astype(int), each))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_random_holdout_has_its_share_of_rows_though_copies_are_many(tmp_path, seed):
+    study = make_study(seed=seed, split={"folds": 3, "holdout": "random", "holdout_share": 0.2})
+
+    ledger, rows = ledger_of(heavy_copies(tmp_path / "t"), study)
+
+    y = np.load(tmp_path / "t" / "target.npy")
+    assert ledger.n_holdout / 500 == pytest.approx(0.2, abs=0.02)
+    assert y[rows.side == HOLDOUT].mean() == pytest.approx(y.mean(), abs=0.1)
+    assert (rows.groupby("link").side.nunique() == 1).all()
+    assert ledger.notes == ()
+
+
+def test_a_holdout_that_copies_make_larger_or_smaller_is_noted(tmp_path):
+    columns = {"a": np.repeat(np.random.default_rng(0).normal(size=4), 25)}
+    table = make_table(tmp_path / "t", columns, np.tile([0, 1], 50))
+
+    ledger, _ = ledger_of(table, plain_study(holdout="random", holdout_share=0.4, folds=2))
+
+    share = f"{ledger.n_holdout / 100:.1%}"
+    assert share in {"25.0%", "50.0%"}
+    assert ledger.notes == (
+        f"the holdout has {share} of the rows where split.holdout_share asks for 40.0%: copies of a row stay on one "
+        "side, and the largest are 25 of 100 rows",
+    )
+
+
+def test_keys_are_in_the_ledger_where_there_are_some(tmp_path, clouds):
+    columns, y = two_clouds()
+    keyed = make_table(tmp_path / "k", {**columns, "id": np.arange(80.0)}, y, roles={"id": "key"})
+
+    assert ledger_of(keyed, plain_study(columns={"key": "id"}))[1].key.nunique() == 80
+    assert "key" not in ledger_of(clouds, plain_study())[1]
+
+
+def test_the_code_that_links_rows_is_in_the_key_of_the_ledger():
+    reached = code_of(CODE)
+
+    assert {"evenhand.statistics.near_pairs:scan", "evenhand.statistics.near_copies:CHANCE_LINKS"} <= set(reached)
+
+
+@pytest.mark.parametrize("holdout", ["hash", "random"])
+def test_a_nearest_neighbour_learns_nothing_of_labels_at_random_from_near_copies(tmp_path, holdout):
+    draw = np.random.default_rng(0)
+    X, y = draw.normal(size=(800, 28)), draw.integers(0, 2, 800)
+    copies = np.vectorize(lambda value: float(f"{value:.7g}"))(X)
+    both, labels = np.r_[X, copies], np.r_[y, y]
+    table = make_table(tmp_path / "t", {f"x{j}": both[:, j] for j in range(28)}, labels)
+
+    ledger, rows = ledger_of(table, plain_study(holdout=holdout))
+
+    scores = np.zeros(1600)
+    for fold in ledger.folds:
+        trained, judged = fold_rows(ledger, fold)
+        scores[judged] = KNeighborsClassifier(1).fit(both[trained], labels[trained]).predict(both[judged])
+    is_judged = rows.side == TRAINING
+    area = roc_auc_score(labels[is_judged], scores[is_judged])
+    assert abs(area - 0.5) < 0.07  # three standard errors of 600 pairs of rows; 1 where copies are on both sides
