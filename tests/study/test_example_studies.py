@@ -38,6 +38,7 @@ def test_an_example_runs_as_it_is(file, mlruns, prefect_server):
 
 def test_a_candidate_that_sees_unlabelled_rows_is_marked_wherever_a_run_is_looked_at(mlruns, prefect_server):
     from evenhand.api.launch import run_study
+    from evenhand.api.leaderboards import leaderboard_of
     from evenhand.tracking import mlflow_client
 
     report = run_study(load_study(EXAMPLES / "frequencies_all.yaml"))
@@ -49,3 +50,4 @@ def test_a_candidate_that_sees_unlabelled_rows_is_marked_wherever_a_run_is_looke
     assert "sees unlabelled rows" in tags["lin"]["evenhand.warnings"]
     assert report.page.read_text(encoding="utf-8").count("sees unlabelled rows") >= 1
     assert report.judgement.winner.plan.name != "lin"
+    assert leaderboard_of(report.as_json())["sees_unlabelled"].to_dict() == {name: name == "lin" for name in marked}

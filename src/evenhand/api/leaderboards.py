@@ -24,6 +24,7 @@ def leaderboard_of(report: Report, metric: str | None = None) -> pd.DataFrame:
     `verdict` compares a candidate with the best by the metric of the study: best, worse, same (practically) or
     unseparated, and `gap` is how far it is behind, with its interval and the gap that these rows would have shown. By
     another metric nothing was compared, and they are empty. `mark` is the terminal's: = same, ~ unseparated, < worse.
+    Where a candidate counts values over the rows to be judged too, `sees_unlabelled` marks it.
     """
     own = str(report["metric"])
     rows = [_row(each, metric or own) for each in report["candidates"]]
@@ -32,6 +33,8 @@ def leaderboard_of(report: Report, metric: str | None = None) -> pd.DataFrame:
         _check_measured(report, metric)
         found = found.sort_values("cv", ascending=metric in LOWER_IS_BETTER, kind="stable", na_position="last")
     _insert_verdicts(found, report if metric in {None, own} and report["versus"] else {"candidates": ()})
+    if any(seen := [bool(each.get("sees_unlabelled")) for each in report["candidates"]]):
+        found["sees_unlabelled"] = pd.Series(seen, [each["name"] for each in report["candidates"]])
     found.attrs["metric"] = metric or own
     return found
 

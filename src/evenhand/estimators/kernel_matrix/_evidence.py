@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 FIRST_NOISE, LEAST_NOISE = 0.1, 1e-8  # variances, where that of the target is 1
-NEWTON_STEPS, NEWTON_TOL = 100, 1e-12
+NEWTON_STEPS = 100
 
 
 class Found(NamedTuple):
@@ -30,12 +30,16 @@ class Found(NamedTuple):
 
 
 class Numbers:
-    """Targets of variance 1 with noise of one precision, which is learned too."""
+    """Targets of variance 1 with noise of one precision, which is learned too.
+
+    Rows are turned into as many as there are basis functions, and one: inner products and errors stay what they were.
+    """
 
     def __init__(self, basis, target, weight):
-        self.basis, self.target, self.weight, self.n_rows = basis, target, weight, weight.sum()
-        self.gram = (basis * weight[:, None]).T @ basis
-        self.moment = basis.T @ (weight * target)
+        turned = np.linalg.qr(np.sqrt(weight)[:, None] * np.column_stack([basis, target]), mode="r")
+        self.basis, self.target, self.n_rows = turned[:, :-1], turned[:, -1], weight.sum()
+        self.gram = self.basis.T @ self.basis
+        self.moment = self.basis.T @ self.target
         self.beta = 1 / FIRST_NOISE
 
     def posterior(self, kept, alpha):
@@ -45,7 +49,7 @@ class Numbers:
 
     def settle(self, kept, weights, known):
         """The noise that goes with these weights, of which so many are known from the data."""
-        error = self.weight @ (self.target - self.basis[:, kept] @ weights) ** 2
+        error = np.sum((self.target - self.basis[:, kept] @ weights) ** 2)
         noise = error / max(self.n_rows - known, 1e-300)
         self.beta = 1 / max(noise, LEAST_NOISE)
         return self.beta
@@ -56,8 +60,8 @@ class Classes:
 
     beta = np.nan
 
-    def __init__(self, basis, target, weight):
-        self.basis, self.target, self.weight = basis, target.astype(float), weight
+    def __init__(self, basis, target, weight, tol):
+        self.basis, self.target, self.weight, self.tol = basis, target.astype(float), weight, tol
         self.mode = np.zeros(basis.shape[1])
 
     def posterior(self, kept, alpha):
@@ -66,7 +70,7 @@ class Classes:
             inverse, slope = self._curved(basis, weights, alpha, root)
             step = root * (inverse @ (root * slope))
             weights = self._stepped(basis, weights, step, alpha)
-            if np.max(np.abs(step), initial=0.0) <= NEWTON_TOL * max(np.max(np.abs(weights), initial=0.0), 1.0):
+            if np.max(np.abs(step), initial=0.0) <= self.tol * max(np.max(np.abs(weights), initial=0.0), 1.0):
                 break
         self.mode[kept] = weights
         return weights, root, self._curved(basis, weights, alpha, root)[0]

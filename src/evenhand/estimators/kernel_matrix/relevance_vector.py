@@ -112,7 +112,7 @@ class RelevanceVectorClassifier(ClassifierMixin, _RelevanceVectorMachine):
         Steps of the precisions.
     prune_above : float, default=1e9
         Precision at which a basis function, brought to a mean square of 1, is left out.
-    max_basis : int, default=500
+    max_basis : int, default=200
         Most rows that basis functions stand on; of more different rows, so many are drawn. Time grows with its square
         for each row, and with its cube.
     memory_mb : float, default=4096
@@ -163,7 +163,7 @@ class RelevanceVectorClassifier(ClassifierMixin, _RelevanceVectorMachine):
         tol=1e-3,
         max_iter=5000,
         prune_above=1e9,
-        max_basis=500,
+        max_basis=200,
         memory_mb=4096.0,
         random_state=None,
     ):
@@ -182,7 +182,7 @@ class RelevanceVectorClassifier(ClassifierMixin, _RelevanceVectorMachine):
         return class_goals(self, y, weight)
 
     def _likelihood(self, basis, goal, weight):
-        return Classes(basis, goal, weight)
+        return Classes(basis, goal, weight, min(1e-6, self.tol))
 
     def decision_function(self, X):
         """Log odds of rows X, of shape (n_rows,) for two classes and (n_rows, n_classes) for more."""
@@ -211,8 +211,8 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectorMachine):
     kernel, gamma, categorical
         As in `RelevanceVectorClassifier`.
     tol, max_iter, prune_above, max_basis, memory_mb, random_state
-        As in `RelevanceVectorClassifier`. The target is centred and brought to a variance of 1 inside; noise below a
-        ten-thousandth of its spread is taken for that much.
+        As in `RelevanceVectorClassifier`, but for max_basis, which is 500. The target is centred and brought to a
+        variance of 1 inside; noise below a ten-thousandth of its spread is taken for that much.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ _NU = {"nu": [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5], "gamma": KERNEL_GAMMA}
 _INTERVALS = {"n_intervals": [5, 10, 20, 40, 80], "alpha": SMOOTHING}
 _WIDTH = {"gamma": KERNEL_GAMMA}
 _FEATURES = "exact to 5,000 training rows (exact_below); more are fitted on features of 500 of them (n_components)"
-_FEW_BASES = "a basis function on each of 500 different training rows (max_basis); of more, so many are drawn"
+_FEW_BASES = "a basis function on each of {} different training rows (max_basis); of more, so many are drawn"
 _SCALED = {"target_transform": "standard"}
 ENTRIES = (
     _classifier("gaussian_nb", "sklearn.naive_bayes.GaussianNB", "numbers", {"var_smoothing": _powers(10, -12, -1)}, 1),
@@ -113,7 +113,12 @@ ENTRIES = (
     ),
     _classifier("ls_svm", "evenhand.estimators.LeastSquaresSVC", "codes and numbers", KERNEL, 50, limit=_FEATURES),
     _classifier(
-        "rvm", "evenhand.estimators.RelevanceVectorClassifier", "codes and numbers", _WIDTH, 200, limit=_FEW_BASES
+        "rvm",
+        "evenhand.estimators.RelevanceVectorClassifier",
+        "codes and numbers",
+        _WIDTH,
+        200,
+        limit=_FEW_BASES.format(200),
     ),
     _classifier(
         "perceptron",
@@ -157,7 +162,12 @@ ENTRIES = (
         "ls_svr", "evenhand.estimators.LeastSquaresSVR", "codes and numbers", KERNEL, 50, limit=_FEATURES, **_SCALED
     ),
     _regressor(
-        "rvr", "evenhand.estimators.RelevanceVectorRegressor", "codes and numbers", _WIDTH, 200, limit=_FEW_BASES
+        "rvr",
+        "evenhand.estimators.RelevanceVectorRegressor",
+        "codes and numbers",
+        _WIDTH,
+        200,
+        limit=_FEW_BASES.format(500),
     ),
     _regressor("kernel_ridge", "sklearn.kernel_ridge.KernelRidge", "numbers", {"alpha": RIDGE}, 100, **_SCALED),
     _regressor("interval_nb_regressor", "evenhand.estimators.IntervalNBRegressor", "codes and numbers", _INTERVALS, 2),
