@@ -330,7 +330,7 @@ class TestRuns:
 
         result = typed("run", conf(candidates={"linear_svm": {"params": {"penalty": "l1", "loss": "hinge"}}}))
 
-        refused(result, "linear_svm does not take penalty: l1, loss: hinge together")
+        refused(result, "linear_svm does not take loss: hinge, penalty: l1 together")
         nothing_half_written()
 
 

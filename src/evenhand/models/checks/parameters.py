@@ -110,7 +110,8 @@ def _in_words(constraint: Any) -> str:
     if isinstance(constraint, Interval):
         return _range(constraint)
     if isinstance(constraint, Options):
-        return f"one of {', '.join(map(_shown, sorted(constraint.options, key=str)))}"
+        options = set(constraint.options) - {"precomputed"}  # no study holds a Gram matrix
+        return f"one of {', '.join(map(_shown, sorted(options, key=str)))}"
     words = str(constraint)
     if words in {"None", "a bool", "an instance of 'bool'"} or "bool" in words:
         return "nothing (null)" if words == "None" else "true or false"
