@@ -200,7 +200,7 @@ def whole(study):
     found = work(study)
     judgement = decide.fn(found.judgement, found.scores, found.table, study)
     model = refit.fn(judgement, found.prepared, found.balanced, found.table, study)
-    explain.fn(model, judgement, tuple(found.scores.values()), found.table, found.ledger, study)
+    explain.fn(model, judgement, found.table, found.ledger, study)
 
 
 def everything():
