@@ -33,6 +33,8 @@ CODE = (
     "evenhand.records.pipeline:Judgement.best",
     "evenhand.records.pipeline:Judgement.best_served",
     "evenhand.records.pipeline:Table.task",
+    "evenhand.records.decision:Decided.served_threshold",
+    "evenhand.records.decision:Decided.served_cost",
 )
 CLOSE_ENOUGH = 1e-9
 SCORED_WITHOUT_HOLDOUT = 1000

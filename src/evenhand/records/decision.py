@@ -156,9 +156,9 @@ def trials_words(trials: tuple[ResamplingTrial, ...]) -> str:
     """Of how many resampled candidates resampling helped, harmed, or is not separated from the cheaper ways."""
     n_of = Counter(trial.verdict for trial in trials)
     left = [trial for trial in trials if trial.verdict == "unseparated"]
-    gains = [gain for trial in left for each in trial.pairings for gain in each.gains]
-    least = {gain.metric: min(each.detectable for each in gains if each.metric == gain.metric) for gain in gains}
-    shown = ", ".join(f"{name} {value:.3g}" for name, value in least.items())
+    gains = [gain for trial in left for each in trial.pairings for gain in each.gains if gain.verdict == "unseparated"]
+    sizes = {gain.metric: [each.detectable for each in gains if each.metric == gain.metric] for gain in gains}
+    shown = ", ".join(f"{name} {_ends(each)}" for name, each in sizes.items())
     parts = [
         f"helped {n_of['helped']}",
         f"harmed {n_of['harmed']}",
@@ -167,6 +167,11 @@ def trials_words(trials: tuple[ResamplingTrial, ...]) -> str:
         *([f"unknown for {n_of['unknown']}"] if n_of["unknown"] else []),
     ]
     return f"resampling: {', '.join(parts)} of {len(trials)} resampled candidates"
+
+
+def _ends(values: list[float]) -> str:
+    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    return low if low == high else f"{low} to {high}"
 
 
 @dataclass(frozen=True)
