@@ -364,3 +364,18 @@ class TestPlaces:
         refused(typed("run", conf()), "cannot be reached")
 
         nothing_half_written()
+
+
+@with_server
+def test_the_leaderboard_is_shown_though_mlflow_does_not_take_the_record(monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write_two_clouds()
+    monkeypatch.setattr("evenhand.tracking.mlflow_client.log_params", full)
+
+    result = typed("run", conf())
+
+    refused(result, "MLflow did not take its record: [Errno 28] No space left on device")
+    assert "storm: average_precision" in result.output
+    assert "run the study again when MLflow can be used" in result.output
