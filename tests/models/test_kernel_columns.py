@@ -161,3 +161,9 @@ def test_a_run_is_refused_before_anything_is_fitted():
 
     with pytest.raises(ConfError, match="there is no column 'aeg'"):
         check.fn(table, split.fn(table, study), plan.fn(study), study)
+
+
+@pytest.mark.parametrize("model", ["ls_svm", "rvm", "table_kernel_svm"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "similarity"])
+def test_every_kernel_of_one_word_is_planned(model, kernel):
+    assert len(plan.fn(make_study(candidates={"mine": {"model": model, "params": {"kernel": kernel}}}))) == 1

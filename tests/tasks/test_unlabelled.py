@@ -10,10 +10,11 @@ from makers import make_plan, make_prepared, make_regression, make_study, make_t
 
 from evenhand.errors import ConfError, EvenhandError
 from evenhand.estimators import SimilaritySVC, SimilaritySVR
+from evenhand.evaluation.leakage.unlabelled_rows import unlabelled_rows
 from evenhand.records.pipeline import Balanced, Output
 from evenhand.storage import matrices
 from evenhand.tasks import fitting
-from evenhand.tasks.checking import check, unlabelled_rows
+from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.fitting import fit
 from evenhand.tasks.planning import plan
@@ -165,10 +166,10 @@ def test_a_choice_that_leaves_nothing_to_serve_is_refused():
 def test_the_checks_of_a_run_declare_it():
     seeing = make_plan("similarity_svm", params=ALL, sees_unlabelled=True)
 
-    assert unlabelled_rows([make_plan("svm")]).verdict == "passed"
-    found = unlabelled_rows([make_plan("svm"), seeing])
-    assert found.verdict == "warned"
-    assert found.words.startswith("similarity_svm: values of the rows to be judged are counted too, without labels")
+    clean, found = (unlabelled_rows(SimpleNamespace(plans=plans)) for plans in ([make_plan("svm")], [seeing]))
+
+    assert (clean.severity, found.severity) == ("ok", "note")
+    assert found.words.startswith("'similarity_svm': values of the rows to be judged are counted too, without labels")
 
 
 LIN = {"model": "similarity_svm", "params": ALL, "tune": {"trials": 2, "over": {"C": [0.1, 1.0]}}}
@@ -187,8 +188,8 @@ def test_a_whole_study_ranks_it_and_serves_another():
     assert judged.winner.plan.name == figures[1].plan.name
     assert not simplest.winner.plan.sees_unlabelled
     assert set(made.judgement.ensemble.weights) <= {"lin(frequencies=train)", "similarity_svm"}
-    checks = {each.name: each.verdict for each in check.fn(made.table, made.ledger, made.plans, made.study)}
-    assert checks["unlabelled rows"] == "warned"
+    checks = {each.name: each.severity for each in check.fn(made.table, made.ledger, made.plans, made.study)}
+    assert checks["unlabelled rows"] == "note"
 
 
 def test_it_cannot_be_refitted_to_be_served():

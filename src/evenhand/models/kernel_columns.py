@@ -26,7 +26,7 @@ def kernel_mistakes(name: str, model: str, candidate: Candidate) -> Iterator[Mis
     for place, kernel in _kernels(name, candidate):
         if composes_kernels(model):
             yield from read_kernel(kernel, place)[1]
-        elif isinstance(kernel, dict | list):
+        elif isinstance(kernel, dict):
             takers = [each for each in MODELS if MODELS.is_own(each) and composes_kernels(each)]
             yield place, f"{model} takes one kernel by its name; kernels put together are for {', '.join(takers)}"
 

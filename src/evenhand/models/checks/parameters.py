@@ -48,8 +48,8 @@ def value_mistake(found: type, word: str, name: str, value: Any) -> str:
     stated = getattr(found, "_parameter_constraints", {})
     if isinstance(stated, Mapping) and name in stated:
         return _against(stated[name], word, value)
-    if isinstance(value, dict):
-        return ""
+    if isinstance(value, dict) or (name == "kernel" and getattr(found, "composes_kernels", False)):
+        return ""  # models.kernel_columns reads kernels
     if isinstance(value, float) and math.isnan(value):
         return f"{_shown(value)} is not what {word} takes: give a number"
     why = _tried(found, name, value)
@@ -78,7 +78,7 @@ def _tried(found: type, name: str, value: Any) -> str:
         return ""
     try:
         if (check := getattr(made, "_check_parameters", None)) is not None:
-            check(*(None for _ in inspect.signature(check).parameters))
+            check(*(_unlabelled(made) for _ in inspect.signature(check).parameters))
     except (TypeError, ValueError) as error:
         return _one_line(error)
     if isinstance(value, str) and hasattr(made, "predict") and not _is_fitted(made) and _is_fitted(found()):
@@ -86,12 +86,18 @@ def _tried(found: type, name: str, value: Any) -> str:
     return ""
 
 
+def _unlabelled(made: Any) -> np.ndarray | None:
+    """Rows to be judged, for a class that was asked to count values over them too."""
+    return _made()[0] if getattr(made, "frequencies", "train") == "all" else None
+
+
 def _is_fitted(made: Any) -> bool:
     """Whether an estimator fits a small made table, whose columns can be read as numbers, counts or codes."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made.fit(*_made())
+            seen = {} if _unlabelled(made) is None else {"unlabelled": _unlabelled(made)}
+            made.fit(*_made(), **seen)
     except (TypeError, ValueError, KeyError):
         return False
     return True
