@@ -298,6 +298,18 @@ def test_the_api_answers_to_the_key_alone_which_only_its_owner_can_read(quiet):
     assert "retrain-on-schedule" in [flow["name"] for flow in quiet.api("flows/filter", {})[0]]
 
 
+def test_mlflow_answers_to_the_key_alone_too(quiet):
+    address = f"http://127.0.0.1:{quiet.port}/api/2.0/mlflow/experiments/search?max_results=1"
+    request = urllib.request.Request(address)
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(request, timeout=DEADLINE)
+
+    request.add_header("Authorization", f"Basic {b64encode(key_file().read_bytes()).decode()}")
+
+    with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+        assert "experiments" in json.load(answer)
+
+
 def test_no_other_site_may_ask_the_api(quiet):
     _, headers = quiet.api("health", key=False, headers={"Origin": "http://elsewhere.example"})
 
