@@ -27,7 +27,7 @@ from evenhand.study.registry import METRICS
 AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
 COSTLY = 50.0
 TRAINING_ROWS_SCORED = 20_000
-CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
+CODE, MEASURE_CODE = "evenhand.tasks.fitting:_built_or_failed", "evenhand.tasks.fitting:_measure"
 
 
 @step("fit")
