@@ -32,7 +32,7 @@ COSTLY, TREE = 50.0, "tree.json"
 NEARLY_CONSTANT = 1e-6  # distance of decision values
 BASELINES = "sklearn.dummy."  # constant by intent
 TRAINING_ROWS_SCORED = 20_000
-CODE, MEASURE_CODE = "evenhand.tasks.fitting:_build", "evenhand.tasks.fitting:_measure"
+CODE, MEASURE_CODE = "evenhand.tasks.fitting:_built_or_failed", "evenhand.tasks.fitting:_measure"
 
 
 @step("fit")
