@@ -9,8 +9,8 @@ from evenhand.data.splits import content_hashes, fold_rows
 from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
+from evenhand.models.checks.kernel_columns import check_kernels
 from evenhand.models.ensembling import ensemble_mistakes
-from evenhand.models.kernel_columns import check_kernels
 from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table

@@ -9,11 +9,11 @@ from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights, takes_unlabelled
+from evenhand.models.checks.kernel_columns import kernel_mistakes
 from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
 from evenhand.models.checks.storability import encoding_mistakes, model_mistake
 from evenhand.models.encoder_steps import step_mistakes
 from evenhand.models.ensembling import ensemble_mistakes
-from evenhand.models.kernel_columns import kernel_mistakes
 from evenhand.models.samplers import sampler_class
 from evenhand.models.search_space import usual_ranges, usual_values
 from evenhand.records.pipeline import Plan

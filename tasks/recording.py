@@ -3,7 +3,7 @@
 import json
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,12 +21,11 @@ from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
-from evenhand.records.checks import Check, counted_by_severity
+from evenhand.records.checks import Check
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
 from evenhand.records.failures import Failed
 from evenhand.records.pipeline import (
     FINAL,
-    Ensemble,
     Figures,
     Judgement,
     Ledger,
@@ -37,12 +36,25 @@ from evenhand.records.pipeline import (
     Table,
 )
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
-from evenhand.records.tuning import Tuned, Tuning
+from evenhand.records.tuning import Tuned
 from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
+from evenhand.reporting.run_record import (
+    check_tags,
+    decided_tags,
+    expected_metrics,
+    fold_table,
+    gap_metrics,
+    members_text,
+    outlier_notes,
+    positive_counts,
+    trial_table,
+    trial_tags,
+    tuned_words,
+)
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
@@ -100,7 +112,7 @@ def opened(study: Study) -> Iterator[OpenRun]:
 @step("record")
 def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
-    run.notes.extend(_outlier_notes(results.judgement, results))
+    run.notes.extend(outlier_notes(results.judgement, results.table.classes, results.study.cleaning.outliers))
     with _optional(run, "the pictures of the rows"):
         results = replace(results, pictures=run_pictures(
             results.table, results.ledger, results.model, results.study, results.judgement, results.scores
@@ -205,25 +217,25 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.rank": str(rank),
         "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
         **({"evenhand.verdict": verdict} if (verdict := results.judgement.verdict(plan.name)) else {}),
-        **_trial_tags(results.judgement, plan.name),
+        **trial_tags(results.judgement, plan.name),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
         **({"evenhand.sees_unlabelled": "true"} if plan.sees_unlabelled else {}),
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
-        **({"evenhand.tuned": _tuned_words(plan.tuning)} if plan.tuning else {}),
+        **({"evenhand.tuned": tuned_words(plan.tuning)} if plan.tuning else {}),
     }
     with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         mlflow_client.log_params(run.place, run_id, shown)
         mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(scored, results.table))
-        mlflow_client.log_metrics(run.place, run_id, _gap_metrics(results.judgement, plan.name))
+        mlflow_client.log_metrics(run.place, run_id, gap_metrics(results.judgement, plan.name))
         if results.table.classes:
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
             )
         if (ensemble := results.judgement.ensembles.get(plan.name)) is not None:
-            mlflow_client.log_text(run.place, run_id, _members(ensemble), "ensemble.json")
+            mlflow_client.log_text(run.place, run_id, members_text(ensemble), "ensemble.json")
         with _optional(run, f"a picture of {plan.name}"):
             for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
                 mlflow_client.log_text(run.place, run_id, picture, name)
@@ -231,7 +243,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
-            mlflow_client.log_text(run.place, run_id, json.dumps(_trial_table(searches)), "tuning.json")
+            mlflow_client.log_text(run.place, run_id, json.dumps(trial_table(searches)), "tuning.json")
     return run_id
 
 
@@ -242,53 +254,6 @@ def _positives(table: Table, ledger: Ledger) -> dict[str, Any]:
     y, (trained, held) = read_target(table), fold_rows(ledger, FINAL)
     counts = {"n_positives": int(np.sum(y[trained] == 1)), "n_positives_holdout": int(np.sum(y[held] == 1))}
     return {**counts, "positive": str(table.classes[1])}
-
-
-def _trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
-    """Whether resampling helped a resampled candidate, in words."""
-    found = next((trial for trial in judgement.trials if trial.name == name), None)
-    return {} if found is None else {"evenhand.resampling": found.words}
-
-
-def _gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:
-    """How far a candidate is behind the best, as its verdict has it."""
-    found = next((each for each in judgement.versus if each.name == name), None)
-    return {} if found is None else {f"gap_{key}": value for key, value in found.gap().items()}
-
-
-def _expected_metrics(judgement: Judgement) -> dict[str, float]:
-    """What the best is expected to score on new rows."""
-    if (one := judgement.expected) is None:
-        return {}
-    name = f"expected_{one.metric}"
-    return {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
-
-
-def _counts(report: Report) -> dict[str, float]:
-    """The positive rows of either side, where there are two classes."""
-    if report.n_positives is None or report.n_positives_holdout is None:
-        return {}
-    return {"positives": report.n_positives, "positives_holdout": report.n_positives_holdout}
-
-
-def _members(ensemble: Ensemble) -> str:
-    """What an ensemble is made of, the weightiest first."""
-    in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
-    members = [{"candidate": name, "weight": weight} for name, weight in in_order]
-    facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
-    return json.dumps({**facts, "members": members}, indent=2)
-
-
-def _outlier_notes(judgement: Judgement, results: Results) -> tuple[str, ...]:
-    """How many training rows of each fold were left out as outliers, and of which classes."""
-    if not judgement.removed:
-        return ()
-    folds = [f"{each.n_removed:,} of {each.n_rows:,} on {each.fold}" for each in judgement.removed]
-    last, classes = judgement.removed[-1], results.table.classes
-    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=True)] if classes else []
-    rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
-    rule = f"cleaning.outliers: {results.study.cleaning.outliers}"
-    return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)
 
 
 def _regressions(results: Results) -> tuple[RegressionTable, ...]:
@@ -315,9 +280,9 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "seconds": report.seconds,
             "fits_executed": report.n_executed,
             "fits_reused": report.n_reused,
-            **_counts(report),
+            **positive_counts(report),
             **metrics_of_decided(judgement.decided, judgement.calibrated),
-            **_expected_metrics(judgement),
+            **expected_metrics(judgement),
         },
     )
     mlflow_client.log_tags(
@@ -329,8 +294,8 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.metric": judgement.metric,
             **entries_tag(_kept_by(results)),
             "evenhand.best": best.plan.name,
-            **_check_tags(results.checks),
-            **_decided_tags(judgement),
+            **check_tags(results.checks),
+            **decided_tags(judgement),
             **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )
@@ -348,7 +313,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     }
     for name, text in texts.items():
         mlflow_client.log_text(place, run_id, text, name)
-    mlflow_client.log_text(place, run_id, json.dumps(_fold_table(judgement)), "folds.json")
+    mlflow_client.log_text(place, run_id, json.dumps(fold_table(judgement)), "folds.json")
     mlflow_client.log_file(place, run_id, results.ledger.path)
     mlflow_client.log_file(place, run_id, results.table.path / ORDER)
     mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
@@ -363,62 +328,6 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     for name, drawn in results.pictures.rows.items():
         mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
     return {name: text_digest(text) for name, text in texts.items()}
-
-
-def _check_tags(checks: Sequence[Check]) -> dict[str, str]:
-    """What leakage checks came to, in words."""
-    warnings = "; ".join(f"{each.name}: {each.words}" for each in checks if each.severity == "warning")
-    return {
-        "evenhand.leaks": ", ".join(each.name for each in checks if each.severity == "error") or "none found",
-        "evenhand.checks": counted_by_severity(each.severity for each in checks),
-        "evenhand.warnings": warnings or "none",
-    }
-
-
-def _decided_tags(judgement: Judgement) -> dict[str, str]:
-    """What was decided, in words."""
-    trials = {
-        f"evenhand.resampling_{verdict}": ", ".join(each.name for each in judgement.trials if each.verdict == verdict)
-        for verdict in ("helped", "harmed", "same", "unseparated")
-    }
-    return {
-        **({"evenhand.decided": judgement.decided.words} if judgement.decided else {}),
-        **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
-        **({name: names or "none" for name, names in trials.items()} if judgement.trials else {}),
-    }
-
-
-def _tuned_words(tuning: Tuning) -> str:
-    """How parameters were chosen; what a clock bounds may be chosen otherwise on another day."""
-    over = ", ".join(tuning.over)
-    if tuning.trials is not None:
-        return f"{over} by {tuning.trials} trials for each fold"
-    return f"{over} within {tuning.seconds:g} s in all; bound by time, so another machine may choose otherwise"
-
-
-def _trial_table(searches: list[Tuned]) -> dict[str, object]:
-    """Every trial of every fold as one table, which MLflow's pages show as such."""
-    names = list(dict.fromkeys(name for each in searches for trial in each.trials for name in trial.params))
-    rows = [
-        [each.fold, trial is each.chosen, trial.bracket, trial.round, trial.share]
-        + [trial.params.get(name) for name in names]
-        + [trial.score if trial.score == trial.score else None, trial.seconds, trial.refused]
-        for each in searches
-        for trial in each.trials
-    ]
-    heads = ["fold", "chosen", "bracket", "round", "share", *names, searches[0].metric, "seconds", "refused"]
-    return {"columns": heads, "data": rows}
-
-
-def _fold_table(judgement: Judgement) -> dict[str, object]:
-    """Every metric of every fold as one table, which MLflow's pages show as such."""
-    rows = [
-        [each.plan.name, name, number, value]
-        for each in judgement.figures
-        for name, values in each.folds.items()
-        for number, value in enumerate(values)
-    ]
-    return {"columns": ["candidate", "metric", "fold", "value"], "data": rows}
 
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:

@@ -52,7 +52,7 @@ def candidates(study: StudyOrFile, only: str | None = None) -> "pd.DataFrame":
 
 def plans_of(study: Study, only: str | None = None) -> "list[Plan]":
     """Every candidate in full; where kernels name columns, these are looked for in the study's rows as well."""
-    from evenhand.models.kernel_columns import check_kernels, names_columns
+    from evenhand.models.checks.kernel_columns import check_kernels, names_columns
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.ingestion import snapshot_of
     from evenhand.tasks.planning import plan

@@ -5,5 +5,6 @@ __all__ = [
     "html",
     "leaderboard_columns",
     "notebook",
+    "run_record",
     "terminal",
 ]

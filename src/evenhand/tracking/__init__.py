@@ -10,7 +10,6 @@ __all__ = [
     "history",
     "leaderboards",
     "locations",
-    "metric_values",
     "mlflow_client",
     "mlflow_pages",
     "model_registry",

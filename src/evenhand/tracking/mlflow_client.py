@@ -18,6 +18,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 
 from evenhand.errors import PlaceError, nearest
+from evenhand.records.metric_values import measured, only_finite
 from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import run_folder, writing
@@ -36,7 +37,6 @@ from evenhand.tracking.databases import (
     runs_uri,
     shown,
 )
-from evenhand.tracking.metric_values import measured, only_finite
 
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60

@@ -3,4 +3,4 @@
 Not here: whether a name is that of a parameter (catalogue, encoder_steps), and what only rows decide.
 """
 
-__all__ = ["parameters", "storability"]
+__all__ = ["kernel_columns", "parameters", "storability"]

@@ -49,7 +49,7 @@ def value_mistake(found: type, word: str, name: str, value: Any) -> str:
     if isinstance(stated, Mapping) and name in stated:
         return _against(stated[name], word, value)
     if isinstance(value, dict) or (name == "kernel" and getattr(found, "composes_kernels", False)):
-        return ""  # models.kernel_columns reads kernels
+        return ""  # models.checks.kernel_columns reads kernels
     if isinstance(value, float) and math.isnan(value):
         return f"{_shown(value)} is not what {word} takes: give a number"
     why = _tried(found, name, value)

@@ -1,0 +1,111 @@
+"""What a run is recorded with in MLflow: tags, metrics and tables, made of its records."""
+
+import json
+from collections.abc import Sequence
+
+from evenhand.records.checks import Check, counted_by_severity
+from evenhand.records.pipeline import Ensemble, Judgement, Report
+from evenhand.records.tuning import Tuned, Tuning
+
+
+def trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
+    """Whether resampling helped a resampled candidate, in words."""
+    found = next((trial for trial in judgement.trials if trial.name == name), None)
+    return {} if found is None else {"evenhand.resampling": found.words}
+
+
+def gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:
+    """How far a candidate is behind the best, as its verdict has it."""
+    found = next((each for each in judgement.versus if each.name == name), None)
+    return {} if found is None else {f"gap_{key}": value for key, value in found.gap().items()}
+
+
+def expected_metrics(judgement: Judgement) -> dict[str, float]:
+    """What the best is expected to score on new rows."""
+    if (one := judgement.expected) is None:
+        return {}
+    name = f"expected_{one.metric}"
+    return {name: one.estimate, f"{name}_low": one.low, f"{name}_high": one.high}
+
+
+def positive_counts(report: Report) -> dict[str, float]:
+    """The positive rows of either side, where there are two classes."""
+    if report.n_positives is None or report.n_positives_holdout is None:
+        return {}
+    return {"positives": report.n_positives, "positives_holdout": report.n_positives_holdout}
+
+
+def members_text(ensemble: Ensemble) -> str:
+    """What an ensemble is made of, the weightiest first."""
+    in_order = sorted(ensemble.weights.items(), key=lambda item: -item[1])
+    members = [{"candidate": name, "weight": weight} for name, weight in in_order]
+    facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
+    return json.dumps({**facts, "members": members}, indent=2)
+
+
+def check_tags(checks: Sequence[Check]) -> dict[str, str]:
+    """What leakage checks came to, in words."""
+    warnings = "; ".join(f"{each.name}: {each.words}" for each in checks if each.severity == "warning")
+    return {
+        "evenhand.leaks": ", ".join(each.name for each in checks if each.severity == "error") or "none found",
+        "evenhand.checks": counted_by_severity(each.severity for each in checks),
+        "evenhand.warnings": warnings or "none",
+    }
+
+
+def decided_tags(judgement: Judgement) -> dict[str, str]:
+    """What was decided, in words."""
+    trials = {
+        f"evenhand.resampling_{verdict}": ", ".join(each.name for each in judgement.trials if each.verdict == verdict)
+        for verdict in ("helped", "harmed", "same", "unseparated")
+    }
+    return {
+        **({"evenhand.decided": judgement.decided.words} if judgement.decided else {}),
+        **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
+        **({name: names or "none" for name, names in trials.items()} if judgement.trials else {}),
+    }
+
+
+def tuned_words(tuning: Tuning) -> str:
+    """How parameters were chosen; what a clock bounds may be chosen otherwise on another day."""
+    over = ", ".join(tuning.over)
+    if tuning.trials is not None:
+        return f"{over} by {tuning.trials} trials for each fold"
+    return f"{over} within {tuning.seconds:g} s in all; bound by time, so another machine may choose otherwise"
+
+
+def trial_table(searches: list[Tuned]) -> dict[str, object]:
+    """Every trial of every fold as one table, which MLflow's pages show as such."""
+    names = list(dict.fromkeys(name for each in searches for trial in each.trials for name in trial.params))
+    rows = [
+        [each.fold, trial is each.chosen, trial.bracket, trial.round, trial.share]
+        + [trial.params.get(name) for name in names]
+        + [trial.score if trial.score == trial.score else None, trial.seconds, trial.refused]
+        for each in searches
+        for trial in each.trials
+    ]
+    heads = ["fold", "chosen", "bracket", "round", "share", *names, searches[0].metric, "seconds", "refused"]
+    return {"columns": heads, "data": rows}
+
+
+def fold_table(judgement: Judgement) -> dict[str, object]:
+    """Every metric of every fold as one table, which MLflow's pages show as such."""
+    rows = [
+        [each.plan.name, name, number, value]
+        for each in judgement.figures
+        for name, values in each.folds.items()
+        for number, value in enumerate(values)
+    ]
+    return {"columns": ["candidate", "metric", "fold", "value"], "data": rows}
+
+
+def outlier_notes(judgement: Judgement, classes: Sequence[str], kind: str | None) -> tuple[str, ...]:
+    """How many training rows of each fold were left out as outliers, and of which classes."""
+    if not judgement.removed:
+        return ()
+    folds = [f"{each.n_removed:,} of {each.n_rows:,} on {each.fold}" for each in judgement.removed]
+    last = judgement.removed[-1]
+    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=True)] if classes else []
+    rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
+    rule = f"cleaning.outliers: {kind}"
+    return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)
