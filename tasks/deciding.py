@@ -65,6 +65,7 @@ CODE = (
     "evenhand.records.pipeline:Judgement.winner",
     "evenhand.records.pipeline:Judgement.best",
     "evenhand.records.pipeline:Judgement.best_served",
+    "evenhand.records.pipeline:Table.task",
     "evenhand.study.study:Study.balance_kind",
 )
 

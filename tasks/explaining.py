@@ -7,6 +7,7 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.evaluation.permutation_importance import explain_columns
+from evenhand.models.encoder_steps import step_key
 from evenhand.models.ensembling import members_of
 from evenhand.models.model_code import model_key
 from evenhand.models.serialization import models_named, read_model
@@ -39,6 +40,7 @@ def explain(model: Model, judgement: Judgement, table: Table, ledger: Ledger, st
         return Explained(judgement.metric, float("nan"), 0, len(rows), words=why)
     inputs = {
         "model": model.digest, "members": [model_key(plan) for plan in members_of(judgement)],
+        "steps": [step_key(study.encodings[plan.encoding]) for plan in members_of(judgement)],
         "table": table.digest, "ledger": ledger.digest, "metric": judgement.metric,
         "seed": study.seed,
     }  # fmt: skip

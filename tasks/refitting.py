@@ -12,6 +12,7 @@ from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import EvenhandError
 from evenhand.models.acceleration import plain
 from evenhand.models.encoder import new_encoder
+from evenhand.models.encoder_steps import step_key
 from evenhand.models.ensembling import members_of, score_matrix, weighted_selection
 from evenhand.models.fitting import fitted_model
 from evenhand.models.model_code import model_key
@@ -49,6 +50,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         "table": table.digest,
         "members": [[plan, model_key(plan), *_trained_on(plan, prepared, balanced)] for plan in members],
         "encodings": [study.encodings[plan.encoding] for plan in members],
+        "steps": [step_key(study.encodings[plan.encoding]) for plan in members],
         "predictions": judgement.digest,
         "ensemble": judgement.ensembles.get(best.name),
         "cleaning": _cleaning(table, study),

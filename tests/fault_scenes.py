@@ -7,6 +7,7 @@ from pathlib import Path
 
 from makers import make_study, work
 
+from evenhand.data import remote
 from evenhand.data.remote import fetch
 from evenhand.monitoring.notifications import notify, silence
 from evenhand.runtime.fault_injection import VARIABLE
@@ -101,6 +102,7 @@ def message():
 def bring():
     """A file from elsewhere."""
     Path("elsewhere.csv").write_text("a,y\n1,2\n")
+    remote.KNOWN = {*remote.KNOWN, "file"}  # this machine plays the server
     return {"content": next(iter(fetch(Path("elsewhere.csv").absolute().as_uri()))).read_text()}
 
 

@@ -211,7 +211,7 @@ def test_candidates_that_fail_are_in_no_verdict_and_no_ensemble_while_the_others
         "logistic": {},
         "knn": {"params": {"n_neighbors": 5000}},
         "multinomial_nb": {},
-        "svm": {"tune": {"over": {"C": [-1.0, -2.0]}, "trials": 2}},
+        "knn_tuned": {"model": "knn", "tune": {"over": {"n_neighbors": [5000, 6000]}, "trials": 2}},
     }
 
     report = retrained(study(candidates=given, ensemble={"max_size": 3}, decide={"metric": "f1"}))
@@ -221,9 +221,9 @@ def test_candidates_that_fail_are_in_no_verdict_and_no_ensemble_while_the_others
     assert {each.name for each in judgement.versus} < {"gaussian_nb", "logistic", "ensemble"}
     assert set(judgement.ensemble.weights) <= {"gaussian_nb", "logistic"}
     why = {each.name: each.why for each in judgement.failed}
-    assert list(why) == ["knn", "multinomial_nb", "svm"]
+    assert list(why) == ["knn", "multinomial_nb", "knn_tuned"]
     assert "Negative values" in why["multinomial_nb"]
-    assert "none of 2 trials" in why["svm"]
+    assert "none of 2 trials" in why["knn_tuned"]
     assert judgement.decided.is_reached
     assert report.explained.effects
     assert (report.n_executed, set(report.run_ids)) == (2 * FITS, {"gaussian_nb", "logistic", "ensemble"})

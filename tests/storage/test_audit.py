@@ -42,7 +42,7 @@ HARMLESS_CODE = {
     "evenhand.study.study:Study.kind_of_task": "its value is in the key of the table",
     "evenhand.evaluation.metric_entries:MetricEntry.by_scikit_learn": "names a scorer; weights are made in `ensembles`",
 }
-HANDS_ON = ("<lambda>", "build")  # in a task: what hands the arguments on to the function that is declared
+HANDS_ON = ("<lambda>", "build", "made")  # in a task: what hands the arguments on to the function that is declared
 SAMPLERS = ["undersample", "oversample", "smote", "smotenc", "borderline_smote", "svm_smote", "adasyn", "near_miss",
             "tomek", "smote_tomek", "smote_enn"]  # fmt: skip
 _recorders: list["Recorder"] = []

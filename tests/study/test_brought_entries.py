@@ -134,7 +134,7 @@ def test_what_is_brought_is_refitted_stored_read_scored_and_explained(brought):
     whole = work(make_study(**{**STUDY, "candidates": {"lightgbm": {"params": {"min_child_samples": 5}}}}))
     model = served(whole)
     found, types = read_model(model.path, models_named(whole.study))
-    explained = explain.fn(model, whole.judgement, whole.scores.values(), whole.table, whole.ledger, whole.study)
+    explained = explain.fn(model, whole.judgement, whole.table, whole.ledger, whole.study)
 
     assert {"lightgbm.basic.Booster", "evenhand_brought.parts.Clip"} <= set(types)
     assert model.largest_difference <= 1e-9

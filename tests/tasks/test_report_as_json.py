@@ -11,7 +11,7 @@ from mlflow import MlflowClient
 from evenhand.data.frames import read_target
 from evenhand.data.splits import fold_rows
 from evenhand.records.pipeline import ENSEMBLE, FINAL
-from evenhand.reporting.terminal.run import show_report
+from evenhand.reporting.terminal.run import show_judgement, show_report
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
 from evenhand.tasks.recording import Results, opened, record
@@ -67,7 +67,7 @@ def test_verdict_gap_and_rank_are_the_same_wherever_a_run_is_read(run, capsys):
     means = [each["cv"]["log_loss"]["mean"] for each in told["candidates"] if "log_loss" in each["cv"]]
     assert means == sorted(means)
     assert next(each for each in told["candidates"] if each["name"] == "dummy/none")["verdict"] == "worse"
-    show_report(report)
+    show_judgement(report.study, judgement)
     shown = capsys.readouterr().out
     n_worse = sum(each["verdict"] == "worse" for each in told["candidates"])
     assert f"{n_worse} candidates worse than the best" in shown or "1 candidate worse than the best" in shown
@@ -124,7 +124,7 @@ def test_the_trial_of_resampling_reads_the_same_everywhere(run, capsys):
     assert (told["verdict"], told["words"]) == (trial.verdict, trial.words)
     assert trial.words in html.unescape(report.page.read_text(encoding="utf-8"))
     assert client.get_run(report.run_ids[trial.name]).data.tags["evenhand.resampling"] == trial.words
-    show_report(report)
+    show_judgement(report.study, judgement)
     assert "resampling: helped 0" in capsys.readouterr().out
     for pairing in trial.pairings:
         for gain in pairing.gains:

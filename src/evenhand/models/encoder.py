@@ -218,7 +218,8 @@ def _learns_something(transformer: Any, frame: pd.DataFrame, names: list[str]) -
 
 def _finite(part: Any, given: Any, kind: str, names: list[str]) -> Any:
     """The encoded part, refused where values were too large to be squared and summed; what is missing may stay so."""
-    if kind != "numeric" or np.isfinite(part.data if sparse.issparse(part) else part).all():
+    values = part.data if sparse.issparse(part) else part
+    if kind != "numeric" or (np.isfinite(values).all() and np.max(np.abs(values), initial=0.0) <= LARGEST):
         return part
     largest = np.nanmax(np.abs(np.asarray(given, dtype=np.float64)), axis=0)
     huge = [name for name, value in zip(names, largest, strict=True) if value > LARGEST]

@@ -24,6 +24,8 @@ OF_OTHERS = frozenset(
         "functools.partial",  # what it calls must be on the list too
         "numpy.dtype",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.metrics.pairwise.rbf_kernel",
+        "sklearn.multiclass._ConstantPredictor",  # of one against the rest, where a class has no rows
         "sklearn.neighbors._ball_tree.BallTree",
         "sklearn.neighbors._kd_tree.KDTree",
         "sklearn.tree._tree.Tree",

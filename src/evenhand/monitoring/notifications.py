@@ -116,7 +116,8 @@ def where(error: BaseException) -> str:
     names = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     ours = [name for name in names if name.startswith("evenhand.")]
     stages = [name for name in ours if name.startswith("evenhand.tasks.")]
-    found = (stages or ours or [f"evenhand.{type(error).__name__}"])[-1]
+    named = [name for name in [getattr(error, "stage", "")] if name]
+    found = (stages or named or ours or [f"evenhand.{type(error).__name__}"])[-1]
     return found.rpartition(".")[2]
 
 

@@ -30,8 +30,9 @@ class Step(Task[Any, Any]):
         """Run the task here and now, and report to whoever listens when it begins and ends."""
         Step.n_called += 1
         report_progress(self.name, 0, 1)
-        with stage(self.name) as results:
-            results.append(super().__call__(*map(quote, arguments), **{key: quote(one) for key, one in named.items()}))
+        quoted = {key: quote(one) for key, one in named.items()}
+        with stage(self.name) as results, _naming(self.fn.__module__):
+            results.append(super().__call__(*map(quote, arguments), **quoted))
         report_progress(self.name, 1, 1, is_reused=getattr(results[0], "reused", False))
         return results[0]
 
@@ -39,6 +40,16 @@ class Step(Task[Any, Any]):
         """Hand the task to the flow's runner."""
         Step.n_called += 1
         return super().submit(*map(quote, arguments), **{name: quote(value) for name, value in named.items()})
+
+
+@contextmanager
+def _naming(module: str) -> Iterator[None]:
+    """Keep with an error in which stage it came up: its traceback may be lost on its way through Prefect."""
+    try:
+        yield
+    except Exception as error:
+        error.stage = module  # type: ignore[attr-defined]
+        raise
 
 
 def step(name: str, **options: Any) -> Callable[[Callable[..., Any]], Step]:
