@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenhand.data.as_of import Bound, bound, is_seen
-from evenhand.data.casting import as_numbers, as_said, as_text
+from evenhand.data.casting import as_configured, as_numbers, as_text
 from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, summary
 from evenhand.data.frames import ORDER, ROWS, TARGET, as_array
 from evenhand.data.row_filter import compile_rule
@@ -130,7 +130,7 @@ def _read_as_configured(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, s
             raise DataError(f"cleaning.types names '{name}', which is no column.{nearest(name, raw.column_names)}")
     columns = {}
     for name in raw.column_names:
-        columns[name], lost = as_said(name, as_array(raw, name), cleaning, given.get(name) == "time")
+        columns[name], lost = as_configured(name, as_array(raw, name), cleaning, given.get(name) == "time")
         notes += [lost] * bool(lost)
     return pa.table(columns)
 

@@ -29,15 +29,15 @@ DRAWS_ON_HOLDOUT = 400  # the least p-value of so many draws is still below 0.05
 def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with the verdict of each candidate, what the best is expected to score, and the one to serve."""
     comparable = [each for each in judgement.figures if each.folds.get(judgement.metric)]
-    said = _out_of_fold(judgement, comparable, table)
-    joint = _joint(judgement, comparable, said, table)
+    predicted = _out_of_fold(judgement, comparable, table)
+    joint = _joint(judgement, comparable, predicted, table)
     if joint is None:
         return replace(judgement, chosen=judgement.best_served.plan.name)
     judgement = replace(judgement, expected=_expected(judgement.best, judgement.metric, joint))
     others = comparable[1:]
     if not others:
         return replace(judgement, chosen=judgement.best_served.plan.name)
-    found = _verdicts(judgement, joint, said, study)
+    found = _verdicts(judgement, joint, predicted, study)
     on_holdout = _on_holdout(judgement, comparable[: RIVALS_ON_HOLDOUT + 1], table, study.alpha)
     versus = [_versus(each.plan.name, gap) for each, gap in zip(others, found[1:], strict=True)]
     judgement = replace(judgement, versus=tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus))
@@ -53,22 +53,22 @@ def _out_of_fold(judgement: Judgement, comparable: Sequence[Figures], table: Tab
 
 
 def _joint(
-    judgement: Judgement, comparable: Sequence[Figures], said: Sequence[CandidatePredictions], table: Table
+    judgement: Judgement, comparable: Sequence[Figures], predicted: Sequence[CandidatePredictions], table: Table
 ) -> JointFigures | None:
     metric, n_classes = judgement.metric, len(table.classes)
     if not comparable or len(comparable[0].folds[metric]) < 2:
         return None
     folds = [each.folds[metric] for each in comparable]
-    return joint_of(said, folds, metric, n_classes, minority_of(said[0].prediction_set, n_classes))
+    return joint_of(predicted, folds, metric, n_classes, minority_of(predicted[0].prediction_set, n_classes))
 
 
 def _verdicts(
-    judgement: Judgement, joint: JointFigures, said: Sequence[CandidatePredictions], study: Study
+    judgement: Judgement, joint: JointFigures, predicted: Sequence[CandidatePredictions], study: Study
 ) -> list[GapToBest]:
     region = region_of(judgement.metric, judgement.best.mean(judgement.metric), study.equivalence)
     share = study.split.repeats / len(joint.folds)
     found = verdicts(joint, region=region, alpha=study.alpha, test_share=share)
-    cut = clipped_joint(said, judgement.metric, joint.leader)
+    cut = clipped_joint(predicted, judgement.metric, joint.leader)
     if cut is None:
         return found
     return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))

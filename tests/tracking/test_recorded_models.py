@@ -159,7 +159,7 @@ def test_the_ledger_holds_what_was_logged_and_who_did(run):
     assert found.folder == folder_digest(folder)
     assert found.digest == file_digest(folder / "model.skops")
     assert {"gaussian_nb", "logistic"} <= set(found.models)
-    assert set(found.logged) == {"study.yaml", "report.json", "said.npz"}
+    assert set(found.logged) == {"study.yaml", "report.json", "holdout_scores.npz"}
     assert "@" in found.who
 
 

@@ -249,7 +249,7 @@ def _machine() -> Iterator[Finding]:
 def _telemetry() -> Iterator[Finding]:
     loud = [name for name, values in OFF.items() if os.environ.get(name, "").lower() not in values]
     if loud:
-        remedy = "unset " + " ".join(loud) + "; evenhand turns telemetry off where nothing is said"
+        remedy = "unset " + " ".join(loud) + "; evenhand turns telemetry off where nothing is set"
         yield Finding("warn", "telemetry", f"{listed(loud)} let packages report home", remedy)
     else:
         yield Finding("ok", "telemetry", "off: nothing leaves this machine")

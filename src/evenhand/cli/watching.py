@@ -57,10 +57,12 @@ def _retrain(study: str, changes: tuple[str, ...], against: str) -> None:
     """Run the study again, as the file or the run that rows were compared with has it."""
     import evenhand as eh
     from evenhand.api.monitoring import given_study
-    from evenhand.reporting.terminal.run import show_report
+    from evenhand.reporting.terminal.run import show_judgement, show_report
+    from evenhand.runtime.progress import showing
 
     echo("retraining, as asked ...")
-    done = eh.run(given_study(study, changes) or eh.load_run(against).study, progress=False)
+    with showing(show_judgement):
+        done = eh.run(given_study(study, changes) or eh.load_run(against).study, progress=False)
     assert done.result is not None
     show_report(done.result)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenhand.data.casting import as_said
+from evenhand.data.casting import as_configured
 from evenhand.study.study import Study
 
 SINCE_1970 = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -28,7 +28,7 @@ class Bound:
 
 def bound(times: pa.Array, study: Study, as_of: datetime) -> Bound:
     """The greatest time that is seen as of a moment, by the values of columns.time."""
-    times, _ = as_said(str(study.columns.time), times, study.cleaning, is_time=True)
+    times, _ = as_configured(str(study.columns.time), times, study.cleaning, is_time=True)
     limit = _limit(times, as_of, study)
     if limit is None:
         return Bound(why_none=f"columns.time '{study.columns.time}' holds numbers that are no dates, {UNBOUNDED}")

@@ -43,7 +43,7 @@ def without(array: pa.Array, values: tuple[str | int | float, ...]) -> pa.Array:
     return next((numbers for numbers in read if numbers is not None), array)
 
 
-def as_said(name: str, array: pa.Array, cleaning: Cleaning, is_time: bool) -> tuple[pa.Array, str]:
+def as_configured(name: str, array: pa.Array, cleaning: Cleaning, is_time: bool) -> tuple[pa.Array, str]:
     """A column after `missing_values` and `types`, text that orders rows in time as dates; what was lost, in words."""
     if cleaning.missing_values:
         array = without(array, cleaning.missing_values)
@@ -55,7 +55,7 @@ def as_said(name: str, array: pa.Array, cleaning: Cleaning, is_time: bool) -> tu
 
 
 def as_kind(name: str, array: pa.Array, kind: str, refuses: bool) -> tuple[pa.Array, int]:
-    """A column as the kind it is said to be, and how many values were made missing because they could not be."""
+    """A column as the kind the study gives it, and how many values were made missing because they could not be."""
     if kind in {"categorical", "text"}:
         return as_text(array), 0
     read, wrong = as_numbers(array) if kind == "numeric" else as_dates(name, array)

@@ -193,7 +193,7 @@ def _answers(secret: Secret, statement: str) -> Iterator[dict[str, list[Any]]]:
 
 
 def _is_an_answer(cause: BaseException | None) -> bool:
-    """Whether somebody said that there is no such file, rather than nobody saying anything."""
+    """Whether a server reports that there is no such file, rather than giving no answer."""
     return cause is None or isinstance(cause, FileNotFoundError) or _status(cause) in {404, 410}
 
 

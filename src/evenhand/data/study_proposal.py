@@ -138,7 +138,7 @@ class _Look:
         return first if not first.of("time") else _replaced(first, self.columns)
 
     def _read(self, name: str) -> None:
-        """Read text as numbers or dates where nearly all of it is that, and write down what must be said for it."""
+        """Read text as numbers or dates where nearly all of it is that, and write down what the study needs for it."""
         array = self.columns[name]
         if not pa.types.is_string(array.type) or array.null_count == len(array):
             return

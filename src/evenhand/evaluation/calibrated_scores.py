@@ -49,7 +49,7 @@ def calibrator_of(
 
 @dataclass(frozen=True)
 class PredictionProfile:
-    """What the model of one fold said of its training rows before they were balanced, and of the rows held from it.
+    """Predictions of one fold's model for its training rows before they were balanced, and of the rows held from it.
 
     `training_shares` and `held_shares` are what those rows truly are: the share of positives, or of each class.
     """

@@ -10,7 +10,7 @@ from evenhand.study.registry import BINARY_METRICS, METRICS, MULTICLASS_METRICS,
 
 @dataclass(frozen=True)
 class PredictionSet:
-    """What a model said of some rows: `scores` are probabilities or decision values, or None where it has neither.
+    """Predictions for some rows: `scores` are probabilities or decision values, or None where it has neither.
 
     Rows are ranked by `decisions` where a model gives them beside its probabilities.
     """
@@ -29,7 +29,7 @@ class PredictionSet:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a model said of rows, with what metrics are made of; `n_classes` is 0 where numbers are predicted."""
+    """Predictions for rows, with what metrics are made of; `n_classes` is 0 where numbers are predicted."""
 
     predicted: PredictionSet
     n_classes: int

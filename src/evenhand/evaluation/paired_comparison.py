@@ -61,7 +61,7 @@ def minority_of(each: PredictionSet, n_classes: int) -> int:
 
 
 def predict_the_same(first: PredictionSet, other: PredictionSet) -> bool:
-    """Whether two models said exactly the same of every row."""
+    """Whether two models predict exactly the same for every row."""
     if not np.array_equal(first.predictions, other.predictions):
         return False
     if first.scores is None or other.scores is None:

@@ -1,4 +1,4 @@
-"""What the models of the folds and the final one said of their own training rows, and of the rows held from them."""
+"""Predictions of the models of folds and the final one for their training rows, and for the rows held from them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -30,7 +30,7 @@ def winner_profiles(
 
 
 class _Alone:
-    """One model says what it says."""
+    """The predictions of one model."""
 
     def __call__(self, scores: Sequence[np.ndarray]) -> np.ndarray:
         return scores[0]

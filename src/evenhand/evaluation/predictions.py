@@ -1,4 +1,4 @@
-"""What a candidate said of the judged rows, read back from the predictions of a run."""
+"""Predictions of a candidate for the judged rows, read back from the predictions of a run."""
 
 import json
 from collections.abc import Sequence
@@ -113,7 +113,7 @@ class Predictions:
         return _values_in(self.file)
 
     def of(self, name: str, scale: str) -> CandidatePredictions:
-        """What the candidate of that name said."""
+        """The predictions of the candidate of that name."""
         single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.classes]
         wanted = [single] if single in self._names else [n for n in several if n in self._names]
         decided = [f"decision:{name}"] if f"decision:{name}" in self._names else []

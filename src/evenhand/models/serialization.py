@@ -15,7 +15,7 @@ from evenhand.study.study import Study
 
 MODEL_FILE = "model.skops"
 NOTED_BY_MLFLOW = "registered_model_meta"  # name and version, which MLflow writes beside the files it serves
-HOLDOUT_SCORES = "said.npz"  # what the refitted model said of the holdout, before it was stored
+HOLDOUT_SCORES = "holdout_scores.npz"  # of the refitted model, before it was stored
 
 
 class Distrusted(EvenhandError):

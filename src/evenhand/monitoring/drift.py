@@ -1,7 +1,7 @@
 """How far new rows have moved from the rows a model was trained on, column by column, and whether that is drift.
 
 The verdict hangs on the size of a shift: at least the threshold, and more than sampling gives among so many looks.
-More rows narrow the interval and leave the verdict; too few to exclude a drift are said to be too few.
+More rows narrow the interval and leave the verdict; too few to exclude a drift are reported as too few.
 """
 
 from collections.abc import Iterator

@@ -81,7 +81,7 @@ class ScoredRows:
         self._n_nameless = 0
 
     def add(self, rows: pd.DataFrame) -> None:
-        """Take in more rows, with the columns run, version and what the model said."""
+        """Take in more rows, with the columns run, version and what was predicted."""
         nameless = rows[KEY].isna()
         self._n_nameless += int(nameless.sum())
         rows = rows[~nameless]

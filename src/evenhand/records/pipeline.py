@@ -192,7 +192,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Scores:
-    """What one candidate said about the held rows of one fold, and what it cost."""
+    """The predictions of one candidate for the held rows of one fold, and what it cost."""
 
     plan: str
     fold: str

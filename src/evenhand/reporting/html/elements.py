@@ -120,7 +120,7 @@ def table(head: Sequence[str | Heading], rows: Iterable[Any], caption: str, clas
 
 
 def framed(heads: Sequence[Heading], bodies: Sequence[Html], caption: str, **attributes: Any) -> Html:
-    """Bodies under one head; the roles stay said where a phone lays the rows out anew."""
+    """Bodies under one head; roles stay given where a phone lays the rows out anew."""
     inner = tag("table", tag("caption", caption), table_head(heads), *bodies, role="table", **attributes)
     return tag("div", inner, class_="scroll", role="region", aria_label=caption, tabindex="0")
 

@@ -96,8 +96,8 @@ def _taken(metric: str) -> Callable[[tuple[ResamplingRow, Pairing]], str]:
 def _cells(gain: Gain) -> str:
     value, low, high = (0.0 if abs(each) < ROUNDING else each for each in (gain.value, gain.low, gain.high))
     words = {"same": "practically the same", "unseparated": f"not separated, detectable {number(gain.detectable)}"}
-    said = words.get(gain.verdict, gain.verdict)
-    return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)}): {said}"
+    verdict = words.get(gain.verdict, gain.verdict)
+    return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)}): {verdict}"
 
 
 def signed(value: float | None) -> str:
