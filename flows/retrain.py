@@ -7,7 +7,8 @@ from itertools import product
 from prefect import flow
 
 from evenhand.models.failures import Failures, of_plans
-from evenhand.records.pipeline import FINAL, Report
+from evenhand.records.pipeline import FINAL
+from evenhand.records.report import Report
 from evenhand.runtime.engines import side_by_side
 from evenhand.runtime.progress import report_judged
 from evenhand.study.study import Study

@@ -1,6 +1,6 @@
 """The verdict of each candidate against the best, and which of them is to be served."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from evenhand.evaluation.paired_comparison import minority_of, paired
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import clipped_joint, joint_of, region_of
 from evenhand.records.pipeline import Figures, Judgement, Plan, Table
-from evenhand.records.verdicts import Expected, Versus
+from evenhand.records.verdicts import Expected, MetricVerdicts, Versus
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.statistics import Comparison, holm, power_of
@@ -30,17 +30,21 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with the verdict of each candidate, what the best is expected to score, and the one to serve."""
     comparable = [each for each in judgement.figures if each.folds.get(judgement.metric)]
     predicted = _out_of_fold(judgement, comparable, table)
-    joint = _joint(judgement, comparable, predicted, table)
+    joint = _joint(judgement.metric, comparable, predicted, table)
     if joint is None:
         return replace(judgement, chosen=judgement.best_served.plan.name)
     judgement = replace(judgement, expected=_expected(judgement.best, judgement.metric, joint))
     others = comparable[1:]
     if not others:
         return replace(judgement, chosen=judgement.best_served.plan.name)
-    found = _verdicts(judgement, joint, predicted, study)
+    found = _verdicts(judgement.metric, comparable[0], joint, predicted, study)
     on_holdout = _on_holdout(judgement, comparable[: RIVALS_ON_HOLDOUT + 1], table, study.alpha)
     versus = [_versus(each.plan.name, gap) for each, gap in zip(others, found[1:], strict=True)]
-    judgement = replace(judgement, versus=tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus))
+    judgement = replace(
+        judgement,
+        versus=tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus),
+        by_other_metrics=tuple(_by_other_metrics(judgement, table, study)),
+    )
     n_worse, n_same = len(others) - len(judgement.group) + 1, len(judgement.same) - 1
     logger().info("%d of %d candidates are worse than the best, %d practically the same", n_worse, len(others), n_same)
     chosen = _simplest(judgement, study) if study.prefer == "simplest" else judgement.best_served
@@ -52,10 +56,30 @@ def _out_of_fold(judgement: Judgement, comparable: Sequence[Figures], table: Tab
     return [predictions.of(each.plan.name, each.scale).out_of_fold for each in comparable]
 
 
+def _by_other_metrics(judgement: Judgement, table: Table, study: Study) -> Iterator[MetricVerdicts]:
+    """The verdicts by the other metrics that a study asks for, each against the best by that metric."""
+    for metric in study.metrics:
+        comparable = _best_first(judgement, metric)
+        predicted = _out_of_fold(judgement, comparable, table)
+        joint = None if metric == judgement.metric else _joint(metric, comparable, predicted, table)
+        if joint is None:
+            continue
+        gaps = _verdicts(metric, comparable[0], joint, predicted, study)
+        names = [each.plan.name for each in comparable]
+        versus = tuple(_versus(name, gap) for name, gap in zip(names[1:], gaps[1:], strict=True))
+        yield MetricVerdicts(metric, names[0], versus)
+
+
+def _best_first(judgement: Judgement, metric: str) -> list[Figures]:
+    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+    known = [each for each in judgement.figures if each.folds.get(metric)]
+    return sorted(known, key=lambda each: sign * each.mean(metric))
+
+
 def _joint(
-    judgement: Judgement, comparable: Sequence[Figures], predicted: Sequence[CandidatePredictions], table: Table
+    metric: str, comparable: Sequence[Figures], predicted: Sequence[CandidatePredictions], table: Table
 ) -> JointFigures | None:
-    metric, n_classes = judgement.metric, len(table.classes)
+    n_classes = len(table.classes)
     if not comparable or len(comparable[0].folds[metric]) < 2:
         return None
     folds = [each.folds[metric] for each in comparable]
@@ -63,12 +87,13 @@ def _joint(
 
 
 def _verdicts(
-    judgement: Judgement, joint: JointFigures, predicted: Sequence[CandidatePredictions], study: Study
+    metric: str, best: Figures, joint: JointFigures, predicted: Sequence[CandidatePredictions], study: Study
 ) -> list[GapToBest]:
-    region = region_of(judgement.metric, judgement.best.mean(judgement.metric), study.equivalence)
+    asked = study.equivalence if metric == study.metric or study.metric is None else None
+    region = region_of(metric, best.mean(metric), asked)
     share = study.split.repeats / len(joint.folds)
     found = verdicts(joint, region=region, alpha=study.alpha, test_share=share)
-    cut = clipped_joint(predicted, judgement.metric, joint.leader)
+    cut = clipped_joint(predicted, metric, joint.leader)
     if cut is None:
         return found
     return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))

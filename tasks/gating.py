@@ -14,7 +14,8 @@ from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, folder_digest, load_model
 from evenhand.monitoring.notifications import notify, promotion
-from evenhand.records.pipeline import Ledger, Report, Table
+from evenhand.records.pipeline import Ledger, Table
+from evenhand.records.report import Report
 from evenhand.reporting.html.content import GateVerdict
 from evenhand.reporting.html.report import with_verdict
 from evenhand.runtime.logs import logger

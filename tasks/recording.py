@@ -11,11 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
-from evenhand.data.frames import ORDER, read_rows, read_target
-from evenhand.data.splits import fold_rows
+from evenhand.data.frames import ORDER, read_rows
+from evenhand.data.splits import positives_of
 from evenhand.errors import EvenhandError, PlaceError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
@@ -30,12 +29,12 @@ from evenhand.records.pipeline import (
     Judgement,
     Ledger,
     Model,
-    Report,
     Scores,
     Snapshot,
     Table,
 )
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
+from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned
 from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.build import page_content
@@ -54,6 +53,7 @@ from evenhand.reporting.run_record import (
     trial_table,
     trial_tags,
     tuned_words,
+    verdict_tags,
 )
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
@@ -149,7 +149,7 @@ def _report(run: OpenRun, results: Results) -> Report:
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
-        **_positives(results.table, results.ledger),
+        **positives_of(results.table, results.ledger),
     )
 
 
@@ -216,7 +216,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.candidate": plan.candidate,
         "evenhand.rank": str(rank),
         "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
-        **({"evenhand.verdict": verdict} if (verdict := results.judgement.verdict(plan.name)) else {}),
+        **verdict_tags(results.judgement, plan.name),
         **trial_tags(results.judgement, plan.name),
         "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
@@ -245,15 +245,6 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(trial_table(searches)), "tuning.json")
     return run_id
-
-
-def _positives(table: Table, ledger: Ledger) -> dict[str, Any]:
-    """How many training and held rows are of the positive class, and its name; nothing unless there are two."""
-    if table.task != "binary":
-        return {}
-    y, (trained, held) = read_target(table), fold_rows(ledger, FINAL)
-    counts = {"n_positives": int(np.sum(y[trained] == 1)), "n_positives_holdout": int(np.sum(y[held] == 1))}
-    return {**counts, "positive": str(table.classes[1])}
 
 
 def _regressions(results: Results) -> tuple[RegressionTable, ...]:

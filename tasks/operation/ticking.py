@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evenhand.records.pipeline import Report, Table
+from evenhand.records.pipeline import Table
+from evenhand.records.report import Report
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted

@@ -54,6 +54,22 @@ def test_a_wide_region_of_equivalence_makes_candidates_practically_the_same():
     assert alike.verdict == "same"
 
 
+def test_every_metric_that_a_study_asks_for_has_the_verdicts_of_a_study_ranked_by_it():
+    asked = two_models(metrics=["roc_auc", "log_loss"])
+    by_loss = asked.study.model_copy(update={"metric": "log_loss"})
+    ranked = replace(asked.judgement, metric="log_loss", figures=tuple(sorted(
+        asked.judgement.figures, key=lambda each: each.mean("log_loss"))))  # fmt: skip
+
+    judgement = compare.fn(asked.judgement, asked.table, asked.study)
+
+    own = compare.fn(ranked, asked.table, by_loss)
+    for each in judgement.figures:
+        found = judgement.verdicts(each.plan.name)
+        assert list(found) == ["roc_auc", "log_loss"]
+        assert found["log_loss"] == own.verdicts(each.plan.name)["log_loss"]
+        assert found["roc_auc"]["verdict"] == judgement.verdict(each.plan.name)
+
+
 def test_the_best_is_expected_to_score_about_its_figure():
     found = two_models()
 

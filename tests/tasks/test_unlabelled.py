@@ -218,7 +218,7 @@ def test_numbers_are_predicted_so_too():
 
 def test_json_and_the_columns_of_a_candidate_say_so():
     made = work(study_of({"lin": {"model": "similarity_svm", "params": ALL}}))
-    from evenhand.records.pipeline import Report
+    from evenhand.records.report import Report
 
     report = Report("tiny", "", 1, 1, 0.0, 1, 0, made.judgement).as_json()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenhand.flows.feedback import RealizedPerformance
     from evenhand.flows.score import Scored
     from evenhand.flows.watch import Watched
-    from evenhand.records.pipeline import Report
+    from evenhand.records.report import Report
     from evenhand.replication.outcome import Replication
     from evenhand.service.tick_ledger import Tick
 

@@ -21,9 +21,9 @@ Report = Mapping[str, Any]
 def leaderboard_of(report: Report, metric: str | None = None) -> pd.DataFrame:
     """A line for each candidate, best first by the metric of the study or another one that was measured.
 
-    `verdict` compares a candidate with the best by the metric of the study: best, worse, same (practically) or
+    `verdict` compares a candidate with the best by a metric that the study asks for: best, worse, same (practically) or
     unseparated, and `gap` is how far it is behind, with its interval and the gap that these rows would have shown. By
-    another metric nothing was compared, and they are empty. `mark` is the terminal's: = same, ~ unseparated, < worse.
+    any other metric nothing was compared, and they are empty. `mark` is the terminal's: = same, ~ unseparated, < worse.
     Where a candidate counts values over the rows to be judged too, `sees_unlabelled` marks it.
     """
     own = str(report["metric"])
@@ -32,7 +32,7 @@ def leaderboard_of(report: Report, metric: str | None = None) -> pd.DataFrame:
     if metric is not None and metric != own:
         _check_measured(report, metric)
         found = found.sort_values("cv", ascending=metric in LOWER_IS_BETTER, kind="stable", na_position="last")
-    _insert_verdicts(found, report if metric in {None, own} and report["versus"] else {"candidates": ()})
+    _insert_verdicts(found, report, metric or own)
     if any(seen := [bool(each.get("sees_unlabelled")) for each in report["candidates"]]):
         found["sees_unlabelled"] = pd.Series(seen, [each["name"] for each in report["candidates"]])
     found.attrs["metric"] = metric or own
@@ -114,10 +114,11 @@ def _row(each: Mapping[str, Any], metric: str) -> dict[str, Any]:
     }
 
 
-def _insert_verdicts(board: pd.DataFrame, report: Report) -> None:
+def _insert_verdicts(board: pd.DataFrame, report: Report, metric: str) -> None:
     """How each candidate compares with the best, before its figures; empty where nothing was compared."""
-    verdicts = {each["name"]: each["verdict"] for each in report["candidates"]}
-    gaps = {each["name"]: each["gap"] or {} for each in report["candidates"]}
+    found = {each["name"]: each["verdicts"].get(metric, {}) for each in report["candidates"]}
+    verdicts = {name: each.get("verdict", "") for name, each in found.items()}
+    gaps = {name: each.get("gap") or {} for name, each in found.items()}
     for column, key in (("detectable", "detectable"), ("gap_high", "high"), ("gap_low", "low"), ("gap", "estimate")):
         board.insert(0, column, [_number(gaps.get(name, {}).get(key)) for name in board.index])
     board.insert(0, "verdict", [verdicts.get(name, "") for name in board.index])

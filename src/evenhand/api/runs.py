@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.api.comparisons import Comparison
     from evenhand.evaluation.predictions import CandidatePredictions
     from evenhand.models.raw_row_model import RawRowModel
-    from evenhand.records.pipeline import Report
+    from evenhand.records.report import Report
     from evenhand.tracking.past_run import PastRun
 
 __all__ = ["Run", "Runs", "load_run", "run", "runs"]

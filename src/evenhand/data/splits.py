@@ -1,10 +1,13 @@
 """Rows by their content, and which rows a fold is trained and judged on."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger
+from evenhand.data.frames import read_target
+from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
 from evenhand.statistics.near_copies import near_links
 
 NEAR_BITS = 20
@@ -57,6 +60,15 @@ def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
     is_judged = numbers == number
     is_trained = (side == TRAINING) & ((numbers < number) if ledger.is_by_time else (numbers != number))
     return np.flatnonzero(is_trained & ~np.isin(links, links[is_judged])), np.flatnonzero(is_judged)
+
+
+def positives_of(table: Table, ledger: Ledger) -> dict[str, Any]:
+    """How many training and held rows are of the positive class, and its name; nothing unless there are two."""
+    if table.task != "binary":
+        return {}
+    y, (trained, held) = read_target(table), fold_rows(ledger, FINAL)
+    counts = {"n_positives": int(np.sum(y[trained] == 1)), "n_positives_holdout": int(np.sum(y[held] == 1))}
+    return {**counts, "positive": str(table.classes[1])}
 
 
 def parsed_fold(fold: str) -> tuple[int, int]:

@@ -12,5 +12,6 @@ __all__ = [
     "leaderboard",
     "pipeline",
     "regression",
+    "report",
     "tuning",
 ]

@@ -67,6 +67,15 @@ class Expected:
     high: float
 
 
+@dataclass(frozen=True)
+class MetricVerdicts:
+    """Each candidate against the best by a metric that a study asks for beside the one that it ranks by."""
+
+    metric: str
+    best: str
+    versus: tuple[Versus, ...]
+
+
 def verdict_of(name: str, best: str, versus: tuple[Versus, ...]) -> dict[str, Any]:
     """The verdict and the gap of one candidate as `--json` has them; no gap where it could not be compared."""
     if name == best:

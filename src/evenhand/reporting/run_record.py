@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.pipeline import Ensemble, Judgement, Report
+from evenhand.records.pipeline import Ensemble, Judgement
+from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
 
 
@@ -12,6 +13,13 @@ def trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
     """Whether resampling helped a resampled candidate, in words."""
     found = next((trial for trial in judgement.trials if trial.name == name), None)
     return {} if found is None else {"evenhand.resampling": found.words}
+
+
+def verdict_tags(judgement: Judgement, name: str) -> dict[str, str]:
+    """The verdict of a candidate by each metric that it was compared by; the study's own has no name behind it."""
+    own = {"evenhand.verdict": judgement.verdict(name)} if judgement.versus else {}
+    others = {metric: each for metric, each in judgement.verdicts(name).items() if metric != judgement.metric}
+    return own | {f"evenhand.verdict_{metric}": str(each["verdict"]) for metric, each in others.items()}
 
 
 def gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:

@@ -75,7 +75,7 @@ def read_latest_study(name: str) -> Study:
 
 
 def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardRow:
-    """A line of the leaderboard; verdicts are about the metric of the study alone."""
+    """A line of the leaderboard; verdicts are about the metrics that the study asks for."""
     found = child.data.metrics
     return LeaderboardRow(
         name=child.info.run_name or child.info.run_id,
@@ -85,5 +85,5 @@ def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardR
         train=found.get(f"train_{metric}"),
         measured=dict(found),
         note=child.data.tags.get("evenhand.warnings", ""),
-        verdict=child.data.tags.get("evenhand.verdict", "") if is_own else "",
+        verdict=child.data.tags.get("evenhand.verdict" if is_own else f"evenhand.verdict_{metric}", ""),
     )

@@ -6,7 +6,8 @@ from math import isfinite
 from evenhand.evaluation import curves
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.probability_map import ScoreMap, calibrated
-from evenhand.records.pipeline import Figures, Judgement, Ledger, Report, Snapshot, Table
+from evenhand.records.pipeline import Figures, Judgement, Ledger, Snapshot, Table
+from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_WORDS, Versus
 from evenhand.reporting.html import content
 from evenhand.reporting.html.build_tuning import tuned_curves

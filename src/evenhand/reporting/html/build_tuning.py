@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.records.pipeline import Report
+from evenhand.records.report import Report
 from evenhand.records.tuning import Trial, Tuned
 from evenhand.reporting.html.content import ValidationCurve
 from evenhand.study.registry import LOWER_IS_BETTER

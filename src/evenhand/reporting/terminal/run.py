@@ -15,7 +15,8 @@ from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome, trials_words
 from evenhand.records.failures import Failed
 from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
-from evenhand.records.pipeline import Judgement, Plan, Report
+from evenhand.records.pipeline import Judgement, Plan
+from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.plain_console import PlainConsole
