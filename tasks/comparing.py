@@ -101,7 +101,7 @@ def _verdicts(
 
 def _expected(best: Figures, metric: str, joint: JointFigures) -> Expected:
     low, high = best.cv_interval.get(metric, (0.0, 0.0))
-    at_bound = (high - low) / (2 * Z_95) if joint.covariance[joint.leader, joint.leader] < STILL else 0.0
+    at_bound = (high - low) / Z_95 if joint.covariance[joint.leader, joint.leader] < STILL else 0.0
     estimate, interval = expected_of_chosen(joint, least_error=at_bound)
     if metric in LOWER_IS_BETTER:
         return Expected(metric, -estimate, -interval.high, -interval.low)

@@ -287,7 +287,7 @@ def _words(purpose: Purpose, found: Decided, name: str, n_rows: int) -> str:
     words = [f"{how}, tuned on {n_rows:,} out-of-fold rows of {name}."]
     figure, gain, own = purpose.figure.replace("_", " "), found.gain, found.own_out_of_fold
     if own is not None:
-        better = "" if gain is None else f" (better by {gain.estimate:.4g}, at least {gain.low:.4g})"
+        better = "" if gain is None else f" ({_gain_words(gain.estimate, gain.low)})"
         beside = f"the model's own decision has {own.figure:.4g}"
         words.append(f"Cross-fitted, {figure} is {found.out_of_fold.figure:.4g}; {beside}{better}.")
     if found.holdout is not None and found.own is not None:
@@ -295,6 +295,10 @@ def _words(purpose: Purpose, found: Decided, name: str, n_rows: int) -> str:
         words.append(f"On the holdout {figure} is {found.holdout.figure:.4g}; {beside}.")
     kept = "That is not better beyond chance, out of fold: the model keeps its own decision."
     return " ".join(words if found.is_served else [*words, kept])
+
+
+def _gain_words(estimate: float, low: float) -> str:
+    return f"better by {estimate:.4g}, at least {low:.4g}" if estimate > 0 else f"no better: worse by {-estimate:.4g}"
 
 
 def _with_facts(judgement: Judgement, facts: dict[str, Any]) -> Judgement:

@@ -86,6 +86,20 @@ def test_a_class_of_few_rows_has_no_interval_of_its_ranking():
     assert not {"roc_auc", "average_precision"} & set(found)
 
 
+@pytest.mark.parametrize("metric", ["average_precision", "roc_auc", "recall", "f1"])
+def test_folds_that_are_all_perfect_leave_their_mean_uncertain(metric):
+    truth = np.repeat([0, 1], [55, 6])
+    scores = np.where(truth == 1, 0.9, 0.1) + np.linspace(0, 0.01, 61) / 3  # whose ranks have rounding errors
+    perfect = PredictionSet(truth, truth, scores, is_probability=True)
+    spread, known = spreads_of(perfect, 2), metrics_of(perfect, 2)
+
+    found = intervals_of_means([known] * 5, [{name: each.error for name, each in spread.items()}] * 5)
+
+    low, high = found[metric]
+    assert high == 1
+    assert 0.5 < low < 0.97  # all of 30 positives found: Wilson's interval of the share begins at .886
+
+
 def test_a_perfect_model_is_not_certain_to_be_perfect():
     truth = np.repeat([0, 1], [40, 6])
     told = PredictionSet(truth, truth, np.linspace(0.01, 0.99, 46), is_probability=True)

@@ -28,6 +28,7 @@ WITH_A_METHOD = RANKED | {"root_mean_squared_error", "mean_absolute_error", "med
 TOO_FEW = "too few positives for an interval"
 MEAN_OF_AREAS = 0.65  # the mean of the areas of all classes varies as one area of so many of the rows in each class
 RARE_UPS = 50
+STILL = 1e-9  # influences below it are rounding
 SQUARED = {"mean_squared_error": 1.0, "root_mean_squared_error": 0.5}  # and the power of the mean square that each is
 
 
@@ -58,7 +59,7 @@ def _error(predicted: PredictionSet, metric: str, interval: Interval, n_classes:
     """The standard error by influence; by the width of the interval where no row moves the metric, as at its bounds."""
     influence = influence_of(predicted, metric, n_classes, minority)
     error = float(np.sqrt(influence @ influence)) / len(predicted.truth) if influence is not None else 0.0
-    return error or (interval.high - interval.low) / 2 / float(norm.ppf(0.5 + interval.level / 2))
+    return error if error > STILL else (interval.high - interval.low) / 2 / float(norm.ppf(0.5 + interval.level / 2))
 
 
 def intervals_of(
