@@ -58,11 +58,10 @@ def _out_of_fold(judgement: Judgement, comparable: Sequence[Figures], table: Tab
 
 def _by_other_metrics(judgement: Judgement, table: Table, study: Study) -> Iterator[MetricVerdicts]:
     """The verdicts by the other metrics that a study asks for, each against the best by that metric."""
-    for metric in study.metrics:
+    for metric in (each for each in study.metrics if each != judgement.metric):
         comparable = _best_first(judgement, metric)
         predicted = _out_of_fold(judgement, comparable, table)
-        joint = None if metric == judgement.metric else _joint(metric, comparable, predicted, table)
-        if joint is None:
+        if (joint := _joint(metric, comparable, predicted, table)) is None:
             continue
         gaps = _verdicts(metric, comparable[0], joint, predicted, study)
         names = [each.plan.name for each in comparable]

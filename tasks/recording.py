@@ -239,7 +239,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         with _optional(run, f"a picture of {plan.name}"):
             for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
                 mlflow_client.log_text(run.place, run_id, picture, name)
-        if (table := next((each for each in _regressions(results) if each.candidate == plan.name), None)) is not None:
+        if (table := _regression(results, plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
@@ -249,13 +249,16 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
 
 def _regressions(results: Results) -> tuple[RegressionTable, ...]:
     """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
-    files = {each.plan: each.path.with_name(COEFFICIENTS) for each in results.scores if each.fold == FINAL}
-    ranked = [each.plan.name for each in results.judgement.figures if each.plan.name in files]
-    return tuple(
-        RegressionTable.from_facts(name, json.loads(files[name].read_text(encoding="utf-8")))
-        for name in ranked
-        if files[name].exists()
-    )
+    found = (_regression(results, each.plan.name) for each in results.judgement.figures)
+    return tuple(table for table in found if table is not None)
+
+
+def _regression(results: Results, name: str) -> RegressionTable | None:
+    """The table of one candidate, if it is a linear regression."""
+    last = next((each for each in results.scores if each.plan == name and each.fold == FINAL), None)
+    if last is None or not (file := last.path.with_name(COEFFICIENTS)).exists():
+        return None
+    return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
