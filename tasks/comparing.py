@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.evaluation.paired_comparison import minority_of, paired
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.evaluation.verdicts import clipped_joint, joint_of, region_of
+from evenhand.evaluation.verdicts import clipped_joint, joint_of, ranked, region_of
 from evenhand.records.pipeline import Figures, Judgement, Plan, Table
 from evenhand.records.verdicts import Expected, MetricVerdicts, Versus
 from evenhand.runtime.logs import logger
@@ -59,7 +59,7 @@ def _out_of_fold(judgement: Judgement, comparable: Sequence[Figures], table: Tab
 def _by_other_metrics(judgement: Judgement, table: Table, study: Study) -> Iterator[MetricVerdicts]:
     """The verdicts by the other metrics that a study asks for, each against the best by that metric."""
     for metric in (each for each in study.metrics if each != judgement.metric):
-        comparable = _best_first(judgement, metric)
+        comparable = ranked((each for each in judgement.figures if each.folds.get(metric)), metric)
         predicted = _out_of_fold(judgement, comparable, table)
         if (joint := _joint(metric, comparable, predicted, table)) is None:
             continue
@@ -67,12 +67,6 @@ def _by_other_metrics(judgement: Judgement, table: Table, study: Study) -> Itera
         names = [each.plan.name for each in comparable]
         versus = tuple(_versus(name, gap) for name, gap in zip(names[1:], gaps[1:], strict=True))
         yield MetricVerdicts(metric, names[0], versus)
-
-
-def _best_first(judgement: Judgement, metric: str) -> list[Figures]:
-    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
-    known = [each for each in judgement.figures if each.folds.get(metric)]
-    return sorted(known, key=lambda each: sign * each.mean(metric))
 
 
 def _joint(

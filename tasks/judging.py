@@ -1,7 +1,7 @@
 """From the scores of all candidates to their metrics, ranked, with the rows they are about."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 from evenhand.errors import ConfError, DataError
 from evenhand.evaluation.intervals import intervals_of_means
 from evenhand.evaluation.metrics import applicable, usual_metric
+from evenhand.evaluation.verdicts import ranked
 from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import read_matrix_rows
-from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
 CODE = "evenhand.tasks.judging:_write_predictions"
@@ -56,17 +56,6 @@ def judge(
         removed=tuple({each.fold: each.removed for each in prepared.values() if each.removed is not None}.values()),
         failed=failed,
     )
-
-
-def ranked(figures: Iterable[Figures], metric: str) -> list[Figures]:
-    """Best first, one without the metric last; of equals the simpler one leads, and then the one listed first."""
-    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
-
-    def place(each: Figures) -> tuple[bool, float, float]:
-        mean = each.mean(metric)
-        return (np.isnan(mean), sign * np.nan_to_num(mean), each.plan.weight)
-
-    return sorted(figures, key=place)
 
 
 def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:

@@ -7,8 +7,9 @@ from makers import make_plan, make_regression, make_study, two_clouds, work, wri
 from sklearn.metrics import average_precision_score
 
 from evenhand.errors import ConfError, DataError
+from evenhand.evaluation.verdicts import ranked
 from evenhand.records.pipeline import FINAL, Scores
-from evenhand.tasks.judging import figures_of, ranked
+from evenhand.tasks.judging import figures_of
 
 TWO = {"gaussian_nb": {}, "knn": {}}
 

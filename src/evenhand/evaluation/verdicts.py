@@ -1,12 +1,13 @@
-"""From the out-of-fold predictions of all candidates to their joint figures, and how much difference matters."""
+"""Candidates in the order of a metric, their joint figures from out-of-fold rows, and how much difference matters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import PredictionSet, losses_of
 from evenhand.evaluation.predictions import CandidatePredictions
+from evenhand.records.pipeline import Figures
 from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
 from evenhand.study.registry import LOWER_IS_BETTER
 
@@ -14,6 +15,17 @@ MEANS_OF_ROWS = frozenset({"accuracy", "log_loss", "brier_score_loss"})
 EQUIVALENT = {"roc_auc": 0.005, "roc_auc_ovr": 0.005, "roc_auc_ovr_weighted": 0.005}
 EQUIVALENT_SHARE = 0.01
 CUT, ONE_ROW = 0.99, 0.25
+
+
+def ranked(figures: Iterable[Figures], metric: str) -> list[Figures]:
+    """Best first, one without the metric last; of equals the simpler one leads, and then the one listed first."""
+    sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
+
+    def place(each: Figures) -> tuple[bool, float, float]:
+        mean = each.mean(metric)
+        return (np.isnan(mean), sign * np.nan_to_num(mean), each.plan.weight)
+
+    return sorted(figures, key=place)
 
 
 def joint_of(
