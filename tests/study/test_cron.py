@@ -1,15 +1,18 @@
 """The moments that a cron expression names, also on the days on which clocks change."""
 
 import asyncio
+import runpy
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from evenhand.study.cron import parsed_cron
 
+SIMULATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "clock_changes.py"))
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
@@ -96,6 +99,32 @@ def test_what_prefect_schedules_means_one_tick_a_day_across_a_change_of_clocks(e
     days = Counter(meant.astimezone(BERLIN).date() for meant in {cron.meant(moment) for moment in scheduled})
     assert set(days.values()) == {1}
     assert max(days) - min(days) == timedelta(days=len(days) - 1)
+
+
+# Clocks change by half an hour, by two, at midnight, around Ramadan, and on a Saturday evening.
+NASTY = ["Australia/Lord_Howe", "Antarctica/Troll", "America/Havana", "Africa/Casablanca", "America/Santiago"]
+
+
+@pytest.mark.parametrize("zone", NASTY)
+def test_a_year_has_the_ticks_that_a_walk_by_the_wall_clock_finds_each_once(zone):
+    for expression in ("30 2 * * *", "0 0 * * *", "45 23 * * *", "30 1,2,3 * * *", "0 * * * *"):
+        cron = parsed_cron(expression, zone)
+        ticks = list(cron.between(at("2026-01-01"), at("2026-12-31T23:59:59")))
+
+        assert len(ticks) == len(set(ticks))
+        assert set(ticks) == SIMULATION["walked"](cron, 2026)
+
+
+@pytest.mark.parametrize("zone", NASTY)
+def test_around_a_change_of_clocks_each_tick_is_run_once_also_when_a_clock_was_set_back_or_was_ahead(zone):
+    wrong = []
+
+    for expression in ("30 2 * * *", "0 0 * * *", "0 */6 * * *"):
+        changes = SIMULATION["changes"](ZoneInfo(zone), 2026)
+        SIMULATION["around"](parsed_cron(expression, zone), expression, zone, changes, wrong)
+
+    assert changes
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

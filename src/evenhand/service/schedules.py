@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
 
@@ -59,7 +59,7 @@ def reckon(study: Study, at: datetime) -> datetime | None:
     pending = [] if is_paused(lines) else missed(lines, study.schedule, at)
     if died := died_in_the_middle(study.name, lines):
         pending = [died.moment, *pending]
-    if pending and at - pending[-1] <= study.schedule.leeway:
+    if pending and timedelta(0) <= at - pending[-1] <= study.schedule.leeway:
         return pending[-1]
     if died is not None:
         note(replace(died, outcome="failed", why="it was killed in the middle"))
@@ -98,7 +98,7 @@ def lateness(study: Study, moment: datetime, at: datetime) -> str:
         raise ConfError(f"study '{study.name}' has no schedule: add schedule.cron, or run it with `evenhand run`")
     if is_paused(ticks_of(study.name)):
         return f"the schedule is paused: evenhand schedule resume {study.name}"
-    if is_done(ticks_of(study.name), moment):
+    if is_done(ticks_of(study.name), moment, at):
         return f"the tick of {shown(moment)} has been seen to"
     if at - moment > study.schedule.leeway:
         return f"it came at {shown(at)}, later than schedule.grace ({study.schedule.grace}) allows"

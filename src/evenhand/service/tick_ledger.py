@@ -82,9 +82,13 @@ def last_finished(lines: Sequence[Tick], moment: datetime) -> Tick | None:
     return max(done, key=lambda line: (line.moment, line.number), default=None)
 
 
-def is_done(lines: Sequence[Tick], moment: datetime) -> bool:
-    """Whether the schedule's tick of this moment, or a later one, has been seen to."""
-    return any(line.outcome in OVER and line.because in ON_TIME and line.moment >= moment for line in lines)
+def is_done(lines: Sequence[Tick], moment: datetime, at: datetime) -> bool:
+    """Whether the schedule's tick of this moment, or a later one that has come by `at`, has been seen to.
+
+    A line dated later than that was written while a clock was ahead, and stands for no tick before it.
+    """
+    over = (line.moment for line in lines if line.outcome in OVER and line.because in ON_TIME)
+    return any(moment <= each <= max(moment, at) for each in over)
 
 
 def is_paused(lines: Sequence[Tick]) -> bool:
@@ -114,7 +118,11 @@ def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
         return ""
     if not seen:
         return "no tick was ever recorded: start `evenhand up`"
-    if due is not None and due > max(line.moment for line in seen):
+    come = [line.moment for line in seen if line.moment <= moment]
+    if not come:
+        first = shown(min(line.moment for line in seen))
+        return f"every tick on record is dated in the future, the first {first}: was the clock of this machine ahead?"
+    if due is not None and due > max(come):
         late = time_text((moment - due).total_seconds())
         return f"the tick of {shown(due)} never came, and it is {late} past its time: is `evenhand up` running?"
     if (died := died_in_the_middle(study.name, lines)) is not None:

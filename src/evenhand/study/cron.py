@@ -77,9 +77,17 @@ class Cron:
         return None
 
     def meant(self, moment: datetime) -> datetime | None:
-        """The tick that a scheduler meant; some are an hour early on the day on which clocks leave that time out."""
+        """The tick that a scheduler meant; some are as much early as clocks skip, on the day on which they do."""
         coming = next(self.after(moment - timedelta(microseconds=1)), None)
-        return coming if coming is not None and coming - moment <= timedelta(hours=1) else self.latest(moment)
+        is_meant = coming is not None and coming - moment <= self._skipped(moment, coming)
+        return coming if is_meant else self.latest(moment)
+
+    def _skipped(self, start: datetime, end: datetime) -> timedelta:
+        """How far the clocks of the zone jump ahead between two moments."""
+        before, after = (moment.astimezone(self.zone).utcoffset() for moment in (start, end))
+        assert before is not None
+        assert after is not None
+        return after - before
 
     def _of_day(self, day: date) -> tuple[datetime, ...]:
         """The ticks of a day; a time that clocks leave out comes as much later, one they repeat comes first."""
