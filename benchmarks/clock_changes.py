@@ -109,9 +109,7 @@ def main() -> None:
                 wrong.append(f"{name} '{expression}': {sorted(set(ticks) ^ walked(cron, given.year))[:4]}")
             n_runs += around(cron, expression, name, moments, wrong)
     n_zones, n_expressions = given.zones or len(zones), len(DAILY) + len(OFTEN)
-    print(
-        f"{n_zones} zones whose clocks change in {given.year}, {n_expressions} expressions, {n_ticks:,} ticks of a year,"
-    )
+    print(f"{n_zones} zones whose clocks change in {given.year}, {n_expressions} expressions, {n_ticks:,} ticks in it,")
     print(f"{n_runs:,} runs around changes, {len(wrong)} wrong, {time.perf_counter() - began:.0f} s")
     print("\n".join(wrong[:40]))
     sys.exit(bool(wrong))

@@ -158,10 +158,10 @@ def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
 
     if PREFECT_API_URL.value():
         return
-    chosen = FlowRunFilter(id=FlowRunFilterId(any_=[flow_run_id]))
     deadline = time.monotonic() + SETTLE_SECONDS
     seen: list[int] = []
     with get_client(sync_client=True) as client:
+        chosen = FlowRunFilter(id=FlowRunFilterId(any_=_family(client, flow_run_id)))
         while True:
             n_kept = sum(run.state is not None and run.state.is_final() for run in _all_task_runs(client, chosen))
             seen.append(n_kept)
@@ -171,6 +171,18 @@ def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
                 break
             time.sleep(0.1)
     logging.getLogger("evenhand").warning("Prefect kept %d task runs of %s", n_kept, n_expected)
+
+
+def _family(client: Any, flow_run_id: "UUID | None") -> "list[UUID | None]":
+    """A flow run with all that run inside it."""
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
+
+    family = newest = [flow_run_id]
+    while newest:
+        inside = FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=newest))
+        newest = [run.id for run in client.read_flow_runs(flow_run_filter=inside, limit=200)]
+        family = [*family, *newest]
+    return family
 
 
 def _all_task_runs(client: Any, chosen: Any, page: int = 200) -> list[Any]:
