@@ -77,7 +77,7 @@ def test_a_run_and_its_parts_are_named_as_people_speak(client, room):
 
     assert client.read_flow_run(run_id).name == "tiny 2026-03-10 12:00"
     names = task_names(client, run_id)
-    assert {"fit gaussian_nb/plain/none fold 1", "fit gaussian_nb/plain/none final", "prepare plain fold 0"} <= names
+    assert {"clean", "judge", "fit gaussian_nb fold 1", "fit gaussian_nb final", "prepare plain fold 0"} <= names
 
 
 def test_a_stage_of_many_parts_is_one_box_of_the_graph_with_its_parts_inside(client, room):

@@ -3,16 +3,21 @@
 import logging
 import os
 import re
+import sys
 import time
+import urllib.error
+import urllib.request
 import warnings
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.process_identity import end_left_servers, own_children
 from evenhand.runtime.signals import deaf_to_ctrl_c
+from evenhand.tracking.databases import knock
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -24,7 +29,7 @@ QUIET = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
 }
 SETTLE_SECONDS = 30.0
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = 4.0
 
 
 def be_quiet(console_level: str = "WARNING") -> None:
@@ -71,20 +76,32 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
 
 def check_prefect() -> None:
     """Refuse a Prefect server that was named but does not answer, before anything is begun on it."""
-    from httpx import HTTPError, InvalidURL, get
-    from prefect.settings import PREFECT_API_URL
-
-    if not (address := PREFECT_API_URL.value()):
+    if not (address := _named_server()):
         return
+    named = re.sub(r"//[^/@]*@", "//", address)
     try:
-        get(f"{address.rstrip('/')}/health", timeout=ANSWER_SECONDS)
-    except (HTTPError, InvalidURL, ValueError) as error:
-        named = re.sub(r"//[^/@]*@", "//", address)
-        words = " ".join(str(error).split()) or type(error).__name__
+        parts = urlsplit(named)
+        if words := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
+            raise ConnectionError(words)
+        with urllib.request.urlopen(f"{named.rstrip('/')}/health", timeout=ANSWER_SECONDS):
+            return
+    except urllib.error.HTTPError:
+        return
+    except (OSError, ValueError) as error:
+        words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
         raise PlaceError(
             f"Prefect's server '{named}', which PREFECT_API_URL names, does not answer: {words}. Start it, with "
             "`evenhand up` or `prefect server start`, or unset PREFECT_API_URL for a temporary one."
         ) from None
+
+
+def _named_server() -> str:
+    """The address of the server that settings name; an environment that does is read before Prefect is imported."""
+    if "prefect.settings" not in sys.modules and (named := os.environ.get("PREFECT_API_URL")):
+        return named
+    from prefect.settings import PREFECT_API_URL
+
+    return PREFECT_API_URL.value() or ""
 
 
 def _close_lost() -> bool:

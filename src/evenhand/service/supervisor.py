@@ -205,7 +205,7 @@ def keep_up(
 
 
 def _prefect_command(port: int) -> list[str]:
-    return [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+    return [sys.executable, "-m", "evenhand.service.prefect_pages", HOST, str(port)]
 
 
 def _wait_for(child: Child, address: str, ended: threading.Event, echo: Callable[[str], None]) -> None:

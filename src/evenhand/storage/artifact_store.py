@@ -24,6 +24,7 @@ from typing import Any
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.fault_injection import around
+from evenhand.runtime.redaction import masked_text
 from evenhand.storage.code_digest import code_digest, versions
 
 FACTS = "facts.json"
@@ -51,7 +52,13 @@ class Entry:
 
 def home() -> Path:
     """The folder of the store and of what must outlive a run: $EVENHAND_HOME, or .evenhand here."""
-    return Path(os.environ.get("EVENHAND_HOME", ".evenhand")).absolute()
+    given = os.environ.get("EVENHAND_HOME") or ".evenhand"
+    if "://" in given:
+        raise PlaceError(
+            f"EVENHAND_HOME={masked_text(given)} is an address, but what is kept lies in a folder of this machine: "
+            "name a folder, or unset it for .evenhand here"
+        )
+    return Path(given).absolute()
 
 
 def digest(content: Any) -> str:
