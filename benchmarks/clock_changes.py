@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
-from evenhand.service.tick_ledger import Tick, is_done
+from evenhand.service.tick_ledger import FIRES_WITHIN, Tick, is_done, not_fired
 from evenhand.study.cron import Cron, parsed_cron
+from evenhand.study.study import Schedule
 
 QUARTER, HOUR, DAY = timedelta(minutes=15), timedelta(hours=1), timedelta(days=1)
 DAILY = ("30 2 * * *", "0 2 * * *", "15 1 * * *", "0 3 * * *", "0 0 * * *", "45 23 * * *", "30 0 * * *")
@@ -73,12 +74,18 @@ def fired(expression: str, zone: str, change: datetime) -> list[datetime]:
     return sorted(asyncio.run(looked()))
 
 
-def ran(cron: Cron, fires: Sequence[datetime], sets_back_at: datetime | None = None) -> list[datetime]:
-    """The ticks that are run when a server fires, in order; a clock that is set back has it fire some of them again."""
+def ran(schedule: Schedule, fires: Sequence[datetime], sets_back_at: datetime | None = None) -> list[datetime]:
+    """The ticks that are run when a server fires and when we look after it, in order.
+
+    A clock that is set back has the server fire some of them again.
+    """
+    cron = schedule.ticks
     lines = [Tick("simulated", (fires[0] + AHEAD).isoformat(), "retrained")]
-    for at in _clock(fires, sets_back_at):
-        moment = max(each for each in (cron.meant(at), cron.latest(at + LATE)) if each is not None)
-        if not is_done(lines, moment, at + LATE):
+    looks = [tick + FIRES_WITHIN + LATE for tick in cron.between(fires[0], fires[-1])]
+    for at in _clock(sorted({*fires, *looks}), sets_back_at):
+        asked = {cron.latest(at + LATE), cron.meant(at)} if at in fires else {not_fired(lines, schedule, at)}
+        moment = max((each for each in asked if each is not None), default=None)
+        if moment is not None and not is_done(lines, moment, at + LATE):
             lines.append(Tick("simulated", moment.isoformat(), "retrained", number=len(lines)))
     return [line.moment for line in lines[1:]]
 
@@ -96,11 +103,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--year", type=int, default=2026)
     parser.add_argument("--zones", type=int, default=None, help="only so many, for a first look")
+    parser.add_argument("--only", action="append", help="only this expression; repeatable")
     given = parser.parse_args()
     began, wrong, n_ticks, n_runs = time.perf_counter(), [], 0, 0
     zones = {name: found for name in sorted(available_timezones()) if (found := changes(ZoneInfo(name), given.year))}
     for name, moments in list(zones.items())[: given.zones]:
-        for expression in (*DAILY, *OFTEN):
+        for expression in given.only or (*DAILY, *OFTEN):
             cron = parsed_cron(expression, name)
             start, end = datetime(given.year, 1, 1, tzinfo=UTC), datetime(given.year, 12, 31, 23, 59, 59, tzinfo=UTC)
             ticks = list(cron.between(start, end))
@@ -108,7 +116,7 @@ def main() -> None:
             if len(set(ticks)) != len(ticks) or set(ticks) != walked(cron, given.year):
                 wrong.append(f"{name} '{expression}': {sorted(set(ticks) ^ walked(cron, given.year))[:4]}")
             n_runs += around(cron, expression, name, moments, wrong)
-    n_zones, n_expressions = given.zones or len(zones), len(DAILY) + len(OFTEN)
+    n_zones, n_expressions = given.zones or len(zones), len(given.only or (*DAILY, *OFTEN))
     print(f"{n_zones} zones whose clocks change in {given.year}, {n_expressions} expressions, {n_ticks:,} ticks in it,")
     print(f"{n_runs:,} runs around changes, {len(wrong)} wrong, {time.perf_counter() - began:.0f} s")
     print("\n".join(wrong[:40]))
@@ -117,12 +125,12 @@ def main() -> None:
 
 def around(cron: Cron, expression: str, name: str, moments: Sequence[datetime], wrong: list[str]) -> int:
     """How many ticks were run around the changes of a zone; what came twice or never is added to what is wrong."""
-    n_runs = 0
+    n_runs, schedule = 0, Schedule(cron=expression, timezone=name)
     for change in moments:
         fires = fired(expression, name, change)
         expected = list(cron.between(change - 36 * HOUR, change + 36 * HOUR))
         for sets_back_at in (None, change - HOUR, change + 3 * HOUR):
-            runs = ran(cron, fires, sets_back_at)
+            runs = ran(schedule, fires, sets_back_at)
             found = Counter(each for each in runs if abs(each - change) <= 36 * HOUR)
             n_runs += len(runs)
             if found != Counter(expected):

@@ -6,7 +6,7 @@ that never came.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from evenhand.study.study import Schedule, Study
 TickOutcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed", "refused"]
 OVER = ("retrained", "skipped", "failed", "missed")
 ON_TIME = ("schedule", "catch-up")
+FIRES_WITHIN = timedelta(minutes=3)
 WITHOUT_EFFECT = {"description", "schedule", "workers", "engine", "watch", "feedback", "notify"}
 
 
@@ -107,6 +108,18 @@ def missed(lines: Sequence[Tick], schedule: Schedule, moment: datetime) -> list[
     """The ticks before a moment that nobody saw to, since the schedule began or a tick was last seen to."""
     known = [line.moment for line in _on_time(lines) if line.moment < moment]
     return list(takewhile(lambda tick: tick < moment, schedule.ticks.after(max(known)))) if known else []
+
+
+def not_fired(lines: Sequence[Tick], schedule: Schedule, at: datetime) -> datetime | None:
+    """The last tick, if nothing became of it although it was due some minutes ago and is within its grace.
+
+    A server that schedules may leave one out: where clocks skip an hour it takes two times for one.
+    """
+    due = schedule.ticks.latest(at - FIRES_WITHIN)
+    known = [line.moment for line in _on_time(lines) if line.moment <= at]
+    if due is None or not known or due <= max(known) or at - due > schedule.leeway or is_paused(lines):
+        return None
+    return due
 
 
 def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
