@@ -1,23 +1,27 @@
 """The process that serves Prefect's API and pages to known names and to its own pages alone, for `evenhand up`."""
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 
-def wait_for_writers() -> None:
-    """Have every transaction on SQLite say from its beginning that it will write.
+def count_as_writers() -> None:
+    """Have what counts the events of an automation say from its beginning that it will write.
 
-    Prefect begins most as readers: one that reads and then writes fails at once, however long it may wait, if another
-    wrote in between. What it had to note is lost then, such as that a run has ended.
+    It begins as a reader otherwise, and SQLite ends a reader that then writes at once ("database is locked"), however
+    long it may wait, if another wrote in between: the end of a run is not counted then, and its heartbeat is missed.
     """
-    from prefect.server.database.configurations import AioSqliteConfiguration
+    from prefect.server.database import provide_database_interface
+    from prefect.server.events import triggers
 
-    begun = AioSqliteConfiguration.begin_transaction
+    @asynccontextmanager
+    async def session(begin_transaction: bool = False) -> AsyncIterator[Any]:
+        database = provide_database_interface()
+        async with database.session_context(begin_transaction, with_for_update=begin_transaction) as found:
+            yield found
 
-    def begin_transaction(self: Any, session: Any, with_for_update: bool = False) -> Any:
-        return begun(self, session, with_for_update=True)
-
-    AioSqliteConfiguration.begin_transaction = begin_transaction  # type: ignore[method-assign]
+    triggers.automations_session = session  # type: ignore[attr-defined]
 
 
 def main(host: str, port: str) -> None:
@@ -32,7 +36,7 @@ def main(host: str, port: str) -> None:
 
     from evenhand.service.web_guard import NameGuard
 
-    wait_for_writers()
+    count_as_writers()
     uvicorn.run(
         NameGuard(create_app(final=True)),
         host=host,
