@@ -12,6 +12,7 @@ from evenhand.service.tick_ledger import (
     is_done,
     last_finished,
     missed,
+    not_fired,
     note,
     overdue,
     settings_digest,
@@ -152,6 +153,20 @@ def test_a_tick_of_the_future_that_died_is_no_tick_to_catch_up_with():
     assert reckon(study(), NOON + timedelta(minutes=10)) == NOON
     assert reckon(study(), NOON - timedelta(minutes=10)) is None
     assert (ticks_of("tiny")[-1].outcome, ticks_of("tiny")[-1].moment) == ("failed", NOON + 48 * HOUR)
+
+
+def test_a_tick_that_nobody_fired_is_due_until_its_grace_is_over_unless_the_schedule_is_paused():
+    after = [timedelta(minutes=minutes) for minutes in (2, 4, 29, 31)]
+    assert not_fired(ticks_of("tiny"), study().schedule, NOON + after[1]) is None
+    line("skipped", -1)
+
+    found = [not_fired(ticks_of("tiny"), study().schedule, NOON + each) for each in after]
+
+    assert found == [None, NOON, NOON, None]
+    line("begun", 0)
+    assert not_fired(ticks_of("tiny"), study().schedule, NOON + after[1]) is None
+    line("paused", 0.5)
+    assert not_fired(ticks_of("tiny"), study().schedule, NOON + HOUR + after[1]) is None
 
 
 def test_runs_that_are_no_ticks_of_the_schedule_do_not_stand_for_one():

@@ -66,6 +66,24 @@ def test_a_time_that_clocks_leave_out_comes_as_much_later_and_one_they_repeat_co
     assert ticks("30 2 * * *", "2026-10-24T12:00", 2, "Europe/Berlin") == ["10-25 00:30", "10-26 01:30"]  # the first
 
 
+def test_a_time_left_out_before_midnight_comes_once_and_in_order():
+    cron = parsed_cron("0,30 * * * *", "America/Nuuk")  # clocks go from 23:00 to 00:00 on 28 March 2026, at 01:00 UTC
+
+    found = list(cron.between(at("2026-03-29T00:00"), at("2026-03-29T03:00")))
+
+    assert [f"{tick:%H:%M}" for tick in found] == ["00:00", "00:30", "01:00", "01:30", "02:00", "02:30", "03:00"]
+    assert [cron.latest(at(f"2026-03-29T01:{minute}")) for minute in ("29", "31", "59")] == [
+        at("2026-03-29T01:00"), at("2026-03-29T01:30"), at("2026-03-29T01:30"),
+    ]  # fmt: skip
+
+
+def test_what_a_scheduler_meant_is_as_much_later_as_clocks_skip_and_no_more():
+    two_hours = parsed_cron("30 2 * * *", "Antarctica/Troll")
+
+    assert two_hours.meant(at("2026-03-29T00:30")) == at("2026-03-29T02:30")
+    assert two_hours.meant(at("2026-03-28T00:30")) == at("2026-03-27T02:30")
+
+
 def from_prefect(expression, timezone, start, n):
     """What Prefect's server would schedule from a moment on."""
     from prefect.server.schemas.schedules import CronSchedule
