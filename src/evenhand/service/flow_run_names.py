@@ -20,7 +20,7 @@ def run_name() -> str:
     context = FlowRunContext.get()
     if context is None or context.flow_run is None:
         return ""
-    given = context.parameters
+    given = context.parameters or {}
     what = next((found for name in NAMED_BY if (found := _subject(name, given.get(name))) is not None), None)
     when = _moment(given.get("as_of")) or _moment(context.flow_run.expected_start_time) or datetime.now(UTC)
     zone = what.schedule.ticks.zone if isinstance(what, Study) and what.schedule else None

@@ -21,7 +21,7 @@ def count_as_writers() -> None:
         async with database.session_context(begin_transaction, with_for_update=begin_transaction) as found:
             yield found
 
-    triggers.automations_session = session  # type: ignore[attr-defined]
+    triggers.automations_session = session
 
 
 def main(host: str, port: str) -> None:
