@@ -58,7 +58,7 @@ def split(table: Table, study: Study) -> Ledger:
     )
     return Ledger(
         digest=entry.digest,
-        path=entry.path / "ledger.parquet",
+        stored=entry.reference.inside("ledger.parquet"),
         n_training=facts["n_training"],
         n_holdout=facts["n_holdout"],
         n_withheld=facts["n_withheld"],

@@ -341,7 +341,7 @@ def test_a_part_is_digested_by_its_own_files_and_the_facts_named():
 
 
 def test_a_key_with_a_place_in_it_is_refused(tmp_path):
-    with pytest.raises(TypeError, match="a key holds digests, not places such as"):
+    with pytest.raises(TypeError, match="a key holds digests of content, not places such as"):
         kept(writing("x"), a=[{"b": tmp_path}])
 
 

@@ -17,12 +17,13 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from evenhand.errors import PlaceError
+from evenhand.records.reference import Reference
 from evenhand.runtime.fault_injection import around
 from evenhand.storage.code_digest import code_digest, versions
 
@@ -30,14 +31,15 @@ FACTS = "facts.json"
 UNCOUNTED = frozenset({"seconds", "fit_seconds", "predict_seconds", "peak_mb", "notes", "warnings", "ended", "words"})
 _under_way: dict[Path, threading.Lock] = {}
 _guard = threading.Lock()
-_verified: dict[Path, list[tuple[int, int, int]]] = {}
+_verified: dict[Path, dict[str, tuple[int, int, int]]] = {}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A folder of the store, the digest of its content, the facts kept with it, and whether it was there before."""
+    """What is in an entry, where it lies on this machine, the facts kept with it, and whether it was there before."""
 
     digest: str
+    reference: Reference
     path: Path
     facts: dict[str, Any]
     reused: bool
@@ -85,52 +87,79 @@ class Store:
         `code` names where the numbers come from, as code_digest takes it: `module:function`, one or several.
         """
         roots = (code,) if isinstance(code, str) else tuple(code)
-        key = digest([stage, _without_paths(inputs), code_digest(*roots), versions()])
-        path = self.root / stage / key[:2] / key
-        with _building(path):
-            return self._found(path) or self._build(path, build)
+        key = digest([stage, _without_places(inputs), code_digest(*roots), versions()])
+        reference = Reference(stage, key)
+        with _building(self._place(reference)):
+            return self._found(reference) or self._build(reference, build)
 
-    def _found(self, path: Path) -> Entry | None:
+    def get(self, reference: Reference) -> Path:
+        """The folder or file of a reference on this machine, verified."""
+        path = self._place(reference)
+        if not _is_verified(path) and self._found(reference) is None:
+            raise PlaceError(
+                f"'{reference.entry}' is not in the store '{self.root}', or was not what had been written and was "
+                "removed. Run the command again: what is missing is made anew."
+            )
+        return path / reference.part
+
+    def has(self, reference: Reference) -> bool:
+        """Whether there is an entry, without a look at its content."""
+        return (self._place(reference) / FACTS).exists()
+
+    def touch(self, reference: Reference) -> None:
+        """Note that an entry is in use."""
+        os.utime(self._place(reference) / FACTS)
+
+    def _place(self, reference: Reference) -> Path:
+        return self.root / reference.entry
+
+    def _found(self, reference: Reference) -> Entry | None:
         """The entry at its place if it is what was written; any other is taken away."""
+        path = self._place(reference)
         try:
             kept = _read_facts(path)
             if kept is None:
                 return None
             _verify(path, kept["files"])
         except _Damaged as damage:
-            logging.getLogger("evenhand").warning("%s in the store %s: made anew", "/".join(path.parts[-3:]), damage)
-            self._remove(path)
+            logging.getLogger("evenhand").warning("%s in the store %s: removed, to be made anew", reference.entry, damage)
+            self.delete(reference)
             return None
         except OSError as error:
             raise _place_error(error, path) from error
-        return Entry(kept["digest"], path, kept["facts"], True, kept["files"])
+        return Entry(kept["digest"], reference, path, kept["facts"], True, kept["files"])
 
-    def _build(self, path: Path, build: Callable[[Path], Mapping[str, Any]]) -> Entry:
+    def _build(self, reference: Reference, build: Callable[[Path], Mapping[str, Any]]) -> Entry:
         unfinished = self.root / "unfinished" / f"{os.getpid()}-{uuid.uuid4().hex}"
         try:
             unfinished.mkdir(parents=True)
-            facts = json.loads(json.dumps(dict(build(unfinished)), default=_plain))
-            files = {str(file.relative_to(unfinished)): file_digest(file) for file in _files(unfinished)}
-            kept = {"digest": digest([files, _counted(facts)]), "facts": facts, "files": files}
-            with around("store.facts"):
-                (unfinished / FACTS).write_text(json.dumps({**kept, "seal": digest(kept)}), encoding="utf-8")
-            _to_disk(unfinished)
-            with around("store.rename"):
-                is_ours = _rename(unfinished, path)
+            made = self.put(reference, unfinished, build(unfinished))
         except OSError as error:
             raise _place_error(error, self.root) from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
-        if not is_ours:
-            return self._found(path) or self._build(path, build)
-        return Entry(kept["digest"], path, facts, False, files)
+        return made or self._found(reference) or self._build(reference, build)
 
-    def entries(self) -> list[tuple[Path, float, int]]:
+    def put(self, reference: Reference, folder: Path, facts: Mapping[str, Any]) -> Entry | None:
+        """Make a folder on the disk of the store an entry; None where somebody else made the same one meanwhile."""
+        plain = json.loads(json.dumps(dict(facts), default=_plain))
+        files = {str(file.relative_to(folder)): file_digest(file) for file in _files(folder)}
+        content = digest([files, _counted(plain)])
+        kept = {"digest": content, "facts": plain, "files": files}
+        with around("store.facts"):
+            (folder / FACTS).write_text(json.dumps({**kept, "seal": digest(kept)}), encoding="utf-8")
+        _to_disk(folder)
+        with around("store.rename"):
+            is_ours = _rename(folder, self._place(reference))
+        return Entry(content, reference, self._place(reference), plain, False, files) if is_ours else None
+
+    def entries(self) -> list[tuple[Reference, float, int]]:
         """Every entry with the time of its last use and its size in bytes."""
         found = []
         for facts in self.root.glob(f"*/??/*/{FACTS}"):
             size = sum(file.stat().st_size for file in facts.parent.rglob("*") if file.is_file())
-            found.append((facts.parent, facts.stat().st_mtime, size))
+            stage, _, key = facts.parent.relative_to(self.root).parts
+            found.append((Reference(stage, key), facts.stat().st_mtime, size))
         return found
 
     def prune(self, most_bytes: int, kept: Callable[[], tuple[Set[str], float]] | None = None) -> tuple[int, int]:
@@ -142,27 +171,21 @@ class Store:
         entries = sorted(self.entries(), key=lambda entry: entry[1])
         left, removed = sum(size for _, _, size in entries), 0
         names, busy_since = (frozenset(), math.inf) if kept is None or left <= most_bytes else kept()
-        for path, used, size in entries:
+        for reference, used, size in entries:
             if left <= most_bytes:
                 break
-            if self.name_of(path) in names or used >= busy_since:
+            if reference.entry in names or used >= busy_since:
                 continue
-            self._remove(path)
+            self.delete(reference)
             left, removed = left - size, removed + 1
         return removed, left
 
-    def name_of(self, path: Path) -> str:
-        """The entry that a file or folder belongs to, by a name that holds wherever the store lies; else nothing."""
-        if not path.is_relative_to(self.root):
-            return ""
-        return "/".join(path.relative_to(self.root).parts[:3])
-
-    def _remove(self, path: Path) -> None:
+    def delete(self, reference: Reference) -> None:
         """Take an entry away at once, and then its files."""
         doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
         doomed.parent.mkdir(parents=True, exist_ok=True)
         with around("store.prune"):
-            path.rename(doomed)
+            self._place(reference).rename(doomed)
         shutil.rmtree(doomed)
 
     def sweep(self, older_than_seconds: float = 7 * 86_400.0) -> None:
@@ -172,6 +195,22 @@ class Store:
             gone = owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc").exists()
             if gone or _age(path) > older_than_seconds:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def local(reference: Reference) -> Path:
+    """The folder or file of a reference on this machine, verified."""
+    return Store().get(reference)
+
+
+def kept_file(file: Path) -> Reference:
+    """A file from elsewhere as an entry of its own, by its content."""
+
+    def build(folder: Path) -> dict[str, Any]:
+        shutil.copyfile(file, folder / file.name)
+        return {}
+
+    inputs = {"file": file_digest(file), "name": file.name}
+    return Store().keep("files", inputs, f"{__name__}:kept_file", build).reference.inside(file.name)
 
 
 def _building(path: Path) -> threading.Lock:
@@ -221,11 +260,24 @@ def _read_facts(path: Path) -> dict[str, Any] | None:
     return kept
 
 
+def _seen(path: Path, names: Iterable[str]) -> dict[str, tuple[int, int, int]]:
+    """By what a file that was touched is recognised."""
+    stats = {name: (path / name).stat() for name in names}
+    return {name: (found.st_size, found.st_mtime_ns, found.st_ino) for name, found in stats.items()}
+
+
+def _is_verified(path: Path) -> bool:
+    """Whether this process verified an entry that nobody touched since."""
+    try:
+        return path in _verified and _seen(path, _verified[path]) == _verified[path]
+    except OSError:
+        return False
+
+
 def _verify(path: Path, files: Mapping[str, str]) -> None:
     """Hold the files of an entry against their digests; once in this process, and again if a file was touched."""
     try:
-        stats = [(path / name).stat() for name in files]
-        seen = [(found.st_size, found.st_mtime_ns, found.st_ino) for found in stats]
+        seen = _seen(path, files)
         if _verified.get(path) == seen:
             return
         changed = next((name for name, expected in files.items() if file_digest(path / name) != expected), None)
@@ -247,13 +299,15 @@ def _counted(facts: Any) -> Any:
     return [_counted(value) for value in facts] if isinstance(facts, list) else facts
 
 
-def _without_paths(inputs: Any) -> Any:
-    """The inputs, refused if a place is among them: a key holds content, so that a moved store is found."""
-    if isinstance(inputs, PurePath):
-        raise TypeError(f"a key holds digests, not places such as '{inputs}'")
+def _without_places(inputs: Any) -> Any:
+    """The inputs, refused if a place is among them: a key holds content, so that a moved or copied store is found."""
+    if isinstance(inputs, PurePath | Reference):
+        raise TypeError(f"a key holds digests of content, not places such as '{inputs}'")
+    if is_dataclass(inputs) and not isinstance(inputs, type):
+        return {each.name: _without_places(getattr(inputs, each.name)) for each in fields(inputs)}
     if isinstance(inputs, Mapping):
-        return {name: _without_paths(value) for name, value in inputs.items()}
-    return [_without_paths(value) for value in inputs] if isinstance(inputs, list | tuple) else inputs
+        return {name: _without_places(value) for name, value in inputs.items()}
+    return [_without_places(value) for value in inputs] if isinstance(inputs, list | tuple) else inputs
 
 
 def _to_disk(folder: Path) -> None:

@@ -35,6 +35,7 @@ OBEYED = ("PYARROW_IGNORE_TIMEZONE",)
 NOT_NUMERIC = {
     "evenhand.errors": "words of messages",
     "evenhand.runtime": "logs, progress, memory, signals: they look at the work and hand no number to it",
+    "evenhand.records.reference": "names of entries; their content is in the key",
     "evenhand.storage.artifact_store": "moves files whose digests it compares",
     "evenhand.study.registry": "entries looked up by name: what the one at hand says is in the key",
     "evenhand.models.entries": "the class, code and arguments of the entry at hand are in the key",
