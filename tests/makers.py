@@ -197,5 +197,7 @@ def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
 
 
 def know_models_of(folder: Path) -> None:
-    """Let the test's own home know the models that were recorded in another room."""
-    shutil.copytree(folder / "home/recorded", Path(os.environ["EVENHAND_HOME"]) / "recorded")
+    """Let the test's own home know the models that were recorded in another room, and have its store."""
+    own = Path(os.environ["EVENHAND_HOME"])
+    shutil.copytree(folder / "home/recorded", own / "recorded")
+    (own / "store").symlink_to(folder / "home/store")

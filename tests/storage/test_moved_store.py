@@ -111,7 +111,7 @@ def test_what_was_changed_in_the_store_is_not_read(tmp_path, caplog):
         local(reference)
 
     assert not Store().has(reference)
-    assert "has a file that is not what was written, rows: removed" in caplog.text
+    assert "has a file that is not what was written, rows: to be made anew" in caplog.text
     assert local(kept_file(tmp_path / "rows")).read_text() == "12"
 
 

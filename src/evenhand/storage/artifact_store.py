@@ -122,7 +122,7 @@ class Store:
                 return None
             _verify(path, kept["files"])
         except _Damaged as damage:
-            logging.getLogger("evenhand").warning("%s in the store %s: removed, to be made anew", reference.entry, damage)
+            logging.getLogger("evenhand").warning("%s in the store %s: to be made anew", reference.entry, damage)
             self.delete(reference)
             return None
         except OSError as error:
