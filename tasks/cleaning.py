@@ -27,7 +27,8 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
-from evenhand.storage.artifact_store import Entry, Store, digest, local
+from evenhand.storage.artifact_store import Entry, Store, local
+from evenhand.storage.digests import digest
 from evenhand.study.study import Cleaning, Study
 
 KEPT = ("numeric", "categorical", "text", "key", "time", "group")

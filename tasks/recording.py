@@ -60,7 +60,8 @@ from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
-from evenhand.storage.artifact_store import Store, file_digest, home, local, text_digest, versions
+from evenhand.storage.artifact_store import Store, home, local, versions
+from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -103,7 +104,9 @@ class Results:
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
     started = time.perf_counter()
-    Store().sweep()
+    store = Store()
+    store.check()
+    store.sweep()
     place = mlflow_client.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:

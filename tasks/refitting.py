@@ -22,7 +22,8 @@ from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_nam
 from evenhand.records.pipeline import FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store, file_digest, local
+from evenhand.storage.artifact_store import Store, local
+from evenhand.storage.digests import file_digest
 from evenhand.storage.matrices import read_matrix, read_matrix_rows
 from evenhand.study.study import Study
 

@@ -15,8 +15,10 @@ import pytest
 
 from evenhand.records.pipeline import FINAL, Feature, Held, Ledger, Output, Plan, Prepared, Table, Training
 from evenhand.records.reference import Reference
-from evenhand.storage.artifact_store import FACTS, Store, digest
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.digests import digest
 from evenhand.storage.matrices import write_matrix
+from evenhand.storage.verification import FACTS
 from evenhand.study.study import Study
 
 

@@ -25,7 +25,7 @@ from evenhand.models.serialization import Distrusted, load_model, read_model
 from evenhand.models.stored_names import BEFORE_ROOMS, DOORS, OURS, source_module
 from evenhand.records.pipeline import Balanced, Training
 from evenhand.records.reference import NOWHERE
-from evenhand.storage.artifact_store import file_digest
+from evenhand.storage.digests import file_digest
 from evenhand.study.registry import CLASSIFIERS, REGRESSORS
 from evenhand.study.study import Encoding
 

@@ -43,7 +43,8 @@ from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.models.serialization import read_model
 from evenhand.records.decision import as_plain, metrics_of_decided
 from evenhand.records.pipeline import ENSEMBLE, FINAL
-from evenhand.storage.artifact_store import Store, file_digest, kept_file, local
+from evenhand.storage.artifact_store import Store, kept_file, local
+from evenhand.storage.digests import file_digest
 from evenhand.study.study import Capacity, Decide
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare

@@ -9,7 +9,8 @@ from evenhand.errors import EvenhandError
 from evenhand.models import acceleration
 from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import FINAL
-from evenhand.storage.artifact_store import Store, file_digest, local
+from evenhand.storage.artifact_store import Store, local
+from evenhand.storage.digests import file_digest
 from evenhand.tasks import refitting
 from evenhand.tasks.refitting import refit
 

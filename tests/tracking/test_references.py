@@ -8,7 +8,8 @@ import pytest
 from mlflow import MlflowClient
 
 from evenhand.api.stores import prune
-from evenhand.storage.artifact_store import FACTS, Store
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.verification import FACTS
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
 from evenhand.tracking.references import ENTRIES, entries_tag, kept_entries
@@ -16,7 +17,7 @@ from evenhand.tracking.references import ENTRIES, entries_tag, kept_entries
 
 def entry(name, used):
     """An entry of a kilobyte that was last used at a moment."""
-    found = Store().keep("table", name, "evenhand.storage.artifact_store:digest", _filled)
+    found = Store().keep("table", name, "evenhand.storage.digests:digest", _filled)
     os.utime(found.path / FACTS, (used, used))
     return found.reference
 
