@@ -23,6 +23,8 @@ def read_facts(path: Path) -> dict[str, Any] | None:
         return parsed_facts((path / FACTS).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise Damaged("has no facts") from None
+    except UnicodeDecodeError:
+        raise Damaged("has facts that cannot be read") from None
 
 
 def parsed_facts(text: str) -> dict[str, Any]:
