@@ -59,7 +59,10 @@ def run(surroundings, ports, command=("run", "storm.yaml"), **changes):
         ({"EVENHAND_DATABASE_URL": "mysql://127.0.0.1/x"}, "EVENHAND_DATABASE_URL begins with 'mysql'"),
         ({"EVENHAND_HOME": "/proc/nowhere"}, "Set EVENHAND_HOME to another folder."),
         ({"EVENHAND_HOME": "file"}, "Set EVENHAND_HOME to another folder."),
-        ({"EVENHAND_HOME": "s3://bucket/store"}, "EVENHAND_HOME=s3://bucket/store is an address, but what is kept"),
+        (
+            {"EVENHAND_HOME": "s3://bucket/store"},
+            "EVENHAND_HOME=s3://bucket/store is an address, but what is kept there",
+        ),
     ],
 )
 def test_a_place_that_cannot_be_used_is_one_message_before_anything_is_begun(surroundings, words, ports):
