@@ -11,7 +11,7 @@ It prints whether every tick was seen to once, memory and descriptors of this pr
 the last quarter, rows of Prefect's database, and how many runs of MLflow stand for skipped ticks. SIGTERM ends it after
 the day under way, with the same report.
 
-usage: python benchmarks/soak.py [DAYS]
+usage: python benchmarks/soak.py [DAYS [TICKS]]   with each of the faults once in so many ticks, 131 unless said
 """
 
 import os
@@ -36,6 +36,7 @@ import numpy as np
 import pandas as pd
 import psutil
 
+FAULTS = {0.13: "source", 0.34: "disk", 0.54: "kill", 0.77: "server"}
 START, STEP, MONTH = datetime(2026, 1, 1, tzinfo=UTC), timedelta(hours=6), 30
 CONF = """
 name: soak
@@ -86,6 +87,7 @@ class Life:
 def main() -> None:
     """Live through the days and print what came of them; exit code 1 if a tick was lost or came twice."""
     n_days = int(sys.argv[1]) if len(sys.argv) > 1 else 365
+    every = int(sys.argv[2]) if len(sys.argv) > 2 else 131
     room = Path(tempfile.mkdtemp(prefix="soak-"))
     os.chdir(room)
     os.environ["EVENHAND_HOME"] = str(room / "home")
@@ -106,7 +108,7 @@ def main() -> None:
         ends: list[int] = []
         signal.signal(signal.SIGTERM, lambda number, frame: ends.append(number))
         for day in range(n_days):
-            live(day, life, lambda: serving(ports, env))
+            live(day, life, lambda: serving(ports, env), every)
             if ends:
                 break
         report(len(life.looks), life, time.perf_counter() - began)
@@ -130,14 +132,14 @@ def serving(ports: Any, env: dict[str, str]) -> subprocess.Popen[bytes]:
     return server
 
 
-def live(day: int, life: Life, serve: Callable[[], subprocess.Popen[bytes]]) -> None:
+def live(day: int, life: Life, serve: Callable[[], subprocess.Popen[bytes]], every: int) -> None:
     """The four ticks of a day."""
     write_rows(day)
     seconds, working = [], time.process_time()
     for k in range(4):
         moment = START + timedelta(days=day) + k * STEP
         began = time.perf_counter()
-        fault = fault_of(4 * day + k)
+        fault = fault_of(4 * day + k, every)
         life.faults[fault] += 1
         HAPPENS[fault](moment, life, serve)
         if not fault:
@@ -156,9 +158,9 @@ def live(day: int, life: Life, serve: Callable[[], subprocess.Popen[bytes]]) -> 
         print(f"day {day + 1}: {life.looks[-1]} {dict(life.states)}", flush=True)
 
 
-def fault_of(number: int) -> str:
+def fault_of(number: int, every: int) -> str:
     """What goes wrong at a tick: nothing, mostly."""
-    return {17: "source", 45: "disk", 71: "kill", 101: "server"}.get(number % 131, "")
+    return {round(share * every): fault for share, fault in FAULTS.items()}.get(number % every, "")
 
 
 def write_rows(day: int) -> None:
