@@ -274,7 +274,7 @@ def age_database() -> None:
                 f"update {table} set {column} = strftime('%Y-%m-%d %H:%M:%f', {column}, '-{MONTH} days') "
                 f"where {column} is not null"
             )
-        server.commit()
+            server.commit()  # so that the server waits for one table at most
 
 
 def report(n_days: int, life: Life, seconds: float) -> None:

@@ -14,6 +14,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked_text
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.mlflow_client import Place
+from evenhand.tracking.ui.addresses import run_page
 
 PAGES = "EVENHAND_MLFLOW_PAGES"
 
@@ -39,7 +40,7 @@ def links_of(report: Report) -> dict[str, str]:
     server = os.environ.get(PAGES) or (uri if uri.startswith("http") else "")
     if not server or not report.run_id:
         return {}
-    run = f"{masked_text(server.rstrip('/'))}{Place('', report.experiment_id).address(report.run_id)}"
+    run = f"{masked_text(server.rstrip('/'))}{run_page(Place('', report.experiment_id), report.run_id)}"
     address, _, asked = run.partition("?")
     return {"mlflow": run} | ({"page": f"{address}/artifacts/report.html?{asked}"} if report.page else {})
 
