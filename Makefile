@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install docs docs-build demo week test lint types bench lock clean
+.PHONY: install licences docs docs-build demo week test lint types bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -36,6 +37,9 @@ types: install
 
 docs: install
 	$(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
+
+licences: install
+	$(BIN)/python .ci/licences.py
 
 docs-build: install
 	$(BIN)/mkdocs build --strict --quiet
