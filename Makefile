@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: install demo week test lint types bench lock clean
+.PHONY: install demo week test test-shuffled mutants lint types audit bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -24,6 +24,13 @@ week: install
 test: install
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
+test-shuffled: SEED ?= $(shell date +%Y%m%d)
+test-shuffled: install
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --shuffle $(SEED)
+
+mutants: install
+	$(BIN)/python benchmarks/mutants.py $(MUTANTS)
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -33,6 +40,11 @@ types: install
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target build/types .
 	MYPYPATH=build/types $(BIN)/mypy -p evenhand
 	PYTHONPATH=build/types $(BIN)/lint-imports --no-cache
+
+audit:
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/pip install --quiet pip-audit
+	build/audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock $(AUDIT)
 
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py

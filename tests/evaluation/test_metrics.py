@@ -66,6 +66,18 @@ def test_ranking_measures_are_scikit_learns_where_both_classes_are_there(truth, 
     assert not {"log_loss", "brier_score_loss"} & set(found)
 
 
+def test_rows_are_ranked_by_decision_values_where_a_model_gives_both():
+    truth, coarse, fine = np.array([0, 1, 0, 1]), np.array([0.5, 0.5, 0.5, 0.9]), np.array([-2.0, 0.1, 0.3, 4.0])
+
+    found = metrics_of(PredictionSet(truth, (coarse > 0.5).astype(int), coarse, True, decisions=fine), 2)
+
+    # by decisions the positives stand first and third of four: 3 of 4 pairs in order, precision 1 and 2/3
+    assert found["roc_auc"] == pytest.approx(3 / 4)
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    # by chances: .5 .5 .1 of the right class are given, squared errors .25 .25 .25 .01
+    assert found["brier_score_loss"] == pytest.approx(0.76 / 4)
+
+
 @given(st.lists(st.integers(0, 2), min_size=2, max_size=30), st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_several_classes_are_measured_as_scikit_learn_does(truth, seed):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from makers import know_models_of, make_study, room_of_its_own, two_clouds, work, write_rows
+from sklearn.metrics import log_loss
 
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
@@ -191,6 +192,36 @@ def test_a_guard_keeps_a_better_model_out():
     assert found.verdict == "keep"
     assert f"but recall falls by {recall:.4f}, where 0.1 is allowed" in found.words
     assert weighed(better, told(0.5, 1), guards={"recall": 0.1}).verdict == "promote"
+
+
+def chances(strength, seed):
+    """What a model says in probabilities."""
+    plain = told(strength, seed)
+    return PredictionSet(TRUTH, plain.predictions, 1 / (1 + np.exp(strength / 2 - plain.scores)), True)
+
+
+def test_a_guard_of_a_loss_counts_what_it_rises():
+    better, champion = chances(3, 0), chances(0.5, 1)
+    timid = replace(
+        better, scores=0.02 * better.scores
+    )  # ranks as before, but gives nothing more than two in a hundred
+
+    rise = log_loss(TRUTH, timid.scores) - log_loss(TRUTH, champion.scores)
+    found = [weighed(timid, champion, guards={"log_loss": allowed}) for allowed in (0.9 * rise, 1.1 * rise)]
+
+    assert rise > 0
+    assert [each.guards for each in found] == [{"log_loss": pytest.approx(rise)}] * 2
+    assert [each.verdict for each in found] == ["keep", "promote"]
+
+
+def test_a_guard_of_nothing_allows_what_falls_by_nothing():
+    better, champion = told(3, 0), told(0.5, 1)
+    as_called = PredictionSet(TRUTH, champion.predictions, better.scores)
+
+    found = weighed(as_called, champion, guards={"recall": 0.0})
+
+    assert found.guards == {"recall": 0.0}
+    assert found.verdict == "promote"
 
 
 def test_a_metric_that_one_cannot_give_makes_them_incomparable():

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from evenhand.storage import ledger
 from evenhand.storage.ledger import anchor_of
 from evenhand.tracking.champion_ledger import (
     Broken,
@@ -131,6 +132,34 @@ def test_a_line_cut_off_in_the_middle_never_counted_and_is_put_aside(n_bytes_los
     assert line.number == 2
     assert "was cut off in the middle" in caplog.text
     assert file.with_suffix(".cut").read_bytes() == before.cut_off
+
+
+def test_a_repair_returns_what_it_put_aside():
+    anchor = anchor_of(written("run_1"))
+    before_the_crash = anchor.read_bytes()
+    file = written("run_2")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    anchor.write_bytes(before_the_crash)
+
+    lost = repair("tiny")
+
+    assert lost == whole.splitlines(keepends=True)[1][:-20]
+    assert file.read_bytes() + lost + whole[-20:] == whole
+    assert repair("tiny") == b""
+
+
+def test_a_line_without_a_champion_has_none_and_one_with_less_than_a_model_is_broken():
+    file = written("run_1")
+    assert decisions_of("tiny").lines[0].champion is None
+
+    line = json.loads(file.read_text()) | {"candidate": {"run": "run_1"}}
+    line |= {"hash": ledger._hash(line)}
+    file.write_bytes(ledger._as_line(line) + b"\n")
+    ledger._anchor(file, line)
+
+    with pytest.raises(Broken, match=r"line 1 of the ledger '.+tiny.+' cannot be read"):
+        decisions_of("tiny")
 
 
 def test_a_repair_of_a_whole_ledger_changes_nothing():
