@@ -49,7 +49,7 @@ TESTS = {
     "splitting": (["tasks.splitting"], ["tasks/test_splitting", "tasks/test_splitting_of_copies"]),
     "folding": (["data.splits"], ["tasks/test_splitting_of_copies", "tasks/test_splitting"]),
     "gate": (["tracking.promotion_gate"], ["tasks/test_gating"]),
-    "decisions": (["tracking.champion_ledger"], ["tracking/test_champion_ledger", "tracking/test_champion"]),
+    "decisions": (["tracking.champion_ledger"], ["tracking/test_champion_ledger"]),
     "store": (["storage.artifact_store"], ["storage/test_artifact_store"]),
     "locks": (["storage.locks"], ["storage/test_locks"]),
     "metrics": (["evaluation.metrics", "evaluation.metric_entries"], ["evaluation/test_metrics"]),
@@ -59,7 +59,7 @@ TESTS = {
     ),
     "thresholds": (
         ["statistics.thresholds", "evaluation.threshold_objectives"],
-        ["statistics/test_statistics", "evaluation/test_threshold_gain", "tasks/test_deciding"],
+        ["evaluation/test_calibration", "evaluation/test_threshold_objectives"],
     ),
     "encoder": (["models.encoder", "models.encoder_steps"], ["models/test_encoder"]),
     "balancing": (["tasks.balancing", "models.samplers"], ["tasks/test_balancing", "models/test_samplers"]),

@@ -19,7 +19,7 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tracking import champion, mlflow_client
 from evenhand.tracking.champion import proposed_by, withdrawn
-from evenhand.tracking.champion_ledger import Contender, Decision, Decisions, Looks, decide, decisions_of
+from evenhand.tracking.champion_ledger import Contender, Decision, Looks, decide, decisions_of
 from evenhand.tracking.promotion_gate import card, weigh
 from evenhand.tracking.reload_check import difference
 
@@ -118,21 +118,6 @@ def test_horizons_that_are_made_longer_spend_alpha_once():
 
     assert taken.n_taken == 12
     assert taken.spent == pytest.approx(0.05)
-
-
-def look(level=0.99, verdict="keep"):
-    """A line of the ledger that compared two models."""
-    return Decision("tiny", verdict, "", Contender("a"), None, "", {"look": 1, "gap": {"level": level}})
-
-
-def test_looks_are_counted_from_the_last_restart():
-    nothing = Decision("tiny", "keep", "the same", Contender("a"), None, "", {"look": 0, "gap": None})
-    restart = Decision("tiny", "restart", "a new year", Contender(""))
-    lines = (look(), look(verdict="promote"), restart, nothing, look(0.98), look(verdict="rollback"), look())
-
-    assert Decisions(lines[:2]).looks == Looks(2, pytest.approx(0.02))
-    assert Decisions(lines[:3]).looks == Looks()
-    assert Decisions(lines).looks == Looks(2, pytest.approx(0.03))  # a rollback holds the figures of an older line
 
 
 def test_the_interval_leaves_half_of_its_share_of_alpha_on_either_side():

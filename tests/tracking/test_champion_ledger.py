@@ -11,6 +11,8 @@ from evenhand.tracking.champion_ledger import (
     Broken,
     Contender,
     Decision,
+    Decisions,
+    Looks,
     Overtaken,
     decide,
     decisions_of,
@@ -212,3 +214,18 @@ def test_a_line_that_does_not_reach_the_disk_leaves_no_trace(monkeypatch):
         decide(decision("run_2"), decisions_of("tiny").head)
 
     assert file.read_bytes() == before
+
+
+def look(level=0.99, verdict="keep"):
+    """A line of the ledger that compared two models."""
+    return Decision("tiny", verdict, "", Contender("a"), None, "", {"look": 1, "gap": {"level": level}})
+
+
+def test_looks_are_counted_from_the_last_restart():
+    nothing = Decision("tiny", "keep", "the same", Contender("a"), None, "", {"look": 0, "gap": None})
+    restart = Decision("tiny", "restart", "a new year", Contender(""))
+    lines = (look(), look(verdict="promote"), restart, nothing, look(0.98), look(verdict="rollback"), look())
+
+    assert Decisions(lines[:2]).looks == Looks(2, pytest.approx(0.02))
+    assert Decisions(lines[:3]).looks == Looks()
+    assert Decisions(lines).looks == Looks(2, pytest.approx(0.03))  # a rollback holds the figures of an older line
