@@ -18,12 +18,12 @@ __all__ = [
     "monitoring",
     "pages",
     "plots",
-    "predictions",
     "progress",
     "replications",
     "runs",
     "schedules",
     "servers",
+    "slices",
     "stores",
     "studies",
 ]

@@ -1,7 +1,7 @@
-"""What a candidate predicted for every judged row, as a data frame."""
+"""How a candidate does on parts of the rows, as a data frame."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,26 +10,13 @@ from evenhand.errors import DataError
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import metrics_of
 from evenhand.evaluation.paired_comparison import minority_of
+from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import FINAL
 
-if TYPE_CHECKING:
-    from evenhand.evaluation.predictions import CandidatePredictions
-
-__all__ = ["predictions_of", "slices_of"]
+__all__ = ["slices_of"]
 
 
-def predictions_of(found: "CandidatePredictions", classes: Sequence[Any], places: np.ndarray) -> pd.DataFrame:
-    """Row of the source, fold, truth and prediction, and the score of the positive class or of each class."""
-    columns: dict[str, Any] = {"row": places[found.row], "fold": found.fold.astype(str)}
-    columns |= {"truth": _labelled(found.truth, classes), "predicted": _labelled(found.predicted, classes)}
-    if found.scores is not None and found.scores.ndim == 1:
-        columns["score"] = found.scores
-    elif found.scores is not None:
-        columns |= {f"score:{label}": found.scores[:, k] for k, label in enumerate(classes)}
-    return pd.DataFrame(columns)
-
-
-def slices_of(found: "CandidatePredictions", classes: Sequence[Any], places: np.ndarray, by: Any) -> pd.DataFrame:
+def slices_of(found: CandidatePredictions, classes: Sequence[Any], places: np.ndarray, by: Any) -> pd.DataFrame:
     """Every metric with its 95 % interval on the rows of each value of `by`, out of fold and on the holdout."""
     values = pd.Series(by).reset_index(drop=True)
     if (n_rows := int(places[found.row].max()) + 1) > len(values):
@@ -49,7 +36,7 @@ def slices_of(found: "CandidatePredictions", classes: Sequence[Any], places: np.
     )
 
 
-def _figures(found: "CandidatePredictions", mask: np.ndarray, n_classes: int) -> list[dict[str, Any]]:
+def _figures(found: CandidatePredictions, mask: np.ndarray, n_classes: int) -> list[dict[str, Any]]:
     """The metrics of some rows; the rarest class is that of all rows."""
     minority = minority_of(found.prediction_set, n_classes)
     part = found.only(mask).prediction_set
@@ -64,8 +51,3 @@ def _figures(found: "CandidatePredictions", mask: np.ndarray, n_classes: int) ->
         }
         for name, figure in metrics_of(part, n_classes, minority).items()
     ]
-
-
-def _labelled(codes: np.ndarray, classes: Sequence[Any]) -> Any:
-    """Class labels in place of their codes; numbers as they are."""
-    return pd.Series(list(classes)).take(codes.astype(int)).to_numpy() if classes else codes

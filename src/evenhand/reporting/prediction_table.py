@@ -1,0 +1,25 @@
+"""What a candidate predicted for every judged row, as a data frame."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evenhand.evaluation.predictions import CandidatePredictions
+
+
+def predictions_of(found: CandidatePredictions, classes: Sequence[Any], places: np.ndarray) -> pd.DataFrame:
+    """Row of the source, fold, truth and prediction, and the score of the positive class or of each class."""
+    columns: dict[str, Any] = {"row": places[found.row], "fold": found.fold.astype(str)}
+    columns |= {"truth": _labelled(found.truth, classes), "predicted": _labelled(found.predicted, classes)}
+    if found.scores is not None and found.scores.ndim == 1:
+        columns["score"] = found.scores
+    elif found.scores is not None:
+        columns |= {f"score:{label}": found.scores[:, k] for k, label in enumerate(classes)}
+    return pd.DataFrame(columns)
+
+
+def _labelled(codes: np.ndarray, classes: Sequence[Any]) -> Any:
+    """Class labels in place of their codes; numbers as they are."""
+    return pd.Series(list(classes)).take(codes.astype(int)).to_numpy() if classes else codes
