@@ -74,7 +74,10 @@ TESTS = {
         ["estimators/test_selective_nb", "estimators/test_examples"],
     ),
     "interval_nb": ([f"{NB}.interval_nb"], ["estimators/test_interval_nb", "estimators/test_examples"]),
-    "mdlp": ([f"{ENCODING}.mdlp", f"{ENCODING}._mdlp_kernel"], ["estimators/test_mdlp", "estimators/test_examples"]),
+    "mdlp": (
+        [f"{ENCODING}.mdlp", f"{ENCODING}._mdlp_kernel"],
+        ["estimators/test_mdlp", "estimators/test_two_way_split", "estimators/test_examples"],
+    ),
     "evidence": ([f"{ENCODING}.evidence"], ["estimators/test_evidence", "estimators/test_examples"]),
     "similarity": ([f"{MACHINES}.similarity"], ["estimators/test_similarity", "estimators/test_examples"]),
     "similarity_svm": (

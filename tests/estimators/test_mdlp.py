@@ -157,6 +157,12 @@ def test_hundreds_of_classes_are_cut_where_that_pays():
     assert 299.5 in cuts
 
 
+@pytest.mark.parametrize(("y", "cut"), [(["a", "b", "b"], 0.5), (["b", "b", "a"], 1.5)])
+def test_one_row_is_parted_from_two_others(y, cut):
+    # entropy .918 of three rows: 2.755 bits are gained, log2 2 + log2 7 - 2 * .918 = 1.971 described
+    assert MDLPDiscretizer().fit([[0.0], [1.0], [2.0]], y).cuts_[0].tolist() == [cut]
+
+
 def test_a_row_cannot_count_less_than_nothing():
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         MDLPDiscretizer().fit([[0.0], [1.0]], [0, 1], sample_weight=[1, -1])
