@@ -4,6 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as known
 
+from evenhand.errors import ConfError
+from evenhand.evaluation.metric_entries import MetricEntry
 from evenhand.evaluation.metrics import (
     PredictionSet,
     Tables,
@@ -329,3 +331,28 @@ def test_tables_without_rows_of_a_class_give_nothing_for_it():
     assert tables.f1.tolist() == [[1, 0], [0, 0]]
     assert tables.matthews.tolist() == [0, 0]
     assert tables.is_there.tolist() == [True, False]
+
+
+def test_a_class_that_is_predicted_once_and_rightly_has_full_precision():
+    tables = Tables(np.array([[[3.0, 0.0], [1.0, 1.0]]]), 1)
+
+    assert tables.precision.tolist() == [[3 / 4, 1]]
+    assert tables.recall.tolist() == [[1, 1 / 2]]
+    assert tables.f1.tolist() == [[6 / 7, 2 / 3]]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "'mine' has no vectorised form, so it would have no interval"),
+        ({"of_rows": len, "weighted": len}, "'mine' has of_rows and weighted, so it would have no interval"),
+        ({"of_rows": len, "needs": "nothing"}, "'mine' needs 'nothing'. Give one of predictions, ranks"),
+        ({"of_rows": len, "tasks": ()}, r"'mine' has tasks \(\). Give some of binary"),
+        ({"of_rows": len, "tasks": ("binary", "ternary")}, r"'mine' has tasks \['ternary'\]. Give some of binary"),
+    ],
+)
+def test_an_entry_that_lacks_a_part_is_refused(given, words):
+    whole = {"name": "mine", "tasks": ("binary",), "lower_is_better": False, "needs": "ranks", "formula": len}
+
+    with pytest.raises(ConfError, match=words):
+        MetricEntry(**{**whole, **given})
