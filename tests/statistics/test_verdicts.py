@@ -116,12 +116,15 @@ def test_the_more_candidates_the_greater_the_critical_value():
 def test_how_far_equal_candidates_lie_apart_is_chi_squared():
     joint = JointFigures(np.zeros((5, 2)), np.eye(2), np.zeros((5, 2, 2)), 100_000)
 
-    seen, drawn = equal_candidates(joint, n_draws=40_000).spreads(np.ones(2, dtype=bool), np.array([1.0, 3.0]))
+    equals, both = equal_candidates(joint, n_draws=40_000), np.ones(2, dtype=bool)
+    seen, drawn = equals.spreads(both, np.array([1.0, 3.0]), np.ones(2))
 
-    # of two, both deviations from the mean are the same one turned round: twice chi squared with one degree, 5.99 / 2
-    # and 3.84 at 95 %; the deviations of 1 have a variance of 1.75 / 2
+    # of two, both deviations from the mean are the same one turned round: twice chi squared with one degree, which is
+    # 3.84 at 95 %; the deviations of 1 have a variance of 1.75 / 2
     assert seen == pytest.approx(2 * 1 / (1.75 / 2))
     assert np.quantile(drawn, 0.95) == pytest.approx(2 * 3.84, rel=0.03)
+    # one that may lie twice as far by chance counts a sixteenth, once what steady ones show is allowed for
+    assert equals.spreads(both, np.array([1.0, 3.0]), np.array([1.0, 2.8]))[0] == pytest.approx(seen * (1 + 1 / 16) / 2)
 
 
 def test_the_variance_of_a_gap_is_never_below_that_of_the_judged_rows_raised():
@@ -193,7 +196,7 @@ def test_a_figure_that_no_row_moves_has_the_error_that_is_given_for_it():
 
     estimate, interval = expected_of_chosen(still, least_error=0.01)
 
-    reach = student.ppf(0.975, 10) * 0.01 * 1.2**0.5
+    reach = student.ppf(0.975, 10) * 0.01 * 1.4**0.5
     assert (estimate, interval.low, interval.high) == pytest.approx((1.0, 1 - reach, 1 + reach))
 
 

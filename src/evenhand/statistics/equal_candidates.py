@@ -7,6 +7,7 @@ import numpy as np
 from evenhand.statistics.joint import JointFigures
 
 LEAST_FACTOR, LEAST_FACTOR_HELD = 1.75, 1.1
+STEADY = 1.4  # steady candidates seldom look more unsteady than this in five folds
 SHARED = 0.2  # of what moves a gap over folds, the part that moves it on the holdout too: both learn from the same rows
 
 
@@ -36,15 +37,20 @@ class EqualCandidates:
         standard = np.divide(gaps, deviations, out=np.zeros_like(gaps), where=deviations > tiny)
         return np.asarray(standard / self.scale)
 
-    def spreads(self, active: np.ndarray, figures: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return how far the figures of active candidates lie about their mean, squared and summed, and draws of it."""
+    def spreads(self, active: np.ndarray, figures: np.ndarray, unsteady: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return how far the figures of active candidates lie about their mean, squared and summed, and draws of it.
+
+        `unsteady` is how many times as far as the drawn ones each figure may lie by chance. That is uncertain, so
+        what it adds is shrunk twice: one unsteady candidate does not make the others differ.
+        """
         n_models = int(active.sum())
         centred = np.eye(n_models) - 1 / n_models
         among = centred @ self.covariance[np.ix_(active, active)] @ centred
         tiny = 1e-12 * np.diag(self.covariance).max(initial=0.0)
         scaled = centred / np.sqrt(np.maximum(np.diag(among), tiny if tiny > 0 else 1.0))
         drawn = (self.over_all[:, active] / self.scale) @ scaled
-        return float(np.sum((figures[active] @ scaled) ** 2)), np.asarray((drawn**2).sum(axis=1))
+        seen = figures[active] @ scaled / np.maximum(unsteady[active] / STEADY, 1) ** 2
+        return float(np.sum(seen**2)), np.asarray((drawn**2).sum(axis=1))
 
 
 def equal_candidates(joint: JointFigures, *, seed: int = 0, n_draws: int = 4000) -> EqualCandidates:

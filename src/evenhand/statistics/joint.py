@@ -70,7 +70,10 @@ def joint_figures(folds: Sequence[FoldInfluence], held: FoldInfluence | None = N
     strata[place] = np.concatenate([fold.strata for fold in folds])
     moved = np.zeros((len(rows), len(folds[0].figures)))
     weighted = [fold.influence / (len(fold.rows) * len(folds)) for fold in folds]
-    np.add.at(moved, place, np.concatenate(weighted))
+    if len(rows) == len(place):
+        moved[place] = np.concatenate(weighted)
+    else:
+        np.add.at(moved, place, np.concatenate(weighted))
     n_means = max(1, round(len(folds) * len(rows) / len(place)))
     return JointFigures(
         folds=np.array([fold.figures for fold in folds]),
