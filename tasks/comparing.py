@@ -14,6 +14,7 @@ from evenhand.statistics import Comparison, holm, power_of
 from evenhand.statistics.against_best import GapToBest, firmer, on_holdout, verdicts
 from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import JointFigures
+from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE, UNSAMPLED
 from evenhand.study.study import Study
 
@@ -25,7 +26,7 @@ Z_95, STILL = 1.96, 1e-12
 def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with the verdict of each candidate, what the best is expected to score, and the one to serve."""
     comparable = [each for each in judgement.figures if each.folds.get(judgement.metric)]
-    predictions = Predictions(judgement.predictions, table)
+    predictions = Predictions(local(judgement.predictions), table)
     predicted = {each.plan.name: predictions.of(each.plan.name, each.scale) for each in comparable}
     evidence = _evidence(judgement.metric, comparable, predicted, table)
     if evidence is None:
@@ -36,7 +37,7 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     judgement = replace(
         judgement,
         versus=_versus(evidence, study),
-        by_other_metrics=tuple(_by_other_metrics(judgement, predicted, table, study)),
+        by_other_metrics=tuple(_by_other_metrics(judgement, predictions, predicted, table, study)),
     )
     n_worse, n_same = len(others) - len(judgement.group) + 1, len(judgement.same) - 1
     logger().info("%d of %d candidates are worse than the best, %d practically the same", n_worse, len(others), n_same)
@@ -77,10 +78,13 @@ def _evidence(
 
 
 def _by_other_metrics(
-    judgement: Judgement, predicted: dict[str, CandidatePredictions], table: Table, study: Study
+    judgement: Judgement,
+    predictions: Predictions,
+    predicted: dict[str, CandidatePredictions],
+    table: Table,
+    study: Study,
 ) -> Iterator[MetricVerdicts]:
     """The verdicts by the other metrics that a study asks for, each against the best by that metric."""
-    predictions = Predictions(judgement.predictions, table)
     for metric in (each for each in study.metrics if each != judgement.metric):
         comparable = ranked((each for each in judgement.figures if each.folds.get(metric)), metric)
         for each in (one for one in comparable if one.plan.name not in predicted):

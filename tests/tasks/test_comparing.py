@@ -7,6 +7,7 @@ from scipy import stats
 
 from evenhand.evaluation.predictions import Predictions
 from evenhand.statistics import Comparison, Interval, delong_test
+from evenhand.storage.artifact_store import local
 from evenhand.tasks.comparing import _power, compare
 
 
@@ -34,7 +35,7 @@ def test_the_gap_of_a_candidate_is_the_difference_of_the_figures_on_the_leaderbo
 
     judgement = compare.fn(found.judgement, found.table, found.study)
 
-    rows = Predictions(judgement.predictions, found.table).of("dummy", "probability")
+    rows = Predictions(local(judgement.predictions), found.table).of("dummy", "probability")
     n_folds, n_held = len(rows.out_of_fold), len(rows.holdout)
     figure = {
         each.plan.name: (n_folds * each.mean("roc_auc") + n_held * each.holdout["roc_auc"]) / (n_folds + n_held)
@@ -154,7 +155,7 @@ def test_the_difference_of_areas_on_the_holdout_has_the_deviation_of_delong():
     found = two_models()
     judgement = compare.fn(found.judgement, found.table, found.study)
     one = judgement.versus[0]
-    predictions = Predictions(judgement.predictions, found.table)
+    predictions = Predictions(local(judgement.predictions), found.table)
     first, second = (predictions.of(name, "probability").holdout for name in (judgement.best.plan.name, one.name))
 
     by_delong = delong_test(first.truth, first.ranks, second.ranks)
