@@ -5,20 +5,18 @@ from dataclasses import dataclass, replace
 
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.evaluation.verdicts import clipped_joint, joint_of, ranked, region_of
+from evenhand.evaluation.verdicts import by_holdout, clipped_joint, joint_of, ranked, region_of
 from evenhand.records.pipeline import Figures, Judgement, Plan, Table
 from evenhand.records.verdicts import Expected, MetricVerdicts, Versus
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.statistics import Comparison, holm, power_of
-from evenhand.statistics.against_best import GapToBest, firmer, on_holdout, verdicts
+from evenhand.statistics.against_best import GapToBest, firmer, verdicts
 from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import JointFigures
 from evenhand.storage.artifact_store import local
-from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE, UNSAMPLED
+from evenhand.study.registry import LOWER_IS_BETTER, UNSAMPLED
 from evenhand.study.study import Study
 
-RIVALS_ON_HOLDOUT = 8
 Z_95, STILL = 1.96, 1e-12
 
 
@@ -95,7 +93,7 @@ def _by_other_metrics(
 
 def _versus(evidence: _Evidence, study: Study) -> tuple[Versus, ...]:
     """The verdict of every candidate but the best, and what the holdout alone says of the nearest."""
-    alone = _on_holdout(evidence, study.alpha)
+    alone = by_holdout(evidence.joint, [each.plan.name for each in evidence.figures], evidence.metric, study.alpha)
     named = list(zip(evidence.figures, _verdicts(evidence, study), strict=True))[1:]
     return tuple(_record(each.plan.name, gap, alone.get(each.plan.name, {})) for each, gap in named)
 
@@ -138,33 +136,3 @@ def _simplest(judgement: Judgement, study: Study) -> Figures:
 
 def _as_they_are(plan: Plan, study: Study) -> bool:
     return plan.balance in study.balance and study.balance_kind(plan.balance) in UNSAMPLED
-
-
-def _on_holdout(evidence: _Evidence, alpha: float) -> dict[str, dict[str, float | None]]:
-    """The best against its nearest rivals on the holdout alone.
-
-    P-values are Holm's over these rivals. The power is that of the first step of Holm, where a difference is hardest to
-    find.
-    """
-    if (found := on_holdout(evidence.joint)) is None:
-        return {}
-    names = [each.plan.name for each in evidence.figures[1 : RIVALS_ON_HOLDOUT + 1]]
-    rivals = dict(zip(names, found[1:], strict=False))
-    adjusted = holm([one.p_value for one in rivals.values()])
-    return {
-        name: {
-            "holdout_difference": one.difference,
-            "holdout_low": one.interval.low,
-            "holdout_high": one.interval.high,
-            "holdout_p_value": float(p_value),
-            "holdout_power": _power(one, evidence.metric, alpha / len(rivals)),
-        }
-        for (name, one), p_value in zip(rivals.items(), adjusted, strict=True)
-    }
-
-
-def _power(found: Comparison, metric: str, alpha: float) -> float | None:
-    """The chance to find a true difference; None for errors, which have units, and where nothing ever differed."""
-    if metric in LOWER_IS_BETTER or found.interval.high <= found.interval.low:
-        return None
-    return power_of(POWER_DIFFERENCE, found.interval, alpha=alpha)

@@ -6,9 +6,10 @@ from makers import make_study, work, write_rows, write_two_clouds
 from scipy import stats
 
 from evenhand.evaluation.predictions import Predictions
+from evenhand.evaluation.verdicts import power_on_holdout
 from evenhand.statistics import Comparison, Interval, delong_test
 from evenhand.storage.artifact_store import local
-from evenhand.tasks.comparing import _power, compare
+from evenhand.tasks.comparing import compare
 
 
 def two_models(**changes):
@@ -133,16 +134,16 @@ def test_the_holdout_difference_is_that_of_the_two_holdout_figures():
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
 def test_p_values_on_the_holdout_are_holms_over_the_candidates(metric, monkeypatch):
-    from evenhand.tasks import comparing
+    from evenhand.evaluation import verdicts
 
     found, raw = two_models(metric=metric), []
-    honest = comparing.on_holdout
+    honest = verdicts.on_holdout
 
     def noted(joint):
         raw.extend(honest(joint)[1:])
         return honest(joint)
 
-    monkeypatch.setattr(comparing, "on_holdout", noted)
+    monkeypatch.setattr(verdicts, "on_holdout", noted)
     judgement = compare.fn(found.judgement, found.table, found.study)
 
     told = {each.name: each.holdout_p_value for each in judgement.versus}
@@ -183,7 +184,7 @@ def test_the_power_of_the_holdout_is_reported_where_the_metric_is_a_share():
 def test_no_power_is_reported_where_nothing_ever_differed():
     nothing = Comparison(0.0, Interval(0.0, 0.0, 0.95), 0.0, 1.0, "paired bootstrap")
 
-    assert _power(nothing, "f1_macro", 0.05) is None
+    assert power_on_holdout(nothing, "f1_macro", 0.05) is None
 
 
 def test_the_best_is_chosen_unless_the_simplest_is_preferred():

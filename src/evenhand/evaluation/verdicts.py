@@ -9,13 +9,16 @@ from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import PredictionSet, losses_of
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import FINAL, Figures
+from evenhand.statistics import Comparison, holm, power_of
+from evenhand.statistics.against_best import on_holdout
 from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
-from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE
 
 MEANS_OF_ROWS = frozenset({"accuracy", "log_loss", "brier_score_loss"})
 EQUIVALENT = {"roc_auc": 0.005, "roc_auc_ovr": 0.005, "roc_auc_ovr_weighted": 0.005}
 EQUIVALENT_SHARE = 0.01
 CUT, ONE_ROW = 0.99, 0.25
+RIVALS_ON_HOLDOUT = 8
 
 
 def ranked(figures: Iterable[Figures], metric: str) -> list[Figures]:
@@ -42,7 +45,8 @@ def joint_of(
     `folds`, and `held` on the holdout, are the figures that the leaderboard shows, so that the verdicts are about
     those. None where a metric gives no influence.
     """
-    sign, found = -1.0 if metric in LOWER_IS_BETTER else 1.0, {}
+    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+    found: dict[str, FoldInfluence] = {}
     for name, rows in _rows_by_fold(candidate[0], has_holdout=held is not None).items():
         parts = [each.only(rows) for each in candidate]
         influences = [influence_of(part.prediction_set, metric, n_classes, minority) for part in parts]
@@ -81,7 +85,8 @@ def clipped_joint(
     excess = rows - rows[:, [lead]]
     if not _hangs_on_one(excess):
         return None
-    cut, found = rows[:, [lead]] + np.minimum(excess, np.quantile(excess, CUT, axis=0)), {}
+    cut = rows[:, [lead]] + np.minimum(excess, np.quantile(excess, CUT, axis=0))
+    found: dict[str, FoldInfluence] = {}
     for name, held in _rows_by_fold(candidate[0], has_holdout=has_holdout).items():
         mean = cut[held].mean(axis=0)
         found[name] = FoldInfluence(-mean, mean - cut[held], candidate[0].row[held], np.zeros(len(held), dtype=int))
@@ -128,3 +133,33 @@ def region_of(metric: str, best: float, equivalence: float | None) -> float:
     if metric == "mean_squared_error":
         return ((1 + EQUIVALENT_SHARE) ** 2 - 1) * best
     return EQUIVALENT_SHARE * abs(best) if metric in LOWER_IS_BETTER else EQUIVALENT.get(metric, EQUIVALENT_SHARE)
+
+
+def by_holdout(
+    joint: JointFigures, names: Sequence[str], metric: str, alpha: float
+) -> dict[str, dict[str, float | None]]:
+    """The best, which is named first, against its nearest rivals on the holdout alone, as verdicts record it.
+
+    P-values are Holm's over these rivals. The power is that of the first step of Holm, where a difference is hardest to
+    find.
+    """
+    found = on_holdout(joint) or []
+    rivals = dict(list(zip(names, found, strict=False))[1 : RIVALS_ON_HOLDOUT + 1])
+    adjusted = holm([one.p_value for one in rivals.values()])
+    return {
+        name: {
+            "holdout_difference": one.difference,
+            "holdout_low": one.interval.low,
+            "holdout_high": one.interval.high,
+            "holdout_p_value": float(p_value),
+            "holdout_power": power_on_holdout(one, metric, alpha / len(rivals)),
+        }
+        for (name, one), p_value in zip(rivals.items(), adjusted, strict=True)
+    }
+
+
+def power_on_holdout(found: Comparison, metric: str, alpha: float) -> float | None:
+    """The chance to find a small difference; None for errors, which have units, and where nothing ever differed."""
+    if metric in LOWER_IS_BETTER or found.interval.high <= found.interval.low:
+        return None
+    return power_of(POWER_DIFFERENCE, found.interval, alpha=alpha)
