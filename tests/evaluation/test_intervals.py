@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from evenhand.evaluation.intervals import intervals_of, intervals_of_means, spreads_of
@@ -7,6 +8,7 @@ from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.statistics import auc_interval
 from evenhand.statistics.intervals import (
     area_interval,
+    drawn_tables,
     f1_interval,
     log_interval,
     mean_of_shares,
@@ -174,6 +176,17 @@ def test_the_interval_of_a_skewed_mean_reaches_farther_to_the_long_side():
 
 def test_an_error_of_nothing_has_no_width():
     assert (log_interval(0.0, 0.0, degrees=10).low, log_interval(0.0, 0.0, degrees=10).high) == (0, 0)
+
+
+def test_tables_that_counts_speak_for_cover_a_share():
+    found = []
+    for k in range(76):
+        drawn = drawn_tables(np.array([[75 - k, 0], [0, k]]))
+        found.append(np.quantile(drawn[:, 1, 1] / drawn.sum(axis=(1, 2)), [0.025, 0.975]))
+
+    # each count of 75 rows weighed by its chance where the share is .2
+    covered = sum(binom.pmf(k, 75, 0.2) for k, (low, high) in enumerate(found) if low <= 0.2 <= high)
+    assert 0.93 <= covered <= 0.98
 
 
 def test_the_interval_of_a_mean_over_folds_stays_inside_the_bounds_of_the_metric():

@@ -39,20 +39,23 @@ def _of_ranking(
 
 
 def area_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The influence of every row on the area under the ROC curve: the components of DeLong (1988) by class."""
-    ups, downs = scores[is_positive], scores[~is_positive]
-    n, found = len(scores), np.empty(len(scores))
-    above, below = _share_below(ups, downs), 1 - _share_below(downs, ups)
-    found[is_positive] = (above - above.mean()) * n / len(ups)
-    found[~is_positive] = (below - below.mean()) * n / len(downs)
+    """The influence of every row on the area under the ROC curve: the components of DeLong (1988) by class.
+
+    A positive row counts the share of the others below it, a negative one that of the positive rows above it, equal
+    ones half; both come from one sort.
+    """
+    order = np.argsort(scores, kind="stable")
+    ordered, y = scores[order], is_positive[order].astype(float)
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    ups, n_rows = np.add.reduceat(y, starts), np.diff(starts, append=len(order))
+    downs, n, n_up = n_rows - ups, len(order), y.sum()
+    below = (np.cumsum(downs) - downs / 2) / (n - n_up)
+    above = 1 - (np.cumsum(ups) - ups / 2) / n_up
+    area = float(ups @ below) / n_up
+    of_levels = np.array([(above - area) * n / (n - n_up), (below - area) * n / n_up])
+    found = np.empty(n)
+    found[order] = of_levels[y.astype(int), np.repeat(np.arange(len(starts)), n_rows)]
     return found
-
-
-def _share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The share of others below each value, those equal to it counted half."""
-    ordered = np.sort(others)
-    below, up_to = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    return np.asarray((below + up_to) / (2 * len(others)))
 
 
 def precision_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarray:

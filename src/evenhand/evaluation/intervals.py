@@ -27,6 +27,7 @@ RANKED = frozenset({"roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovr_
 WITH_A_METHOD = RANKED | {"root_mean_squared_error", "mean_absolute_error", "median_absolute_error", "r2"}
 MEAN_OF_AREAS = 0.65  # the mean of the areas of all classes varies as one area of so many of the rows in each class
 RARE_UPS = 50
+SHARE_OF_SQUARES = 0.25  # of the rows: what the variance of squares is known as well as, where errors have heavy tails
 STILL = 1e-9  # influences below it are rounding
 SQUARED = {"mean_squared_error": 1.0, "root_mean_squared_error": 0.5}  # and the power of the mean square that each is
 
@@ -171,7 +172,7 @@ def _of_losses(predicted: PredictionSet, level: float) -> dict[str, Interval]:
 
 
 def _of_regression(predicted: PredictionSet, known: dict[str, float], level: float) -> dict[str, Interval]:
-    """On the scale of logarithms by Student's t; R2 and RMSE with the jackknife's variance, RMSE's skewness too."""
+    """On the scale of logarithms by Student's t; R2 and RMSE with the jackknife's variance, RMSE with few degrees."""
     degrees = len(predicted.truth) - 1
     found = {}
     for name in ("mean_absolute_error", "median_absolute_error"):
@@ -187,9 +188,9 @@ def _of_squares(predicted: PredictionSet, known: dict[str, float], degrees: int,
     if not squared.any():
         return {name: Interval(known[name], known[name], level) for name in {*SQUARED, "r2"} & known.keys()}
     without = (squared.sum() - squared) / (n - 1)
-    plain = log_interval(
-        float(squared.mean()), float(squared.mean() * _jackknife(np.log(without))), degrees=degrees, level=level
-    )
+    error = _jackknife(np.log(without))
+    middle = float(squared.mean() * np.exp(error**2 / 2))  # a logarithm of a mean lies half its variance too low
+    plain = log_interval(middle, middle * error, degrees=n * SHARE_OF_SQUARES, level=level)
     high = max(plain.high, skewed_mean_interval(squared, level=level).high)
     found = {name: Interval(float(plain.low**power), float(high**power), level) for name, power in SQUARED.items()}
     if "r2" in known:

@@ -103,7 +103,11 @@ def _without_skew(z: float, skewness: float) -> float:
 
 
 def drawn_tables(table: np.ndarray, *, seed: int = 0, n_draws: int = N_DRAWS) -> np.ndarray:
-    """Return tables that these counts speak for, of shape (n_draws, *table.shape)."""
+    """Return tables that these counts speak for, of shape (n_draws, *table.shape), class counts drawn too.
+
+    Tables are drawn from Dirichlet's distribution with the counts and 1.5 rows spread over all cells, each count taken
+    for less than it is, by a fifth where the rarest class has few rows.
+    """
     counts = np.asarray(table, dtype=float)
     rarest = float(counts.sum(axis=1).min())
     weight = 1 - 0.2 / (1 + rarest / 50)
