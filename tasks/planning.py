@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
 from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights, takes_unlabelled
-from evenhand.models.checks.kernel_columns import kernel_mistakes
+from evenhand.models.checks.kernel_columns import counts_nothing, kernel_mistakes
 from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
 from evenhand.models.checks.storability import encoding_mistakes, model_mistake
 from evenhand.models.encoder_steps import step_mistakes
@@ -158,7 +158,14 @@ def _unlabelled_mistakes(name: str, model: str, candidate: Candidate) -> Iterato
     place, over = ("candidates", name), candidate.tune.over or {} if candidate.tune else {}
     if "frequencies" in over:
         yield (*place, "tune", "over", "frequencies"), "cannot be tuned: list train and all in grid to compare them"
-    is_asked = "all" in [candidate.params.get("frequencies"), *candidate.grid.get("frequencies", ())]
+    points = [{**candidate.params, **point} for point in _points(candidate, model)]
+    is_asked = any(_sees_unlabelled(model, point) for point in points)
+    if any(_sees_unlabelled(model, point) and counts_nothing(model, point) for point in points):
+        yield (
+            (*place, "params", "frequencies"),
+            f"all counts values of the rows to be judged, but a kernel of {model} counts none: put a similarity into "
+            "it, or leave frequencies out",
+        )
     if is_asked and candidate.multiclass:
         yield (
             (*place, "multiclass"),
