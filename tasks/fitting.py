@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import CandidateError
+from evenhand.estimators.labels import OneModelALabel, label_columns
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.evaluation.tree_outline import tree_outline
@@ -129,6 +130,8 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         training_decisions=_or_nothing(decisions_of(estimator, original)),
         training_predictions=training_predictions,
     )
+    if plan.n_labels:
+        truth = label_columns(truth, plan.n_labels)
     _keep_coefficients(folder, estimator, plan, prepared)
     _keep_tree(folder, estimator, prepared)
     return {
@@ -179,12 +182,15 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
 def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:
     held = dict(np.load(entry.path / "scores.npz"))
     is_probability = entry.facts["scale"] == "probability"
-    minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
+    is_multilabel = held["predictions"].ndim == 2
+    has_classes = n_classes and not is_multilabel
+    minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if has_classes else 0
 
     def prediction_set(prefix: str) -> PredictionSet:
         truth, predictions, scores, decisions = (
             held[f"{prefix}{name}"] for name in ("truth", "predictions", "scores", "decisions")
         )
+        truth = label_columns(truth, n_classes) if is_multilabel else truth
         return PredictionSet(
             truth, predictions, scores if scores.size else None, is_probability, decisions if decisions.size else None
         )
@@ -257,6 +263,8 @@ def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:
 
 def _warnings(estimator: Any) -> list[str]:
     """Solvers that stopped before they were done, and what stands for an exact fit."""
+    if isinstance(estimator, OneModelALabel):
+        return list(dict.fromkeys(words for one in estimator.estimators_ for words in _warnings(one)))
     estimator = getattr(estimator, "regressor_", estimator)
     return [*_stopped(estimator), *filter(None, [getattr(estimator, "approximation_", "")])]
 

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
-from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights, takes_unlabelled
+from evenhand.models.catalogue import (
+    class_of,
+    listing,
+    parameter_mistake,
+    predicts_numbers,
+    reads_weights,
+    takes_unlabelled,
+)
 from evenhand.models.checks.kernel_columns import counts_nothing, kernel_mistakes
 from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
 from evenhand.models.checks.storability import encoding_mistakes, model_mistake
@@ -80,6 +87,12 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
     except (ConfError, TypeError, AttributeError) as error:
         yield ("candidates", name, "model"), str(error)
         return
+    if study.is_multilabel and "budget" in inspect.signature(class_of(model)).parameters:
+        yield (
+            ("candidates", name, "model"),
+            f"{model} chooses its way by a budget of seconds, which several labels would share: take similarity_svm, "
+            "svm or another model",
+        )
     if is_numeric != (study.kind_of_task == "regression"):
         yield (
             ("candidates", name, "model"),
@@ -253,6 +266,7 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
             weight=listing(model).cost,
             tuning=_tuning(model, candidate),
             sees_unlabelled=_sees_unlabelled(model, {**candidate.params, **point}),
+            n_labels=len(study.targets) if study.is_multilabel else 0,
         )
 
 

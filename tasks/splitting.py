@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 )
 
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import content_hashes, linked_rows
+from evenhand.data.splits import content_hashes, linked_rows, sides_of, strata_of
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 from evenhand.runtime.logs import logger
@@ -74,6 +74,7 @@ class _Rows:
     """What a split may look at, one value for each row of the table."""
 
     y: np.ndarray
+    strata: np.ndarray
     content: np.ndarray
     links: np.ndarray
     keys: np.ndarray | None
@@ -139,8 +140,10 @@ def _rows(table: Table, study: Study) -> _Rows:
     frame = read_rows(table)
     features = frame[[feature.name for feature in table.features]]
     key_columns = [name for name, role in table.roles.items() if role == "key"]
+    y = read_target(table)
     return _Rows(
-        y=read_target(table),
+        y=y,
+        strata=strata_of(y, table, study.split.folds),
         content=content_hashes(features, is_near=True),
         links=linked_rows(features),
         keys=content_hashes(frame[key_columns]) if key_columns else None,
@@ -204,11 +207,15 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
 def _drawn_at_random(rows: _Rows, table: Table, share: float, seed: int) -> np.ndarray:
     """The rows of a random holdout: linked ones together, and of each class the share asked for."""
     if _is_linked(rows.links):
-        labels = rows.y if table.classes else np.zeros(len(rows.y), dtype=int)
+        labels = rows.strata if table.classes else np.zeros(len(rows.y), dtype=int)
         return np.flatnonzero(draw_parts(rows.links, labels, np.array([1 - share, share]), seed) == 1)
     order = np.argsort(rows.links)
-    strata = rows.y[order] if table.classes and np.bincount(rows.y).min() > 1 else None
+    strata = rows.strata[order] if table.classes and _each_twice(rows.strata) else None
     return order[train_test_split(np.arange(len(order)), test_size=share, random_state=seed, stratify=strata)[1]]
+
+
+def _each_twice(strata: np.ndarray) -> bool:
+    return bool(np.unique(strata, return_counts=True)[1].min() > 1)
 
 
 def _is_linked(links: np.ndarray) -> bool:
@@ -238,23 +245,25 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
         )
     if not table.classes:
         return
-    counts = np.bincount(y[side == TRAINING], minlength=len(table.classes))
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < split_.folds:
-        n_rarest = int(counts[rarest])
+    members = sides_of(y, table)
+    rarest = min(members, key=lambda name: np.sum(members[name][side == TRAINING]))
+    n_rarest = int(np.sum(members[rarest][side == TRAINING]))
+    if n_rarest < split_.folds:
         lower = f"lower split.folds to {n_rarest}, " if n_rarest >= 2 else "lower split.holdout_share, "
         raise DataError(
-            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {n_rarest} training "
-            f"rows of {int(np.bincount(y, minlength=len(table.classes))[rarest])} in all: {lower}"
-            "leave that class out with cleaning.rows, or get more rows of it"
+            f"split.folds is {split_.folds}, but {rarest} has {n_rarest} training rows of "
+            f"{int(np.sum(members[rarest]))} in all: {lower}{_without(table)}, or get more rows of it"
         )
-    held = np.bincount(y[side == HOLDOUT], minlength=len(table.classes))
-    if n_holdout and np.count_nonzero(held) < 2:
-        only = table.classes[int(np.argmax(held))]
+    held = {name: int(np.sum(member[side == HOLDOUT])) for name, member in members.items()}
+    if n_holdout and (only := next((name for name, n in held.items() if n == n_holdout), "")):
         raise DataError(
-            f"split.holdout: {split_.holdout} gives a holdout of {n_holdout} rows that are all of class '{only}', so "
+            f"split.holdout: {split_.holdout} gives a holdout of {n_holdout} rows that are all of {only}, so "
             "nothing can be judged on it: raise split.holdout_share or hold out another way"
         )
+
+
+def _without(table: Table) -> str:
+    return "take that label out of target" if table.is_multilabel else "leave that class out with cleaning.rows"
 
 
 def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> list[np.ndarray]:
@@ -267,11 +276,11 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
         assert rows.groups is not None
         kind, labels, groups = (
             StratifiedGroupKFold if table.classes else GroupKFold,
-            rows.y[training],
+            rows.strata[training],
             rows.groups[training],
         )
         return [_numbered(splitter, training, labels, groups) for splitter in _seeded(kind, study)]
-    links, labels = rows.links[training], rows.y[training]
+    links, labels = rows.links[training], rows.strata[training]
     if _is_linked(links):
         labels = labels if how == "stratified" else np.zeros(len(labels), dtype=int)
         shares, seeds = np.full(n_folds, 1 / n_folds), [study.seed + repeat for repeat in range(study.split.repeats)]
@@ -284,13 +293,14 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
 def _check_folds(fold_of: list[np.ndarray], training: np.ndarray, rows: _Rows, table: Table, study: Study) -> None:
     """Every fold needs training rows, and rows of every class among them, once copies of judged rows are left out."""
     how, links, y = fold_kind(study, table), rows.links[training], rows.y[training]
+    members = sides_of(y, table)
     for numbers, number in [(each, k) for each in fold_of for k in np.unique(each[each >= 0])]:
         is_judged = numbers == number
         is_trained = (numbers < number if how == "time" else ~is_judged) & ~np.isin(links, links[is_judged])
-        counts = np.bincount(y[is_trained], minlength=len(table.classes)) if table.classes else None
-        if is_trained.any() and (counts is None or counts.all()):
+        missing = [name for name, member in members.items() if not member[is_trained].any()]
+        if is_trained.any() and not missing:
             continue
-        lacks = "row" if counts is None else f"row of class '{table.classes[int(np.argmin(counts))]}'"
+        lacks = f"row of {missing[0]}" if missing else "row"
         raise DataError(
             f"split.folds: {study.split.folds} by {how} leaves no {lacks} to train fold {int(number)} on, out of "
             f"{len(training)} training rows: lower split.folds, or choose another split.folds_by"

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_target
+from evenhand.estimators.labels import label_columns
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
 from evenhand.statistics.near_copies import near_links
 
@@ -47,6 +48,32 @@ def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
     """
     content = content_hashes(rows)
     return np.argsort(content, kind="stable") if time is None else np.lexsort((content, rows[time].to_numpy()))
+
+
+def sides_of(y: np.ndarray, table: Table) -> dict[str, np.ndarray]:
+    """Which rows are of each class, by its words; of several labels which have each label and which have not."""
+    if not table.is_multilabel:
+        return {f"class '{label}'": y == k for k, label in enumerate(table.classes)}
+    columns = label_columns(y, len(table.classes)) == 1
+    named = zip(table.classes, columns.T, strict=True)
+    return {f"label '{name}' {word}": side for name, has in named for word, side in (("0", ~has), ("1", has))}
+
+
+def strata_of(y: np.ndarray, table: Table, least: int) -> np.ndarray:
+    """What rows are dealt out evenly by: classes, or sets of labels.
+
+    A set of labels with fewer than `least` rows is joined with the others that hold the same rarest label, and what is
+    still smaller with the rows of no such set.
+    """
+    if not table.is_multilabel:
+        return y
+    columns = label_columns(y, len(table.classes)) == 1
+    rarity = np.where(columns, columns.sum(axis=0), len(y) + 1)
+    rarest = np.where(columns.any(axis=1), rarity.argmin(axis=1), len(table.classes))
+    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+    joined = np.where(counts[place] >= least, place, len(counts) + rarest)
+    _, place, counts = np.unique(joined, return_inverse=True, return_counts=True)
+    return np.where(counts[place] >= least, place, len(counts))
 
 
 def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:

@@ -338,8 +338,8 @@ def weighted_ranking(predicted: PredictionSet, times: np.ndarray) -> tuple[np.nd
 
 
 def losses_of(predicted: PredictionSet) -> dict[str, np.ndarray]:
-    """The loss of every row, where the scores are probabilities."""
-    if predicted.scores is None or not predicted.is_probability:
+    """The loss of every row, where the scores are probabilities of classes."""
+    if predicted.scores is None or not predicted.is_probability or predicted.is_multilabel:
         return {}
     tiny = np.finfo(np.float64).eps
     if predicted.scores.ndim == 1:

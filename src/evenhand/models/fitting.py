@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import CandidateError, EvenhandError
+from evenhand.estimators.labels import OneModelALabel, label_columns
 from evenhand.models.acceleration import accelerated
 from evenhand.models.catalogue import build_model, fit_arguments, listing
 from evenhand.records.pipeline import Balanced, Plan
@@ -27,7 +28,8 @@ def fitted_model(
         arguments = fit_arguments(estimator, y, balanced.is_weighted)
         if plan.sees_unlabelled:
             arguments |= _seen_without_labels(plan, estimator, unlabelled)
-        return accelerated(estimator, X).fit(X, y, **arguments)
+        goal = label_columns(y, plan.n_labels) if plan.n_labels else y
+        return accelerated(estimator, X).fit(X, goal, **arguments)
 
 
 @contextmanager
@@ -97,10 +99,17 @@ def _input(model: str) -> str:
 
 
 def scores_of(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:
-    """The scale of a model's scores, the scores and the predictions for some rows; no rows give no scores."""
+    """The scale of a model's scores, the scores and the predictions for some rows; no rows give no scores.
+
+    Of several labels, scores and predictions have a column for each.
+    """
     if X.shape[0] == 0:
         scale, scores, predictions = scores_of(estimator, np.zeros((1, X.shape[1])))
         return scale, None if scores is None else scores[:0], predictions[:0]
+    if isinstance(estimator, OneModelALabel):
+        scores = estimator.scores(X)
+        scale = "value" if scores is None else "probability" if estimator.has_probabilities else "decision"
+        return scale, scores, estimator.predict(X)
     if hasattr(estimator, "predict_proba"):
         probabilities = estimator.predict_proba(X)
         predictions = estimator.classes_[probabilities.argmax(axis=1)]

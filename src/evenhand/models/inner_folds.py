@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import fold_rows
+from evenhand.data.splits import fold_rows, sides_of, strata_of
 from evenhand.errors import DataError
 from evenhand.records.pipeline import Ledger, Table
 from evenhand.study.study import Study
@@ -19,14 +19,14 @@ def inner_folds(table: Table, ledger: Ledger, study: Study, fold: str, n_folds: 
     """The table rows that each inner fold is trained and judged on; all are training rows of the fold."""
     rows, y = fold_rows(ledger, fold)[0], read_target(table)
     links = pq.read_table(ledger.path, columns=["link"])["link"].to_numpy()
-    numbers = _numbers(rows, y[rows], links[rows], table, ledger, study, n_folds)
+    numbers = _numbers(rows, strata_of(y[rows], table, n_folds), links[rows], table, ledger, study, n_folds)
     parts = []
     for number in range(numbers.max(initial=-1) + 1):
         is_judged = numbers == number
         is_trained = (numbers < number if ledger.is_by_time else ~is_judged) & ~np.isin(
             links[rows], links[rows[is_judged]]
         )
-        if _is_usable(y[rows[is_trained]], y[rows[is_judged]], bool(table.classes)):
+        if _is_usable(y[rows[is_trained]], y[rows[is_judged]], table):
             parts.append((rows[is_trained], rows[is_judged]))
     if not parts:
         raise DataError(
@@ -65,9 +65,11 @@ def _blocks(times: np.ndarray, n_folds: int) -> np.ndarray:
     return np.searchsorted(np.sort(times)[edges], times, side="right") - 1
 
 
-def _is_usable(trained: np.ndarray, judged: np.ndarray, is_class: bool) -> bool:
-    if not is_class:
+def _is_usable(trained: np.ndarray, judged: np.ndarray, table: Table) -> bool:
+    if not table.classes:
         return len(trained) > 1 and len(judged) > 1
+    if table.is_multilabel:
+        return all(side.any() for part in (trained, judged) for side in sides_of(part, table).values())
     return len(trained) > 0 and set(np.unique(judged)) <= set(np.unique(trained)) and len(np.unique(judged)) > 1
 
 

@@ -61,7 +61,7 @@ def page_content(
         columns=_columns(snapshot, table),
         drawings=drawings,
         card=content.ModelCard(
-            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target}",
+            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target_name}",
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
@@ -95,7 +95,7 @@ def _facts(
 ) -> content.StudyFacts:
     return content.StudyFacts(
         name=study.name,
-        target=study.target,
+        target=study.target_name,
         task=table.task,  # type: ignore[arg-type]
         metric=report.judgement.metric,
         lower_is_better=report.judgement.metric in LOWER_IS_BETTER,
@@ -183,7 +183,7 @@ def _curves(
 
 def _class_curves(best: CandidatePredictions, table: Table) -> tuple[content.CandidateCurves, ...]:
     """Each class against the rest, where there are more than two."""
-    if table.task != "multiclass":
+    if table.task not in {"multiclass", "multilabel"}:
         return ()
     each = best.by_class([str(label) for label in table.classes])
     return tuple(content.CandidateCurves(one.name, one.roc, one.precision_recall) for one in each)
@@ -244,7 +244,7 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
 
 def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
     """The decision on the holdout where there is one, else the classes predicted for out-of-fold rows."""
-    if table.task == "regression":
+    if table.task in {"regression", "multilabel"}:
         return None
     part, decided, labels = candidate.out_of_fold, judgement.decided, [str(label) for label in table.classes]
     if decided is not None:

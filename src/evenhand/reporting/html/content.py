@@ -30,7 +30,7 @@ class StudyFacts:
 
     name: str
     target: str
-    task: Literal["binary", "multiclass", "regression"]
+    task: Literal["binary", "multiclass", "multilabel", "regression"]
     metric: str
     lower_is_better: bool
     n_training: int
