@@ -1,5 +1,7 @@
 """Folds inside the training rows of a fold, made as the study's own are: by time, by group, or copies together."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -19,7 +21,7 @@ def inner_folds(table: Table, ledger: Ledger, study: Study, fold: str, n_folds: 
     """The table rows that each inner fold is trained and judged on; all are training rows of the fold."""
     rows, y = fold_rows(ledger, fold)[0], read_target(table)
     links = pq.read_table(ledger.path, columns=["link"])["link"].to_numpy()
-    numbers = _numbers(rows, strata_of(y[rows], table, n_folds), links[rows], table, ledger, study, n_folds)
+    numbers = _numbers(rows, y[rows], links[rows], table, ledger, study, n_folds)
     parts = []
     for number in range(numbers.max(initial=-1) + 1):
         is_judged = numbers == number
@@ -46,14 +48,17 @@ def _numbers(
     groups = links
     if study.columns.group and "group" in {study.split.folds_by or study.split.holdout}:
         groups = pd.factorize(read_rows(table, [study.columns.group])[study.columns.group])[0][rows]
-    n_folds = min(n_folds, len(np.unique(groups)), *(np.bincount(y)[np.unique(y)].tolist() if table.classes else ()))
+    n_each = [int(side.sum()) for side in sides_of(y, table).values()]
+    n_folds = min(n_folds, len(np.unique(groups)), *filter(None, n_each))
     if n_folds < 2:
         return np.zeros(0, dtype=int)
     kind = StratifiedGroupKFold if table.classes else GroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=study.seed)
     numbers = np.zeros(len(rows), dtype=int)
-    for number, (_, judged) in enumerate(splitter.split(rows[:, None], y, groups)):
-        numbers[judged] = number
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # the rest of all sets of labels
+        for number, (_, judged) in enumerate(splitter.split(rows[:, None], strata_of(y, table, n_folds), groups)):
+            numbers[judged] = number
     return numbers
 
 

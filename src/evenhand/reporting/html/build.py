@@ -3,7 +3,10 @@
 from dataclasses import replace
 from math import isfinite
 
+import numpy as np
+
 from evenhand.evaluation import curves
+from evenhand.evaluation.metrics import Judged
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.records.pipeline import Figures, Judgement, Ledger, Snapshot, Table
@@ -244,8 +247,15 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
 
 def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
     """The decision on the holdout where there is one, else the classes predicted for out-of-fold rows."""
-    if table.task in {"regression", "multilabel"}:
+    if table.task == "regression":
         return None
+    if table.is_multilabel:
+        each = Judged(candidate.out_of_fold.prediction_set, len(table.classes)).each
+        figures = np.column_stack([each[key] for key in ("precision", "recall", "f1", "support")]).tolist()
+        per_label = tuple(
+            curves.ClassFigures(str(label), *row) for label, row in zip(table.classes, figures, strict=True)
+        )
+        return content.ConfusionTable(candidate.name, None, per_class=per_label)
     part, decided, labels = candidate.out_of_fold, judgement.decided, [str(label) for label in table.classes]
     if decided is not None:
         outcome, where = decided.served
