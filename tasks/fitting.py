@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import CandidateError
-from evenhand.estimators.labels import OneModelALabel, label_columns
+from evenhand.estimators.labels import OneModelALabel
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.evaluation.tree_outline import tree_outline
@@ -23,6 +23,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled

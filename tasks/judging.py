@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenhand.errors import ConfError, DataError
-from evenhand.estimators.labels import label_codes
 from evenhand.evaluation.intervals import intervals_of_means
 from evenhand.evaluation.metrics import applicable, usual_metric
 from evenhand.evaluation.verdicts import ranked
@@ -19,6 +18,7 @@ from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.runtime.steps import step
+from evenhand.statistics.label_sets import label_codes
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import read_matrix_rows
 from evenhand.study.study import Study

@@ -10,7 +10,6 @@ import skops.io
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import EvenhandError
-from evenhand.estimators.labels import label_columns
 from evenhand.models.acceleration import plain
 from evenhand.models.encoder import new_encoder
 from evenhand.models.encoder_steps import step_key
@@ -23,6 +22,7 @@ from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_nam
 from evenhand.records.pipeline import FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store, file_digest
 from evenhand.storage.matrices import read_matrix, read_matrix_rows
 from evenhand.study.study import Study

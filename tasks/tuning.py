@@ -9,7 +9,6 @@ from typing import Any
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
-from evenhand.estimators.labels import label_columns
 from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.models.encoder import new_encoder, without_outliers
@@ -25,6 +24,7 @@ from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import LOWER_IS_BETTER, METRICS, UNSAMPLED

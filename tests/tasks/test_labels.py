@@ -13,12 +13,12 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from evenhand.data.splits import strata_of
 from evenhand.errors import DataError
-from evenhand.estimators.labels import label_codes, label_columns
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import Predictions, predictions_on
 from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import FINAL
+from evenhand.statistics.label_sets import label_codes, label_columns
 from evenhand.storage.matrices import read_matrix
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare

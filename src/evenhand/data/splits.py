@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_target
-from evenhand.estimators.labels import label_columns
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
+from evenhand.statistics.label_sets import label_columns
 from evenhand.statistics.near_copies import near_links
 
 NEAR_BITS = 20

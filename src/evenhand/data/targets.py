@@ -10,8 +10,8 @@ from evenhand.data.casting import as_text
 from evenhand.data.frames import as_array
 from evenhand.data.type_inference import NUMBER, read_as
 from evenhand.errors import DataError, listed
-from evenhand.estimators.labels import label_codes
 from evenhand.runtime.text import counted
+from evenhand.statistics.label_sets import label_codes
 from evenhand.study.study import Study
 
 MOST_FLOAT_CLASSES = 50

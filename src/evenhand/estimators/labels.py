@@ -1,4 +1,4 @@
-"""One model for each of several labels that a row may have, and label sets as one number a row."""
+"""One model for each of several labels that a row may have."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
@@ -6,19 +6,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
 from evenhand.estimators._door import ESTIMATORS, named_at
-
-MOST_LABELS = 20  # a label set is one of 2^20 numbers at most
-
-
-def label_columns(codes, n_labels):
-    """The labels of rows, a column of 0 and 1 for each, from their label sets as numbers."""
-    return (np.asarray(codes).astype(np.int64)[:, None] >> np.arange(n_labels)) & 1
-
-
-def label_codes(columns):
-    """The label set of each row as a number: 1 for the first label, 2 for the second, 4 for the third."""
-    columns = np.asarray(columns).astype(np.int64)
-    return columns @ (1 << np.arange(columns.shape[1]))
 
 
 @named_at(ESTIMATORS)

@@ -12,11 +12,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenhand.estimators.labels import label_columns
 from evenhand.evaluation.curves import RankingCurves, against_rest, macro, precision_recall, roc
 from evenhand.evaluation.metrics import PredictionSet
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, Table
+from evenhand.statistics.label_sets import label_columns
 
 
 @dataclass(frozen=True)

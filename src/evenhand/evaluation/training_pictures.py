@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from evenhand.data.splits import sides_of
-from evenhand.estimators.labels import label_columns
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import Table
+from evenhand.statistics.label_sets import label_columns
 
 MOST_ROWS, MOST_DOTS, MOST_COLUMNS, STEPS, SHADES, MIDDLE = 5000, 600, 12, 48, 7, 0.01
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import CandidateError, EvenhandError
-from evenhand.estimators.labels import OneModelALabel, label_columns
+from evenhand.estimators.labels import OneModelALabel
 from evenhand.models.acceleration import accelerated
 from evenhand.models.catalogue import build_model, fit_arguments, listing
 from evenhand.records.pipeline import Balanced, Plan
+from evenhand.statistics.label_sets import label_columns
 
 LASTING = (ValueError, TypeError, ArithmeticError)  # what the same rows and parameters raise again
 

@@ -48,6 +48,10 @@ class RawRowModel(BaseEstimator):
         self.cost = cost
         self.is_multilabel = is_multilabel
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Models that were stored before there were labels have none."""
+        super().__setstate__({"is_multilabel": False, **state})
+
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Nothing: the members were fitted before they were put together."""
         return self

@@ -36,8 +36,8 @@ class Inconsistent(ValueError):
 
 def inconsistencies(study: Any) -> list[Mistake]:
     """Every place where a study contradicts itself or names what it does not have."""
-    checks = (_candidates, _models, _balances, _metrics, _regression, _labels, _columns, _split, _decide, _feedback)
-    checks = (*checks, _checks)
+    of_models = (_candidates, _models, _balances, _metrics, _regression, _labels)
+    checks = (*of_models, _columns, _split, _decide, _feedback, _checks)
     return [mistake for check in checks for mistake in check(study)]
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from evenhand.errors import ConfError
-from evenhand.estimators.labels import label_columns
 from evenhand.records.checks import SEVERITIES, Severity
 from evenhand.records.pipeline import FINAL, Feature, Ledger, Plan, Table
+from evenhand.statistics.label_sets import label_columns
 
 if TYPE_CHECKING:
     import pandas as pd
