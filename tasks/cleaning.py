@@ -20,7 +20,7 @@ from evenhand.data.frames import ORDER, ROWS, TARGET, as_array
 from evenhand.data.row_filter import compile_rule
 from evenhand.data.snapshot import fingerprint
 from evenhand.data.splits import canonical_order
-from evenhand.data.targets import label_values, target_values
+from evenhand.data.targets import target_of
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Snapshot, Table
 from evenhand.runtime.logs import logger
@@ -104,7 +104,7 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     places, rows = as_array(rows, PLACE).to_numpy(), rows.drop_columns([PLACE])
     roles = _roles(rows, given, notes)
     kept = _kept(rows, roles)
-    classes, target, target_notes = _target(rows, study)
+    classes, target, target_notes = target_of(rows, study)
     features = [Feature(name, role) for name, role in roles.items() if role in FEATURES]  # type: ignore[arg-type]
     _check_some(features, roles)
     order = canonical_order(kept.append_column(TARGET, pa.array(target)).to_pandas(), study.columns.time)
@@ -127,11 +127,6 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
         "taken": taken,
         "notes": [*notes, *target_notes],
     }
-
-
-def _target(rows: pa.Table, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
-    """Classes or labels, the target row by row, and notes."""
-    return label_values(rows, study) if study.is_multilabel else target_values(as_array(rows, study.target_name), study)
 
 
 def _read_as_configured(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], notes: list[str]) -> pa.Table:

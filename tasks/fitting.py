@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import CandidateError
-from evenhand.estimators.labels import OneModelALabel
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
-from evenhand.evaluation.tree_outline import tree_outline
+from evenhand.evaluation.pictures.tree_outline import tree_outline
 from evenhand.models.acceleration import solver_of
-from evenhand.models.catalogue import listing
-from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of, unfit
+from evenhand.models.fitting import (
+    check_finite,
+    decisions_of,
+    failing_alone,
+    fitted_model,
+    nearly_constant,
+    scores_of,
+    unfit,
+    warnings_of,
+)
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
@@ -31,8 +38,6 @@ from evenhand.study.registry import METRICS
 
 AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
 COSTLY, TREE = 50.0, "tree.json"
-NEARLY_CONSTANT = 1e-6  # distance of decision values
-BASELINES = "sklearn.dummy."  # constant by intent
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_built_or_failed", "evenhand.tasks.fitting:_measure"
 
@@ -141,7 +146,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         "peak_mb": memory.rise_mb,
         "solver": solver_of(estimator),
         "scale": scale,
-        "warnings": [*_warnings(estimator), *_nearly_constant(plan, truth, decisions, scores, predictions)],
+        "warnings": [*warnings_of(estimator), *nearly_constant(plan, truth, decisions, scores, predictions)],
         "settled": getattr(estimator, "settled_params_", {}),
         "budgeted": budgeted_of(estimator),
     }
@@ -241,39 +246,7 @@ def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepa
     (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
 
 
-def _nearly_constant(plan: Plan, truth: np.ndarray, *given: np.ndarray | None) -> list[str]:
-    """Whether held rows get nearly one and the same score, so that a rank by it means little.
-
-    Decision values count where a model gives them, else its probabilities, else its predictions by the spread of truth.
-    """
-    values = next(each for each in given if each is not None)
-    if len(values) < 2 or listing(plan.model).home.startswith(BASELINES):
-        return []
-    limit = NEARLY_CONSTANT * (1.0 if given[1] is not None else float(np.ptp(truth)))
-    apart = float(np.ptp(values, axis=0).max())
-    if apart >= limit:
-        return []
-    return [f"scores are nearly constant: held rows differ by less than {NEARLY_CONSTANT:g}"]
-
-
 def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:
     """The upper part of a decision tree."""
     if (found := tree_outline(estimator, [output.name for output in prepared.training.outputs])) is not None:
         (folder / TREE).write_text(json.dumps(found), encoding="utf-8")
-
-
-def _warnings(estimator: Any) -> list[str]:
-    """Solvers that stopped before they were done, and what stands for an exact fit."""
-    if isinstance(estimator, OneModelALabel):
-        return list(dict.fromkeys(words for one in estimator.estimators_ for words in _warnings(one)))
-    estimator = getattr(estimator, "regressor_", estimator)
-    return [*_stopped(estimator), *filter(None, [getattr(estimator, "approximation_", "")])]
-
-
-def _stopped(estimator: Any) -> list[str]:
-    if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
-        return []
-    done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)
-    if done is None or not isinstance(most, int) or most <= 0 or np.max(done) < most:
-        return []
-    return [f"stopped at max_iter={most} before it converged"]

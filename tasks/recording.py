@@ -112,7 +112,8 @@ def opened(study: Study) -> Iterator[OpenRun]:
 @step("record")
 def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
-    run.notes.extend(outlier_notes(results.judgement, _counted_classes(results.table), results.study.cleaning.outliers))
+    classes = () if results.table.is_multilabel else results.table.classes
+    run.notes.extend(outlier_notes(results.judgement, classes, results.study.cleaning.outliers))
     with _optional(run, "the pictures of the rows"):
         results = replace(results, pictures=run_pictures(
             results.table, results.ledger, results.model, results.study, results.judgement, results.scores
@@ -127,11 +128,6 @@ def record(run: OpenRun, results: Results) -> Report:
         raise _unrecorded(run, report, error) from error
     logger().info("%d candidates recorded in MLflow run %s", len(report.run_ids), run.run_id)
     return replace(report, notes=_notes(run))
-
-
-def _counted_classes(table: Table) -> tuple[Any, ...]:
-    """The classes that rows are counted by; none of numbers and of several labels."""
-    return () if table.is_multilabel else table.classes
 
 
 def _report(run: OpenRun, results: Results) -> Report:

@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 )
 
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import content_hashes, linked_rows, sides_of, strata_of
+from evenhand.data.splits import as_share, content_hashes, linked_rows, sides_of, strata_of, time_folds
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 from evenhand.runtime.logs import logger
@@ -198,7 +198,7 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=study.seed)
         side[next(splitter.split(rows.y, groups=rows.groups))[1]] = HOLDOUT
     elif how == "hash":
-        side[_as_share(_least_content(rows) if rows.keys is None else rows.keys) < share] = HOLDOUT
+        side[as_share(_least_content(rows) if rows.keys is None else rows.keys) < share] = HOLDOUT
     elif how == "random":
         side[_drawn_at_random(rows, table, share, study.seed)] = HOLDOUT
     return side
@@ -210,12 +210,9 @@ def _drawn_at_random(rows: _Rows, table: Table, share: float, seed: int) -> np.n
         labels = rows.strata if table.classes else np.zeros(len(rows.y), dtype=int)
         return np.flatnonzero(draw_parts(rows.links, labels, np.array([1 - share, share]), seed) == 1)
     order = np.argsort(rows.links)
-    strata = rows.strata[order] if table.classes and _each_twice(rows.strata) else None
+    is_even = table.classes and np.unique(rows.strata, return_counts=True)[1].min() > 1
+    strata = rows.strata[order] if is_even else None
     return order[train_test_split(np.arange(len(order)), test_size=share, random_state=seed, stratify=strata)[1]]
-
-
-def _each_twice(strata: np.ndarray) -> bool:
-    return bool(np.unique(strata, return_counts=True)[1].min() > 1)
 
 
 def _is_linked(links: np.ndarray) -> bool:
@@ -225,14 +222,6 @@ def _is_linked(links: np.ndarray) -> bool:
 def _least_content(rows: _Rows) -> np.ndarray:
     """One content for all rows that are linked: rows keep their side as long as no copy with a smaller one comes."""
     return pd.Series(rows.content).groupby(rows.links).transform("min").to_numpy()
-
-
-def _as_share(content: np.ndarray) -> np.ndarray:
-    """A number in [0, 1) for each hash, mixed once more so that any share of rows is a fair draw."""
-    mixed = content.astype(np.uint64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
 
 
 def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -> None:
@@ -249,10 +238,11 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
     rarest = min(members, key=lambda name: np.sum(members[name][side == TRAINING]))
     n_rarest = int(np.sum(members[rarest][side == TRAINING]))
     if n_rarest < split_.folds:
+        leave = "take that label out of target" if table.is_multilabel else "leave that class out with cleaning.rows"
         lower = f"lower split.folds to {n_rarest}, " if n_rarest >= 2 else "lower split.holdout_share, "
         raise DataError(
             f"split.folds is {split_.folds}, but {rarest} has {n_rarest} training rows of "
-            f"{int(np.sum(members[rarest]))} in all: {lower}{_without(table)}, or get more rows of it"
+            f"{int(np.sum(members[rarest]))} in all: {lower}{leave}, or get more rows of it"
         )
     held = {name: int(np.sum(member[side == HOLDOUT])) for name, member in members.items()}
     if n_holdout and (only := next((name for name, n in held.items() if n == n_holdout), "")):
@@ -262,16 +252,12 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
         )
 
 
-def _without(table: Table) -> str:
-    return "take that label out of target" if table.is_multilabel else "leave that class out with cleaning.rows"
-
-
 def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> list[np.ndarray]:
     """For each repeat the fold of every training row."""
     how, n_folds = fold_kind(study, table), study.split.folds
     if how == "time":
         assert rows.times is not None
-        return [_time_folds(rows.times[training], n_folds)]
+        return [time_folds(rows.times[training], n_folds)]
     if how == "group":
         assert rows.groups is not None
         kind, labels, groups = (
@@ -327,13 +313,6 @@ def _numbered(splitter: Any, rows: np.ndarray, labels: np.ndarray, groups: np.nd
     for number, (_, judged) in enumerate(splitter.split(rows.reshape(-1, 1), labels, groups)):
         numbers[judged] = number
     return numbers
-
-
-def _time_folds(times: np.ndarray, n_folds: int) -> np.ndarray:
-    """Blocks of rising time, ties together; the first block is only ever trained on."""
-    edges = np.quantile(np.arange(len(times)), np.arange(1, n_folds + 1) / (n_folds + 1)).astype(int)
-    cuts = np.sort(times)[edges]
-    return np.searchsorted(cuts, times, side="right") - 1
 
 
 def _fold_names(split_: Split, fold_of: list[np.ndarray]) -> list[str]:

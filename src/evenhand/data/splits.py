@@ -102,3 +102,18 @@ def parsed_fold(fold: str) -> tuple[int, int]:
     """The repeat and the number in a fold's name."""
     *before, number = fold.split("_")
     return int(before[1]) if before[0] == "repeat" else 0, int(number)
+
+
+def as_share(content: np.ndarray) -> np.ndarray:
+    """A number in [0, 1) for each hash, mixed once more so that any share of rows is a fair draw."""
+    mixed = content.astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+def time_folds(times: np.ndarray, n_folds: int) -> np.ndarray:
+    """Blocks of rising time, ties together; the first block is only ever trained on."""
+    edges = np.quantile(np.arange(len(times)), np.arange(1, n_folds + 1) / (n_folds + 1)).astype(int)
+    cuts = np.sort(times)[edges]
+    return np.searchsorted(cuts, times, side="right") - 1

@@ -22,6 +22,11 @@ ADORNED = r"^\s*[-+(]?\s*[^\w\s.,+()-]{0,3}\s*[-+]?\d[\d.,' ]*\s*([^\w\s.,+()-]{
 UNADORNED = "Those are numbers with a currency sign, a unit or separators: write them plainly, such as 16884.92"
 
 
+def target_of(rows: pa.Table, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
+    """Classes or labels (none where numbers are predicted), the target row by row, and notes."""
+    return label_values(rows, study) if study.is_multilabel else target_values(as_array(rows, study.target_name), study)
+
+
 def target_values(array: pa.Array, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
     """The classes (none where numbers are predicted), the target row by row, and notes."""
     if study.kind_of_task == "regression":

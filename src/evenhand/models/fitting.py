@@ -13,6 +13,8 @@ from evenhand.models.catalogue import build_model, fit_arguments, listing
 from evenhand.records.pipeline import Balanced, Plan
 from evenhand.statistics.label_sets import label_columns
 
+NEARLY_CONSTANT = 1e-6  # distance of decision values
+BASELINES = "sklearn.dummy."  # constant by intent
 LASTING = (ValueError, TypeError, ArithmeticError)  # what the same rows and parameters raise again
 
 
@@ -132,3 +134,35 @@ def decisions_of(estimator: Any, X: Any) -> np.ndarray | None:
         return None if found is None else found[:0]
     decisions = estimator.decision_function(X)
     return decisions if decisions.ndim == 1 else None
+
+
+def nearly_constant(plan: Plan, truth: np.ndarray, *given: np.ndarray | None) -> list[str]:
+    """Whether held rows get nearly one and the same score, so that a rank by it means little.
+
+    Decision values count where a model gives them, else its probabilities, else its predictions by the spread of truth.
+    """
+    values = next(each for each in given if each is not None)
+    if len(values) < 2 or listing(plan.model).home.startswith(BASELINES):
+        return []
+    limit = NEARLY_CONSTANT * (1.0 if given[1] is not None else float(np.ptp(truth)))
+    apart = float(np.ptp(values, axis=0).max())
+    if apart >= limit:
+        return []
+    return [f"scores are nearly constant: held rows differ by less than {NEARLY_CONSTANT:g}"]
+
+
+def warnings_of(estimator: Any) -> list[str]:
+    """Solvers that stopped before they were done, and what stands for an exact fit."""
+    if isinstance(estimator, OneModelALabel):
+        return list(dict.fromkeys(words for one in estimator.estimators_ for words in warnings_of(one)))
+    estimator = getattr(estimator, "regressor_", estimator)
+    return [*_stopped(estimator), *filter(None, [getattr(estimator, "approximation_", "")])]
+
+
+def _stopped(estimator: Any) -> list[str]:
+    if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
+        return []
+    done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)
+    if done is None or not isinstance(most, int) or most <= 0 or np.max(done) < most:
+        return []
+    return [f"stopped at max_iter={most} before it converged"]
