@@ -21,8 +21,8 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
+from evenhand.data import splits
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import as_share, content_hashes, linked_rows, sides_of, strata_of, time_folds
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 from evenhand.runtime.logs import logger
@@ -105,7 +105,7 @@ def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
         "n_training": len(training),
         "n_holdout": int((side == HOLDOUT).sum()),
         "n_withheld": int((side == WITHHELD).sum()),
-        "folds": _fold_names(study.split, fold_of),
+        "folds": splits.fold_names(fold_of),
         "is_by_time": is_by_time,
         "notes": list(_notes(side, rows, study.split)),
     }
@@ -143,10 +143,10 @@ def _rows(table: Table, study: Study) -> _Rows:
     y = read_target(table)
     return _Rows(
         y=y,
-        strata=strata_of(y, table, study.split.folds),
-        content=content_hashes(features, is_near=True),
-        links=linked_rows(features),
-        keys=content_hashes(frame[key_columns]) if key_columns else None,
+        strata=splits.strata_of(y, table, study.split.folds),
+        content=splits.content_hashes(features, is_near=True),
+        links=splits.linked_rows(features),
+        keys=splits.content_hashes(frame[key_columns]) if key_columns else None,
         times=_times(frame, study),
         groups=_groups(frame, study),
     )
@@ -198,7 +198,9 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=study.seed)
         side[next(splitter.split(rows.y, groups=rows.groups))[1]] = HOLDOUT
     elif how == "hash":
-        side[as_share(_least_content(rows) if rows.keys is None else rows.keys) < share] = HOLDOUT
+        side[
+            splits.as_share(splits.least_content(rows.content, rows.links) if rows.keys is None else rows.keys) < share
+        ] = HOLDOUT
     elif how == "random":
         side[_drawn_at_random(rows, table, share, study.seed)] = HOLDOUT
     return side
@@ -219,11 +221,6 @@ def _is_linked(links: np.ndarray) -> bool:
     return len(np.unique(links)) < len(links)
 
 
-def _least_content(rows: _Rows) -> np.ndarray:
-    """One content for all rows that are linked: rows keep their side as long as no copy with a smaller one comes."""
-    return pd.Series(rows.content).groupby(rows.links).transform("min").to_numpy()
-
-
 def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -> None:
     n_training, n_holdout = int((side == TRAINING).sum()), int((side == HOLDOUT).sum())
     if n_training < split_.folds or (split_.holdout != "none" and n_holdout == 0):
@@ -234,7 +231,7 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
         )
     if not table.classes:
         return
-    members = sides_of(y, table)
+    members = splits.sides_of(y, table)
     rarest = min(members, key=lambda name: np.sum(members[name][side == TRAINING]))
     n_rarest = int(np.sum(members[rarest][side == TRAINING]))
     if n_rarest < split_.folds:
@@ -257,7 +254,7 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
     how, n_folds = fold_kind(study, table), study.split.folds
     if how == "time":
         assert rows.times is not None
-        return [time_folds(rows.times[training], n_folds)]
+        return [splits.time_folds(rows.times[training], n_folds)]
     if how == "group":
         assert rows.groups is not None
         kind, labels, groups = (
@@ -279,7 +276,7 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
 def _check_folds(fold_of: list[np.ndarray], training: np.ndarray, rows: _Rows, table: Table, study: Study) -> None:
     """Every fold needs training rows, and rows of every class among them, once copies of judged rows are left out."""
     how, links, y = fold_kind(study, table), rows.links[training], rows.y[training]
-    members = sides_of(y, table)
+    members = splits.sides_of(y, table)
     for numbers, number in [(each, k) for each in fold_of for k in np.unique(each[each >= 0])]:
         is_judged = numbers == number
         is_trained = (numbers < number if how == "time" else ~is_judged) & ~np.isin(links, links[is_judged])
@@ -313,10 +310,3 @@ def _numbered(splitter: Any, rows: np.ndarray, labels: np.ndarray, groups: np.nd
     for number, (_, judged) in enumerate(splitter.split(rows.reshape(-1, 1), labels, groups)):
         numbers[judged] = number
     return numbers
-
-
-def _fold_names(split_: Split, fold_of: list[np.ndarray]) -> list[str]:
-    numbers = sorted({int(number) for number in fold_of[0] if number >= 0})
-    if split_.repeats == 1:
-        return [f"fold_{number}" for number in numbers]
-    return [f"repeat_{repeat}_fold_{number}" for repeat in range(split_.repeats) for number in numbers]

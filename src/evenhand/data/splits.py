@@ -117,3 +117,16 @@ def time_folds(times: np.ndarray, n_folds: int) -> np.ndarray:
     edges = np.quantile(np.arange(len(times)), np.arange(1, n_folds + 1) / (n_folds + 1)).astype(int)
     cuts = np.sort(times)[edges]
     return np.searchsorted(cuts, times, side="right") - 1
+
+
+def least_content(content: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """One content for all rows that are linked: rows keep their side as long as no copy with a smaller one comes."""
+    return pd.Series(content).groupby(links).transform("min").to_numpy()
+
+
+def fold_names(fold_of: list[np.ndarray]) -> list[str]:
+    """The names of all folds, from the fold of every row in each repeat."""
+    numbers = sorted({int(number) for number in fold_of[0] if number >= 0})
+    if len(fold_of) == 1:
+        return [f"fold_{number}" for number in numbers]
+    return [f"repeat_{repeat}_fold_{number}" for repeat in range(len(fold_of)) for number in numbers]

@@ -162,7 +162,7 @@ def without_outliers(frame: pd.DataFrame, y: np.ndarray, table: Table, study: St
     is_kept = rows.fit_predict(cells(frame, "numeric", names)) > 0
     lost = [name for name, side in sides_of(y, table).items() if side.any() and not side[is_kept].any()]
     if lost or not is_kept.any():
-        what = f"no training row of {listed(lost)}" if lost else "no training row"
+        what = f"no training row of {', '.join(lost)}" if lost else "no training row"
         raise DataError(
             f"cleaning.outliers: {cleaning.outliers} leaves {what}: {int(np.sum(~is_kept)):,} of {len(y):,} are "
             "outliers. Raise cleaning.beyond, or take outliers out."
