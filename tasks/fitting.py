@@ -17,6 +17,7 @@ from evenhand.models.fitting import (
     decisions_of,
     failing_alone,
     fitted_model,
+    keep_coefficients,
     nearly_constant,
     scores_of,
     unfit,
@@ -25,13 +26,12 @@ from evenhand.models.fitting import (
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
-from evenhand.records.regression import COEFFICIENTS, LEVEL
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.statistics.label_sets import label_columns
-from evenhand.storage.artifact_store import Entry, Store
+from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
 from evenhand.study.registry import METRICS
@@ -78,7 +78,7 @@ def fit(
     return Scores(
         plan=plan.name,
         fold=prepared.fold,
-        path=entry.path / "scores.npz",
+        stored=entry.reference.inside("scores.npz"),
         digest=entry.digest,
         held_metrics=metrics["held"],
         training_metrics=metrics["training"],
@@ -110,8 +110,8 @@ def _built_or_failed(
 
 
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
-    X, y = read_matrix(balanced.training.path)
-    held = read_unlabelled(prepared.held.path)
+    X, y = read_matrix(local(balanced.training.stored))
+    held = read_unlabelled(local(prepared.held.stored))
     with PeakMemory() as memory:
         started = time.perf_counter()
         estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed, unlabelled=held)
@@ -124,7 +124,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     with failing_alone(plan):
         _, training_scores, training_predictions = scores_of(estimator, original)
     check_finite(plan, scores, predictions)
-    truth = read_labels(prepared.held.path)  # not opened before everything is fitted and predicted
+    truth = read_labels(local(prepared.held.stored))  # not opened before everything is fitted and predicted
     np.savez(
         folder / "scores.npz",
         truth=truth,
@@ -138,7 +138,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     )
     if plan.n_labels:
         truth = label_columns(truth, plan.n_labels)
-    _keep_coefficients(folder, estimator, plan, prepared)
+    keep_coefficients(folder, estimator, plan, prepared)
     _keep_tree(folder, estimator, prepared)
     return {
         "fit_seconds": fitted_at - started,
@@ -159,7 +159,7 @@ def _or_nothing(values: np.ndarray | None) -> np.ndarray:
 
 def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     """The fold's training rows before balancing, thinned out evenly where asking about all of them costs too much."""
-    X, y = read_matrix(prepared.training.path)
+    X, y = read_matrix(local(prepared.training.stored))
     if not _is_thinned(plan, prepared):
         return X, y
     chosen = np.linspace(0, len(y) - 1, TRAINING_ROWS_SCORED).astype(int)
@@ -180,7 +180,7 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
         "metrics",
         inputs,
         MEASURE_CODE,
-        lambda _: _measure(entry, len(table.classes), prepared.training.path),
+        lambda _: _measure(entry, len(table.classes), local(prepared.training.stored)),
     )
     return kept.facts
 
@@ -210,40 +210,6 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
         "training": training_metrics,
         "spreads": {name: [each.low, each.high, each.error] for name, each in spreads.items()},
     }
-
-
-def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepared) -> None:
-    """The table of a linear regression, beside its scores."""
-    inner = getattr(estimator, "regressor_", estimator)
-    if not hasattr(inner, "p_values_"):
-        return
-    names = ["intercept", *(output.name for output in prepared.training.outputs)]
-    low, high = inner.confidence_intervals(LEVEL)
-    figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
-    inflation = [np.nan, *inner.variance_inflation_]
-    measured = ("coefficient", "standard_error", "t", "p", "low", "high")
-    rows = [
-        {
-            "column": name,
-            **dict(zip(measured, map(float, values), strict=True)),
-            "variance_inflation": float(vif) if np.isfinite(vif) else None,
-            "is_made_up": bool(np.isinf(vif)),
-        }
-        for name, vif, *values in zip(names, inflation, *figures, strict=True)
-    ]
-    facts = {
-        "n_rows": prepared.training.n_rows,
-        "degrees_of_freedom": inner.degrees_of_freedom_,
-        "r2": inner.r2_,
-        "adjusted_r2": inner.adjusted_r2_,
-        "residual_standard_error": inner.residual_standard_error_,
-        "f": inner.f_value_,
-        "f_degrees": inner.n_columns_used_,
-        "f_p": float(inner.f_p_value_),
-        "target_transform": plan.target_transform,
-        "coefficients": rows,
-    }
-    (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
 
 
 def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:

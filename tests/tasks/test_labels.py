@@ -19,6 +19,7 @@ from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import FINAL
 from evenhand.statistics.label_sets import label_codes, label_columns
+from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_matrix
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
@@ -61,11 +62,11 @@ def test_each_label_has_a_model_of_its_own_and_no_label_is_a_feature(rows):
     assert [feature.name for feature in made.table.features] == ["cloud", "press", "cold"]
     assert (made.table.task, made.table.classes) == ("multilabel", LABELS)
     prepared = made.prepared["plain", FINAL]
-    X, codes = read_matrix(prepared.training.path)
-    held, _ = read_matrix(prepared.held.path)
+    X, codes = read_matrix(prepared.training.stored)
+    held, _ = read_matrix(prepared.held.stored)
     other = MultiOutputClassifier(LogisticRegression(max_iter=1000)).fit(X, label_columns(codes, 3))
     expected = np.column_stack([each[:, 1] for each in other.predict_proba(held)])
-    found = np.load(made.scores["logistic", FINAL].path)
+    found = np.load(local(made.scores["logistic", FINAL].stored))
     np.testing.assert_allclose(found["scores"], expected, atol=1e-3)
     np.testing.assert_array_equal(found["predictions"], found["scores"] > 0.5)
 
@@ -84,8 +85,8 @@ def test_the_figures_are_those_of_scikit_learn_on_the_rows_kept(rows):
 def test_every_fold_has_its_share_of_every_label(rows):
     made = work(labels_study(split={"folds": 3, "holdout": "random", "holdout_share": 0.25}))
 
-    ledger = pq.read_table(made.ledger.path).to_pandas()
-    columns = label_columns(np.load(made.table.path / "target.npy"), 3)
+    ledger = pq.read_table(local(made.ledger.stored)).to_pandas()
+    columns = label_columns(np.load(local(made.table.stored) / "target.npy"), 3)
     n_each = [columns[ledger["repeat_0"].to_numpy() == fold].sum(axis=0) for fold in range(3)]
     assert np.ptp(n_each, axis=0).max() <= 3  # of 80, 110 and 15 rows; rare sets are dealt with others
 
@@ -111,7 +112,7 @@ def test_verdicts_are_paired_over_rows_and_what_is_served_says_what_was_judged(r
     assert {one.name for one in judged.versus} | {judged.best.plan.name} == set(candidates)
     assert [each.metric for each in judged.by_other_metrics] == ["hamming_loss"]
     assert model.largest_difference < 1e-9
-    served, _ = read_model(model.path, [])
+    served, _ = read_model(local(model.stored), [])
     columns = BatchScorer(served).columns(rows.head(4))
     assert list(columns) == [f"{kind}:{name}" for kind in ("score", "probability", "decision") for name in LABELS]
     told = predictions_on(served, rows.head(4), np.zeros(4), asks_probability=False)
@@ -173,7 +174,7 @@ def test_two_labels_are_no_two_classes(rows):
 
     found = made.judgement.best
     assert "subset_accuracy" in found.folds
-    assert np.load(made.scores["logistic", FINAL].path)["scores"].shape[1] == 2
+    assert np.load(local(made.scores["logistic", FINAL].stored))["scores"].shape[1] == 2
 
 
 def test_the_report_of_classes_is_one_of_labels(rows):
@@ -235,7 +236,7 @@ def test_rows_without_a_value_of_any_label_are_taken_out_and_yes_and_no_are_read
     made = work(labels_study())
 
     assert made.table.taken == {"drop_missing_target": 5}
-    assert label_columns(np.load(made.table.path / "target.npy"), 3)[:, 0].sum() == rows["rain"][5:].sum()
+    assert label_columns(np.load(local(made.table.stored) / "target.npy"), 3)[:, 0].sum() == rows["rain"][5:].sum()
 
 
 def test_a_list_of_one_column_is_that_column():

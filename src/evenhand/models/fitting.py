@@ -1,7 +1,9 @@
 """Fitting the estimator of one plan and asking it about rows."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,8 @@ from evenhand.errors import CandidateError, EvenhandError
 from evenhand.estimators.labels import OneModelALabel
 from evenhand.models.acceleration import accelerated
 from evenhand.models.catalogue import build_model, fit_arguments, listing
-from evenhand.records.pipeline import Balanced, Plan
+from evenhand.records.pipeline import Balanced, Plan, Prepared
+from evenhand.records.regression import COEFFICIENTS, LEVEL
 from evenhand.statistics.label_sets import label_columns
 
 NEARLY_CONSTANT = 1e-6  # distance of decision values
@@ -166,3 +169,37 @@ def _stopped(estimator: Any) -> list[str]:
     if done is None or not isinstance(most, int) or most <= 0 or np.max(done) < most:
         return []
     return [f"stopped at max_iter={most} before it converged"]
+
+
+def keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepared) -> None:
+    """The table of a linear regression, beside its scores."""
+    inner = getattr(estimator, "regressor_", estimator)
+    if not hasattr(inner, "p_values_"):
+        return
+    names = ["intercept", *(output.name for output in prepared.training.outputs)]
+    low, high = inner.confidence_intervals(LEVEL)
+    figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
+    inflation = [np.nan, *inner.variance_inflation_]
+    measured = ("coefficient", "standard_error", "t", "p", "low", "high")
+    rows = [
+        {
+            "column": name,
+            **dict(zip(measured, map(float, values), strict=True)),
+            "variance_inflation": float(vif) if np.isfinite(vif) else None,
+            "is_made_up": bool(np.isinf(vif)),
+        }
+        for name, vif, *values in zip(names, inflation, *figures, strict=True)
+    ]
+    facts = {
+        "n_rows": prepared.training.n_rows,
+        "degrees_of_freedom": inner.degrees_of_freedom_,
+        "r2": inner.r2_,
+        "adjusted_r2": inner.adjusted_r2_,
+        "residual_standard_error": inner.residual_standard_error_,
+        "f": inner.f_value_,
+        "f_degrees": inner.n_columns_used_,
+        "f_p": float(inner.f_p_value_),
+        "target_transform": plan.target_transform,
+        "coefficients": rows,
+    }
+    (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
