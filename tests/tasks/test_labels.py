@@ -62,8 +62,8 @@ def test_each_label_has_a_model_of_its_own_and_no_label_is_a_feature(rows):
     assert [feature.name for feature in made.table.features] == ["cloud", "press", "cold"]
     assert (made.table.task, made.table.classes) == ("multilabel", LABELS)
     prepared = made.prepared["plain", FINAL]
-    X, codes = read_matrix(prepared.training.stored)
-    held, _ = read_matrix(prepared.held.stored)
+    X, codes = read_matrix(local(prepared.training.stored))
+    held, _ = read_matrix(local(prepared.held.stored))
     other = MultiOutputClassifier(LogisticRegression(max_iter=1000)).fit(X, label_columns(codes, 3))
     expected = np.column_stack([each[:, 1] for each in other.predict_proba(held)])
     found = np.load(local(made.scores["logistic", FINAL].stored))
@@ -74,11 +74,11 @@ def test_each_label_has_a_model_of_its_own_and_no_label_is_a_feature(rows):
 def test_the_figures_are_those_of_scikit_learn_on_the_rows_kept(rows):
     made = work(labels_study())
 
-    part = Predictions(made.judgement.predictions, made.table).of("logistic", "probability").holdout
+    part = Predictions(local(made.judgement.predictions), made.table).of("logistic", "probability").holdout
     found = made.judgement.best.holdout
     assert found["hamming_loss"] == pytest.approx(known.hamming_loss(part.truth, part.predicted))
     assert found["roc_auc_macro"] == pytest.approx(known.roc_auc_score(part.truth, part.scores, average="macro"))
-    stored = pq.read_table(made.judgement.predictions).column_names
+    stored = pq.read_table(local(made.judgement.predictions)).column_names
     assert [name for name in stored if name.startswith("score")] == [f"score:logistic:{name}" for name in LABELS]
 
 
@@ -179,7 +179,7 @@ def test_two_labels_are_no_two_classes(rows):
 
 def test_the_report_of_classes_is_one_of_labels(rows):
     made = work(labels_study())
-    scored = Predictions(made.judgement.predictions, made.table).of("logistic", "probability")
+    scored = Predictions(local(made.judgement.predictions), made.table).of("logistic", "probability")
 
     found = class_report(scored, made.table.classes)["holdout"]
 
