@@ -112,6 +112,43 @@ def test_areas_of_several_classes_are_one_against_the_rest():
         assert found[name] == pytest.approx(expected, **CLOSE)
 
 
+def test_macro_average_precision_of_several_classes_is_that_of_scikit_learn():
+    truth = np.array([0, 0, 1, 1, 2, 2, 2])
+    scores = np.random.default_rng(0).dirichlet([1, 1, 1], size=7)
+
+    found = metrics_of(PredictionSet(truth, scores.argmax(axis=1), scores, True), 3)
+
+    expected = known.average_precision_score(np.eye(3)[truth], scores, average="macro")
+    assert found["average_precision_macro"] == pytest.approx(expected, **CLOSE)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+@settings(max_examples=40, deadline=None)
+def test_labels_are_measured_as_scikit_learn_does(seed, n_labels):
+    draw = np.random.default_rng(seed)
+    truth, predicted = draw.integers(0, 2, (2, 20, n_labels))
+    scores = np.round(draw.random((20, n_labels)), 1)  # with ties
+    truth[0], truth[1] = 0, 1  # so that every label is there, and some row without it
+
+    found = metrics_of(PredictionSet(truth, predicted, scores, True), n_labels)
+
+    each = {kind: {"average": kind, "zero_division": 0} for kind in ("macro", "micro")}
+    assert found == pytest.approx(
+        {
+            "subset_accuracy": known.accuracy_score(truth, predicted),
+            "hamming_loss": known.hamming_loss(truth, predicted),
+            "precision_macro": known.precision_score(truth, predicted, **each["macro"]),
+            "recall_macro": known.recall_score(truth, predicted, **each["macro"]),
+            "f1_macro": known.f1_score(truth, predicted, **each["macro"]),
+            "f1_micro": known.f1_score(truth, predicted, **each["micro"]),
+            "label_ranking_average_precision": known.label_ranking_average_precision_score(truth, scores),
+            "average_precision_macro": known.average_precision_score(truth, scores, average="macro"),
+            "roc_auc_macro": known.roc_auc_score(truth, scores, average="macro"),
+        },
+        **CLOSE,
+    )
+
+
 def test_areas_are_left_out_where_a_class_is_not_among_the_rows():
     scores = np.random.default_rng(0).dirichlet([1, 1, 1], size=4)
 

@@ -76,7 +76,9 @@ class Run:
 
     @property
     def task(self) -> str:
-        """regression, binary or multiclass."""
+        """regression, binary, multiclass or multilabel."""
+        if self._recorded.all_predictions.is_multilabel:
+            return "multilabel"
         return {0: "regression", 2: "binary"}.get(len(self.classes), "multiclass")
 
     @cached_property

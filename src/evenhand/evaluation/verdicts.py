@@ -15,7 +15,7 @@ from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
 from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE
 
 MEANS_OF_ROWS = frozenset({"accuracy", "log_loss", "brier_score_loss"})
-EQUIVALENT = {"roc_auc": 0.005, "roc_auc_ovr": 0.005, "roc_auc_ovr_weighted": 0.005}
+EQUIVALENT = {"roc_auc": 0.005, "roc_auc_ovr": 0.005, "roc_auc_ovr_weighted": 0.005, "roc_auc_macro": 0.005}
 EQUIVALENT_SHARE = 0.01
 CUT, ONE_ROW = 0.99, 0.25
 RIVALS_ON_HOLDOUT = 8
@@ -117,7 +117,7 @@ def _losses(candidate: CandidatePredictions, metric: str) -> np.ndarray | None:
 
 def _strata(predicted: PredictionSet, metric: str, n_classes: int) -> np.ndarray:
     """The class of every row, for metrics that weigh classes apart."""
-    if n_classes == 0 or metric in MEANS_OF_ROWS:
+    if n_classes == 0 or predicted.is_multilabel or metric in MEANS_OF_ROWS:
         return np.zeros(len(predicted.truth), dtype=int)
     return predicted.truth.astype(int)
 
