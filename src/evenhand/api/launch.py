@@ -1,13 +1,13 @@
 """Starting a flow from a program: the server it needs, the runner it asks for, and no record lost at the end."""
 
-import threading
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.runtime.event_loop import away_from_loop
-from evenhand.service.prefect_session import ended, result_of, start_server
+from evenhand.service.prefect_session import ended, result_of
+from evenhand.service.server_at_hand import start_server
 from evenhand.study.study import Study
 
 if TYPE_CHECKING:
@@ -29,14 +29,12 @@ def run_study(
 
 
 def _run_study(study: Study, *settings: Any) -> "Report":
-    server = threading.Thread(target=start_server, daemon=True)
-    server.start()
+    start_server()
     from evenhand.data.in_memory import with_kept_rows
     from evenhand.flows.retrain import retrain
     from evenhand.runtime.engines import runner
 
     study = with_kept_rows(study)
-    server.join()
     flow = retrain.with_options(task_runner=runner(study.engine, study.workers))
     state = ended(flow, study, *settings)
     try:

@@ -10,9 +10,11 @@ __all__ = [
     "model_server",
     "runs_pages",
     "schedule_server",
+    "server_at_hand",
     "servers",
     "status",
     "supervisor",
+    "temporary_server",
     "tick_ledger",
     "web_guard",
 ]
