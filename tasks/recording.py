@@ -59,6 +59,7 @@ from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
+from evenhand.runtime.wall_clock import began
 from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
@@ -101,7 +102,7 @@ class Results:
 @contextmanager
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
-    started = time.perf_counter()
+    started = began()
     Store().sweep()
     place = mlflow_client.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}

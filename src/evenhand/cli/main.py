@@ -18,11 +18,12 @@ class EvenhandGroup(click.Group):
         from evenhand.runtime.gc_tuning import seldom
         from evenhand.runtime.private_files import keep_private
         from evenhand.runtime.signals import at_once
+        from evenhand.runtime.wall_clock import counting, process_began
 
         seldom()
         sys.excepthook = _without_secrets
         keep_private()
-        with at_once():
+        with at_once(), counting(process_began()):
             return super().__call__(*arguments, **named)
 
     def invoke(self, ctx: click.Context) -> Any:

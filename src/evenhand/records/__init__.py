@@ -13,5 +13,6 @@ __all__ = [
     "pipeline",
     "regression",
     "report",
+    "standing",
     "tuning",
 ]

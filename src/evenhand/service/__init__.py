@@ -16,5 +16,6 @@ __all__ = [
     "supervisor",
     "temporary_server",
     "tick_ledger",
+    "unchanged",
     "web_guard",
 ]

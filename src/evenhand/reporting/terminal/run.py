@@ -17,6 +17,7 @@ from evenhand.records.failures import Failed
 from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.records.pipeline import Judgement, Plan
 from evenhand.records.report import Report
+from evenhand.records.standing import Recalled, Standing
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.plain_console import PlainConsole
@@ -27,6 +28,9 @@ from evenhand.study.study import Study
 
 RANK_WIDTH = 7
 WORDS = {
+    "load": "loading",
+    "server": "starting Prefect",
+    "recall": "looking up",
     "ingest": "reading",
     "clean": "cleaning",
     "split": "splitting",
@@ -73,7 +77,7 @@ class _Live:
 
     def __init__(self, console: Console, name: str) -> None:
         columns = (
-            TextColumn("{task.description:12}"),
+            TextColumn("{task.description:16}"),
             BarColumn(),
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
@@ -95,11 +99,16 @@ class _Live:
             self._progress.console.print(f"  {step.remark}", markup=False, highlight=False)
             return
         if step.box not in self._bars:
-            self._bars[step.box] = self._progress.add_task(WORDS[step.box], total=step.planned or 1, note="")
+            self._bars[step.box] = self._progress.add_task(WORDS[step.box], total=None, note="")
         counted = f"{step.done} of {step.planned}{self._pace.left(step)}" if step.planned > 1 else ""
         note = step.note or counted
-        done = step.done if step.planned else 1
-        self._progress.update(self._bars[step.box], completed=done, total=step.planned or 1, note=note)
+        has_count = step.planned > 1 or step.done  # a bar without one moves to and fro
+        self._progress.update(
+            self._bars[step.box],
+            completed=step.done if step.planned else 1,
+            total=(step.planned or 1) if has_count or not step.planned else None,
+            note=note,
+        )
 
 
 class _Lines:
@@ -158,8 +167,21 @@ class _Pace:
 
 def show_judgement(study: str, judgement: Judgement) -> None:
     """The leaderboard of a run as soon as it is known, with verdicts, what was decided and what failed."""
+    show_standing(study, judgement.metric, judgement_rows(judgement), judgement_lines(judgement))
+
+
+def show_standing(study: str, metric: str, rows: Sequence[LeaderboardRow], lines: Sequence[tuple[str, str]]) -> None:
+    """A leaderboard and the lines below it, each with its style."""
+    console = _console()
+    console.print(_leaderboard(study, metric, rows, console.width))
+    for line, style in lines:
+        console.print(line, markup=False, highlight=False, style=style)
+
+
+def judgement_rows(judgement: Judgement) -> tuple[LeaderboardRow, ...]:
+    """The lines of the leaderboard, best first."""
     metric = judgement.metric
-    rows = tuple(
+    return tuple(
         LeaderboardRow(
             name=each.plan.name,
             mean=each.mean(metric),
@@ -173,41 +195,85 @@ def show_judgement(study: str, judgement: Judgement) -> None:
         )
         for each in judgement.figures
     )
-    console = _console()
-    console.print(_leaderboard(study, metric, rows, console.width))
-    for line in verdict_lines(judgement):
-        console.print(line, highlight=False)
+
+
+def judgement_lines(judgement: Judgement) -> list[tuple[str, str]]:
+    """What stands below the leaderboard, each line with its style."""
+    lines = [(line, "") for line in verdict_lines(judgement)]
     if judgement.decided is not None:
         style = "" if judgement.decided.is_reached else "yellow"
-        for line in decided_lines(judgement.decided):
-            console.print(line, highlight=False, style=style)
+        lines += [(line, style) for line in decided_lines(judgement.decided)]
     if judgement.trials:
-        console.print(trials_words(judgement.trials), highlight=False)
-    _show_failed(console, judgement.failed)
+        lines.append((trials_words(judgement.trials), ""))
+    return [*lines, *_failed_lines(judgement.failed)]
 
 
-def _show_failed(console: Console, failed: Sequence[Failed]) -> None:
+def _failed_lines(failed: Sequence[Failed]) -> list[tuple[str, str]]:
     """A line for each reason, with the candidates that it ended."""
     by_why: dict[str, list[str]] = {}
     for each in failed:
         by_why.setdefault(each.why, []).append(each.name)
-    for why, names in by_why.items():
-        console.print(f"failed: {listed(names)}: {why}", markup=False, highlight=False, style="yellow")
+    return [(f"failed: {listed(names)}: {why}", "yellow") for why, names in by_why.items()]
 
 
-def show_report(report: Report) -> None:
-    """What a run came to beside its leaderboard: checks, what was reused, and where to look."""
+def show_done(report: Report | None, recalled: Recalled | None, wall_seconds: float) -> None:
+    """What a run came to beside its leaderboard, or the whole of the run before it where nothing has changed."""
+    if report is not None:
+        show_report(report, wall_seconds)
+    elif recalled is not None:
+        show_unchanged(recalled.standing, wall_seconds)
+
+
+def show_report(report: Report, wall_seconds: float) -> None:
+    """What a run came to beside its leaderboard: checks, what was reused, where to look, and the verdict in words."""
     console = _console()
     for line, style in check_lines(report.checks):
         console.print(line, highlight=False, style=style)
     console.print(
-        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(report.seconds)}"
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(wall_seconds)}",
+        highlight=False,
     )
     for note in report.notes:
         console.print(f"note: {note}", highlight=False)
-    if report.page is not None:
-        console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
-    console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+    _show_places(console, str(report.page or ""), report.run_id, report.study)
+    console.print(verdict_words(report.judgement), highlight=False, style="bold")
+
+
+def show_unchanged(standing: Standing, wall_seconds: float) -> None:
+    """The run before, of which nothing has changed."""
+    show_standing(standing.study, standing.metric, standing.rows, standing.lines)
+    console = _console()
+    console.print(
+        f"0 fits done, {standing.n_fits} reused; {standing.rows_words}; {time_text(wall_seconds)}", highlight=False
+    )
+    when = datetime.fromisoformat(standing.when).astimezone().strftime("%Y-%m-%d %H:%M")
+    console.print(f"nothing has changed since the run of {when}; --again goes through every stage", highlight=False)
+    _show_places(console, standing.page, standing.run_id, standing.study)
+    console.print(standing.verdict, highlight=False, style="bold")
+
+
+def _show_places(console: Console, page: str, run_id: str, study: str) -> None:
+    if page:
+        console.print(f"report  {_short(page)}", highlight=False, soft_wrap=True)
+    console.print(f"mlflow  run {run_id} of experiment {study}; `evenhand ui` opens it", highlight=False)
+
+
+def verdict_words(judgement: Judgement) -> str:
+    """Which candidate leads, how surely, and what it is expected to score, in a sentence."""
+    best, found = judgement.best, [each.verdict for each in judgement.versus]
+    name, n_level = best.plan.name, len(found) - found.count("worse")
+    if not found:
+        lead = f"{name} has {judgement.metric} {best.mean(judgement.metric):.4f}; nothing was compared with it"
+    elif n_level:
+        lead = f"no clear winner: {name} leads, but {n_level} of {len(found)} others are not shown to be worse"
+    else:
+        lead = f"{name} is best: {'the other is' if len(found) == 1 else f'all {len(found)} others are'} worse"
+    if judgement.winner is not best:
+        lead += f"; {judgement.winner.plan.name} is served"
+    if (expected := judgement.expected) is None:
+        return lead
+    ends = f"{expected.low:.3f} to {expected.high:.3f}"
+    return f"{lead}; expected {expected.metric} on new rows {expected.estimate:.3f} ({ends})"
 
 
 def check_lines(checks: Sequence[Check]) -> list[tuple[str, str]]:
@@ -267,8 +333,7 @@ def _precision(outcome: DecisionOutcome) -> str:
 def show_leaderboard(board: Leaderboard) -> None:
     """The leaderboard of an earlier run."""
     console = _console()
-    console.print(_leaderboard(board.study, board.metric, board.rows, console.width))
-    _show_failed(console, board.failed)
+    show_standing(board.study, board.metric, board.rows, _failed_lines(board.failed))
     when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     console.print(
         f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
