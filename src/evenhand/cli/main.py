@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from evenhand.cli import comparing, looking, replicating, serving, studies, upkeep, watching
+from evenhand.cli import comparing, completion, looking, replicating, serving, studies, upkeep, watching
 from evenhand.cli.shared import echo
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -68,6 +68,7 @@ for command in (
     *watching.COMMANDS,
     *upkeep.COMMANDS,
     *replicating.COMMANDS,
+    *completion.COMMANDS,
 ):
     main.add_command(command)
 

@@ -62,12 +62,7 @@ def remember(study: Study, key: str, report: Report) -> None:
         rows_words=report.rows_words,
         page=str(report.page or ""),
     )
-    file = _file(study.name)
-    unfinished = file.with_suffix(".unfinished")
-    with writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(standing.as_facts()), encoding="utf-8")
-        unfinished.replace(file)
+    return _write(standing)
 
 
 def standing_of(study: Study, key: str) -> Standing | None:
@@ -77,6 +72,15 @@ def standing_of(study: Study, key: str) -> Standing | None:
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
     return found if found.key == key and (not found.page or Path(found.page).exists()) else None
+
+
+def _write(standing: Standing) -> None:
+    file = _file(standing.study)
+    unfinished = file.with_suffix(".unfinished")
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_text(json.dumps(standing.as_facts()), encoding="utf-8")
+        unfinished.replace(file)
 
 
 def _file(study: str) -> Path:

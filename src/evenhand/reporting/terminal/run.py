@@ -1,13 +1,9 @@
 """What a person sees: progress while a study runs, and tables at the end."""
 
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from evenhand.errors import listed
@@ -21,148 +17,11 @@ from evenhand.records.standing import Recalled, Standing
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.plain_console import PlainConsole
-from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, in_short, time_text
 from evenhand.study.registry import MODELS
 from evenhand.study.study import Study
 
-RANK_WIDTH = 7
-WORDS = {
-    "load": "loading",
-    "server": "starting Prefect",
-    "recall": "looking up",
-    "ingest": "reading",
-    "clean": "cleaning",
-    "split": "splitting",
-    "check": "checking",
-    "prepare": "encoding",
-    "balance": "balancing",
-    "trace": "tracing",
-    "tune": "tuning",
-    "fit": "fitting",
-    "judge": "judging",
-    "select": "ensemble",
-    "compare": "comparing",
-    "decide": "deciding",
-    "refit": "refitting",
-    "explain": "explaining",
-    "gate": "gate",
-    "record": "recording",
-}
-
-
-@contextmanager
-def following(study: Study) -> Iterator[None]:
-    """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
-    idle, console = idle_boxes(study), PlainConsole(stderr=True)
-    watcher = _Live(console, study.name) if console.is_terminal else _Lines()
-
-    def on_step(step: StepProgress) -> None:
-        if step.box in WORDS and step.box not in idle:
-            watcher.on_step(step)
-
-    with watcher, listening(on_step):
-        yield
-
-
-def idle_boxes(study: Study) -> frozenset[str]:
-    """The boxes that have nothing to do in a study."""
-    is_tuned = any(candidate.tune for candidate in study.candidates.values())
-    idle = {"select": study.ensemble is None, "gate": study.gate is None, "tune": not is_tuned}
-    return frozenset(box for box, is_idle in idle.items() if is_idle)
-
-
-class _Live:
-    """One bar a box, with the time left estimated from the fits that were not found in the store."""
-
-    def __init__(self, console: Console, name: str) -> None:
-        columns = (
-            TextColumn("{task.description:16}"),
-            BarColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeElapsedColumn(),
-        )
-        self._progress = Progress(*columns, console=console, redirect_stdout=sys.stdout.isatty())
-        self._bars: dict[str, TaskID] = {}
-        self._pace = _Pace()
-        console.print(f"[bold]{name}[/bold]: starting")
-
-    def __enter__(self) -> "_Live":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def on_step(self, step: StepProgress) -> None:
-        if step.remark:
-            self._progress.console.print(f"  {step.remark}", markup=False, highlight=False)
-            return
-        if step.box not in self._bars:
-            self._bars[step.box] = self._progress.add_task(WORDS[step.box], total=None, note="")
-        counted = f"{step.done} of {step.planned}{self._pace.left(step)}" if step.planned > 1 else ""
-        note = step.note or counted
-        has_count = step.planned > 1 or step.done  # a bar without one moves to and fro
-        self._progress.update(
-            self._bars[step.box],
-            completed=step.done if step.planned else 1,
-            total=(step.planned or 1) if has_count or not step.planned else None,
-            note=note,
-        )
-
-
-class _Lines:
-    """A line when a box begins and, where it has parts, ends; and at most one every five seconds between."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, float] = {}
-        self._pace = _Pace()
-
-    def __enter__(self) -> "_Lines":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def on_step(self, step: StepProgress) -> None:
-        if step.remark:
-            self._write(f"  {step.remark}")
-            return
-        left = self._pace.left(step)
-        now = time.monotonic()
-        is_end = step.done == step.planned
-        if is_end and step.planned == 1 and not step.note:
-            return
-        if not is_end and now - self._last.get(step.box, 0.0) < 5.0:
-            return
-        self._last[step.box] = now
-        counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
-        note = f" {step.note}" if step.note else ""
-        words = f"{WORDS[step.box]}{counted}{'' if is_end else left}{note}"
-        self._write(words.rstrip())
-
-    @staticmethod
-    def _write(line: str) -> None:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
-
-
-class _Pace:
-    """How long the rest of a box will take, from the parts of it that were really worked on."""
-
-    def __init__(self) -> None:
-        self._began: dict[str, float] = {}
-        self._worked: dict[str, int] = {}
-
-    def left(self, step: StepProgress) -> str:
-        began = self._began.setdefault(step.box, time.monotonic())
-        if step.done and not step.is_reused:
-            self._worked[step.box] = self._worked.get(step.box, 0) + 1
-        worked = self._worked.get(step.box, 0)
-        if not worked or step.done >= step.planned or step.planned < 2:
-            return ""
-        seconds = (time.monotonic() - began) / worked * (step.planned - step.done)
-        return f", about {time_text(seconds)} left" if seconds >= 1 else ""
+RANK_WIDTH, LEAST_NAME = 7, 24
 
 
 def show_judgement(study: str, judgement: Judgement) -> None:
@@ -389,16 +248,18 @@ def _leaderboard(study: str, metric: str, rows: Sequence[LeaderboardRow], width:
     table.add_column("", no_wrap=True)
     table.add_column("candidate", overflow="fold")
     shown = _shown(max((len(standing.name) for standing in rows), default=0), width)
+    room = width - RANK_WIDTH - sum(each.width for each in shown)
+    names = shortened([standing.name for standing in rows], room)
     for each in shown:
         table.add_column(each.heading, justify="right", no_wrap=True)
     has_notes = any(standing.note for standing in rows)
     if has_notes:
         table.add_column("note", style="yellow", overflow="fold")
-    for rank, standing in enumerate(rows, 1):
+    for rank, (standing, name) in enumerate(zip(rows, names, strict=True), 1):
         line = _line(standing)
         more = [standing.note] if has_notes else []
         mark, style = VERDICT_MARKS.get(standing.verdict, ""), "bold" if rank == 1 else ""
-        table.add_row(str(rank), mark, standing.name, *(each.text(line) for each in shown), *more, style=style)
+        table.add_row(str(rank), mark, name, *(each.text(line) for each in shown), *more, style=style)
     return table
 
 
@@ -410,13 +271,24 @@ def _line(standing: LeaderboardRow) -> Line:
 
 
 def _shown(longest_name: int, width: int) -> list[ColumnEntry]:
-    """The columns that leave whole names room; in a narrow terminal some go before others."""
+    """The columns that leave names room; in a narrow terminal some go, and names are shortened before uncertainty."""
     shown = [each for each in columns() if each.heading]
     for leaving in sorted((each for each in shown if each.leaves), key=lambda each: each.leaves):
-        if RANK_WIDTH + longest_name + sum(each.width for each in shown) <= width:
+        for_names = min(longest_name, LEAST_NAME) if leaving.is_uncertainty else longest_name
+        if RANK_WIDTH + for_names + sum(each.width for each in shown) <= width:
             break
         shown.remove(leaving)
     return shown
+
+
+def shortened(names: Sequence[str], room: int) -> list[str]:
+    """Names with their middle left out where they are too long; all of them whole where two would look the same."""
+    n_end = (room - 1) * 2 // 3
+    cut = [
+        name if len(name) <= room or room < LEAST_NAME else f"{name[: room - 1 - n_end]}…{name[len(name) - n_end :]}"
+        for name in names
+    ]
+    return cut if len(set(cut)) == len(names) else list(names)
 
 
 def _short(path: str) -> str:
