@@ -28,9 +28,11 @@ class EvenhandGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         from evenhand.errors import EvenhandError
+        from evenhand.runtime.wall_clock import counting
 
         try:
-            return super().invoke(ctx)
+            with counting():
+                return super().invoke(ctx)
         except EvenhandError as error:
             from evenhand.runtime.redaction import masked_text
 
