@@ -76,6 +76,7 @@ def _recalled(study: Study, key: str) -> "Recalled | None":
         return None
     from evenhand.flows.recall import retrain_unchanged
 
+    report_progress("load", 1, 1)
     return cast("Recalled | None", result_of(retrain_unchanged, standing))
 
 
