@@ -123,6 +123,7 @@ def board_of(*names):
 
 
 LONG = ("knn(n_neighbors=11)/standard/undersample", "knn(n_neighbors=13)/standard/class_weight")
+ALIKE = tuple(f"knn(n_neighbors={n})/standard/undersample" for n in (11, 13))
 
 
 def test_at_80_columns_names_are_shortened_and_uncertainty_stays(capsys, monkeypatch):
@@ -133,7 +134,10 @@ def test_at_80_columns_names_are_shortened_and_uncertainty_stays(capsys, monkeyp
     shown = capsys.readouterr().out
     assert all(word in shown for word in ("±", "95 %", "0.700-0.900", "…", "undersample", "class_weight"))
     assert "train" not in shown
-    assert max(map(len, shown.splitlines()[:4])) <= 80
+    assert [line.split()[1] for line in shown.splitlines()[2:4]] == [
+        "knn(n_neighbors=…dard/undersample",
+        "knn(n_neighbors=…ard/class_weight",
+    ]
 
 
 def test_at_160_columns_names_are_whole(capsys, monkeypatch):
@@ -143,6 +147,10 @@ def test_at_160_columns_names_are_whole(capsys, monkeypatch):
 
     shown = capsys.readouterr().out
     assert all(name in shown for name in (*LONG, "train", "fit"))
+
+
+def test_names_are_cut_where_they_stay_different():
+    assert shortened(ALIKE, 34) == ["knn(n_neighbors=11)/st…undersample", "knn(n_neighbors=13)/st…undersample"]
 
 
 def test_names_that_would_look_the_same_stay_whole():

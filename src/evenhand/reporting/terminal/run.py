@@ -21,7 +21,7 @@ from evenhand.runtime.text import counted, in_short, time_text
 from evenhand.study.registry import MODELS
 from evenhand.study.study import Study
 
-RANK_WIDTH, LEAST_NAME = 7, 24
+RANK_WIDTH, LEAST_NAME = 9, 24
 
 
 def show_judgement(study: str, judgement: Judgement) -> None:
@@ -282,13 +282,17 @@ def _shown(longest_name: int, width: int) -> list[ColumnEntry]:
 
 
 def shortened(names: Sequence[str], room: int) -> list[str]:
-    """Names with their middle left out where they are too long; all of them whole where two would look the same."""
-    n_end = (room - 1) * 2 // 3
-    cut = [
-        name if len(name) <= room or room < LEAST_NAME else f"{name[: room - 1 - n_end]}…{name[len(name) - n_end :]}"
-        for name in names
-    ]
-    return cut if len(set(cut)) == len(names) else list(names)
+    """Names with a part left out where they are too long; all of them whole where two would look the same."""
+    if room >= LEAST_NAME:
+        for n_start in (room // 2, 2 * room // 3, room // 3):
+            cut = [_without_middle(name, n_start, room) for name in names]
+            if len(set(cut)) == len(names):
+                return cut
+    return list(names)
+
+
+def _without_middle(name: str, n_start: int, room: int) -> str:
+    return name if len(name) <= room else f"{name[:n_start]}…{name[len(name) - (room - n_start - 1) :]}"
 
 
 def _short(path: str) -> str:
