@@ -15,8 +15,9 @@ from evenhand.errors import EvenhandError
 from evenhand.records.report import Report
 from evenhand.records.standing import Standing
 from evenhand.runtime.io_errors import writing
-from evenhand.storage.artifact_store import digest, home
+from evenhand.storage.artifact_store import home
 from evenhand.storage.code_digest import OURS, versions
+from evenhand.storage.digests import digest
 from evenhand.study.own_code import paths_named
 from evenhand.study.study import Study
 
