@@ -62,6 +62,7 @@ from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
+from evenhand.runtime.wall_clock import began
 from evenhand.storage.artifact_store import Store, home, local, versions
 from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
@@ -107,7 +108,7 @@ class Results:
 @contextmanager
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
-    started, begun = time.perf_counter(), datetime.now(UTC).astimezone()
+    started, begun = began(), datetime.now(UTC).astimezone()
     store = Store()
     store.check()
     store.sweep()

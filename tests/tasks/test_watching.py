@@ -224,9 +224,9 @@ def test_the_command_reports_drift_and_fails_on_it_only_when_asked(room, prefect
 
 def test_the_command_retrains_on_drift_when_asked(room, prefect_server, monkeypatch):
     asked = []
-    done = SimpleNamespace(result="a report")
+    done = SimpleNamespace(result="a report", recalled=None)
     monkeypatch.setattr("evenhand.run", lambda study, **_: asked.append(study.name) or done)
-    monkeypatch.setattr("evenhand.reporting.terminal.run.show_report", lambda report: None)
+    monkeypatch.setattr("evenhand.reporting.terminal.run.show_done", lambda *_: None)
 
     for shift in (0.0, 1.5):
         new_rows(shift=shift)

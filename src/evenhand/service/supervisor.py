@@ -30,7 +30,7 @@ from evenhand.service.servers import (
     runs_command,
 )
 from evenhand.storage.artifact_store import home
-from evenhand.storage.locks import alone, now
+from evenhand.storage.locks import alone, is_held, now
 from evenhand.tracking.databases import prefect_surroundings
 
 HEARTBEAT_SECONDS = 30
@@ -131,6 +131,11 @@ def state() -> dict[str, Any]:
         return json.loads((place() / "state.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
+
+
+def is_up() -> bool:
+    """Whether an `evenhand up` is at work."""
+    return is_held(place() / "lock")
 
 
 def client_surroundings(api: str) -> dict[str, str]:

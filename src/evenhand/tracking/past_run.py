@@ -3,17 +3,19 @@
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
 
 from evenhand.data.frames import ORDER
 from evenhand.errors import PlaceError, listed, nearest
-from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.records.comparison import Side, Value
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.run_names import NamedRun
+
+if TYPE_CHECKING:
+    from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,10 @@ class PastRun:
         return dict(found[name])
 
     @cached_property
-    def all_predictions(self) -> Predictions:
+    def all_predictions(self) -> "Predictions":
         """The predictions of every candidate for every judged row."""
+        from evenhand.evaluation.predictions import Predictions  # which needs scikit-learn; figures do not
+
         return Predictions(mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet"))
 
     @cached_property
@@ -73,11 +77,11 @@ class PastRun:
         return np.asarray(np.load(mlflow_client.artifact(self.chosen.place, self.run_id, ORDER)))
 
     @cached_property
-    def predictions(self) -> CandidatePredictions:
+    def predictions(self) -> "CandidatePredictions":
         """What the candidate said of every judged row."""
         return self.all_predictions.of(self.figures["name"], self.figures.get("scale", ""))
 
-    def predictions_of(self, name: str) -> CandidatePredictions:
+    def predictions_of(self, name: str) -> "CandidatePredictions":
         """The predictions of one candidate of the run."""
         figures = self.figures_of(name)
         return self.all_predictions.of(name, figures.get("scale", ""))
