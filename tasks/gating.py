@@ -20,6 +20,7 @@ from evenhand.reporting.html.content import GateVerdict
 from evenhand.reporting.html.report import with_verdict
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.runtime.whole_files import write_text
 from evenhand.study.registry import PROBABILITY_METRICS
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -66,12 +67,11 @@ def challenge(place: mlflow_client.Place, run_id: str, table: Table, ledger: Led
 
 def _write_verdict_on_page(place: mlflow_client.Place, run_id: str, page: Path, found: Gated) -> None:
     """Write the verdict into the page of the run, here and where the run keeps it."""
-    unfinished = page.with_suffix(".unfinished")
     is_name = "_" in found.words.split(" ", 1)[0]  # of a metric, which is written as it is
     words = found.words if is_name else found.words[:1].upper() + found.words[1:]
     verdict = GateVerdict(found.verdict == "promote", words)
-    unfinished.write_text(with_verdict(page.read_text(encoding="utf-8"), verdict), encoding="utf-8")
-    mlflow_client.log_file(place, run_id, unfinished.replace(page))
+    write_text(page, with_verdict(page.read_text(encoding="utf-8"), verdict))
+    mlflow_client.log_file(place, run_id, page)
 
 
 def _repaired(name: str) -> Decisions:

@@ -55,10 +55,10 @@ from evenhand.reporting.run_record import (
     tuned_words,
     verdict_tags,
 )
-from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
+from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
@@ -181,8 +181,7 @@ def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
     lost = f"run {run.run_id} of '{report.study}' was judged, but MLflow did not take its record: {words}"
     kept = _folder_of(run, report.study) / "report.json"
     with _optional(run, f"the report '{kept}'"):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(report.as_json(), indent=2, default=str), encoding="utf-8")
+        write_text(kept, json.dumps(report.as_json(), indent=2, default=str))
         lost += f". Its figures are in '{kept}'"
     return PlaceError(f"{lost}. Every fit is in the store: run the study again when MLflow can be used.")
 
@@ -348,12 +347,7 @@ def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
         report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
     )
     file = _folder_of(run, results.study.name) / "report.html"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(".unfinished")
-    with around("page.write"):
-        unfinished.write_text(page(content), encoding="utf-8")
-    with around("page.rename"):
-        return unfinished.rename(file)
+    return write_text(file, page(content), moment="page")
 
 
 def _folder_of(run: OpenRun, study: str) -> Path:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from evenhand.data.snapshot import Rows, arrow_column, fingerprint, kept_type, write_rows
 from evenhand.errors import DataError, listed
 from evenhand.runtime.io_errors import writing
+from evenhand.runtime.whole_files import put_in_place
 from evenhand.storage.artifact_store import home
 from evenhand.study.data import InMemory, is_tabular
 from evenhand.study.study import Study
@@ -42,7 +43,7 @@ def keep(frame: Any) -> Path:
             write_rows(scratch, rows)
             file = kept_file(fingerprint(pq.read_table(scratch)))
             if not file.exists():
-                scratch.rename(file)
+                put_in_place(scratch, file)
         finally:
             scratch.unlink(missing_ok=True)
     return file

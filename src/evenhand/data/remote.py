@@ -16,9 +16,9 @@ from evenhand.data.limits.queries import check_database, check_query, read_only
 from evenhand.data.readers import by_columns, spooled
 from evenhand.data.snapshot import write_rows
 from evenhand.errors import DataError, EvenhandError, PlaceError
-from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import is_hidden, writing
 from evenhand.runtime.redaction import MASK, is_masked, place_of, without_secrets
+from evenhand.runtime.whole_files import put_in_place
 from evenhand.storage.artifact_store import digest, home
 from evenhand.study.loader import VARIABLE, expanded
 from evenhand.study.study import SqlSource
@@ -223,11 +223,11 @@ def _put(path: Path, chunks: Iterator[bytes]) -> None:
     unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     try:
         for chunk in chain([b""], chunks):
-            with writing(path):
+            with writing(path):  # not what goes wrong while a chunk is fetched
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with unfinished.open("ab") as file:
                     file.write(chunk)
-        with around("fetch.rename"):
-            unfinished.replace(path)
+        with writing(path):
+            put_in_place(unfinished, path, moment="fetch")
     finally:
         unfinished.unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from typing import Any
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.fault_injection import around
+from evenhand.runtime.whole_files import to_disk
 from evenhand.storage.code_digest import code_digest, versions
 
 FACTS = "facts.json"
@@ -117,6 +118,7 @@ class Store:
             _to_disk(unfinished)
             with around("store.rename"):
                 is_ours = _rename(unfinished, path)
+            to_disk(path.parent)
         except OSError as error:
             raise _place_error(error, self.root) from error
         finally:
@@ -259,20 +261,12 @@ def _without_paths(inputs: Any) -> Any:
 def _to_disk(folder: Path) -> None:
     """Have the kernel write all files below a folder, and the folders, before the entry gets its name."""
     for path in (*_files(folder), *_folders(folder)):
-        _fsync(path)
+        to_disk(path)
 
 
 def _folders(folder: Path) -> Iterator[Path]:
     yield from (path for path in folder.rglob("*") if path.is_dir())
     yield folder
-
-
-def _fsync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def _rename(unfinished: Path, path: Path) -> bool:

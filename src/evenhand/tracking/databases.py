@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from evenhand.errors import PlaceError
 from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.redaction import masked_text, without_secrets
+from evenhand.runtime.whole_files import put_in_place
 from evenhand.storage.locks import waiting
 
 POSTGRES = "postgresql+asyncpg"
@@ -64,7 +65,7 @@ def _make_whole(file: Path, make: Callable[[Path], object]) -> None:
             make(unfinished)
         except Exception as error:
             raise PlaceError(f"the MLflow database '{file}' cannot be made: {one_line(error)}") from error
-        unfinished.rename(file)
+        put_in_place(unfinished, file)
 
 
 def lock_of(file: Path) -> Path:

@@ -25,6 +25,7 @@ from evenhand.runtime.io_errors import run_folder, writing
 from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.process_identity import is_alive, owner
 from evenhand.runtime.redaction import without_secrets
+from evenhand.runtime.whole_files import whole, write_text
 from evenhand.storage.artifact_store import home
 from evenhand.storage.locks import waiting
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -247,9 +248,8 @@ def log_file(place: Place, run_id: str, file: Path, folder: str = "") -> None:
     if (room := run_folder(place.artifacts, run_id)) is None:
         place.client().log_artifact(run_id, str(file), folder or None)
         return
-    with writing(room / folder):
-        (room / folder).mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, room / folder / file.name)
+    with whole(room / folder / file.name) as unfinished:
+        shutil.copyfile(file, unfinished)
 
 
 @around("mlflow.text")
@@ -258,9 +258,7 @@ def log_text(place: Place, run_id: str, text: str, name: str) -> None:
     if (room := run_folder(place.artifacts, run_id)) is None:
         place.client().log_text(run_id, text, name)
         return
-    with writing(room / name):
-        (room / name).parent.mkdir(parents=True, exist_ok=True)
-        (room / name).write_text(text, encoding="utf-8")
+    write_text(room / name, text)
 
 
 @around("mlflow.picture")
