@@ -64,7 +64,7 @@ from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
-from evenhand.tracking.recorded_models import RecordedModel, note_model
+from evenhand.tracking.recorded_models import RecordedModel, database_digests, note_model
 from evenhand.tracking.references import entries_tag
 
 EXAMPLE_ROWS = 5
@@ -297,20 +297,20 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
 
 
 def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
-    """Log the files of a run; the digests of those that a model is made or used by."""
+    """Log the files of a run; the digests of those that are read back."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
     settings = masked(study.model_dump(mode="json", by_alias=True))
     texts = {
         "study.yaml": yaml.safe_dump(settings, sort_keys=False),
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
+        "folds.json": json.dumps(fold_table(judgement)),
+        PROFILE_FILE: profile_of(results.table, results.ledger).as_json(),
     }
+    files = (results.ledger.path, results.table.path / ORDER, judgement.predictions)
     for name, text in texts.items():
         mlflow_client.log_text(place, run_id, text, name)
-    mlflow_client.log_text(place, run_id, json.dumps(fold_table(judgement)), "folds.json")
-    mlflow_client.log_file(place, run_id, results.ledger.path)
-    mlflow_client.log_file(place, run_id, results.table.path / ORDER)
-    mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
-    mlflow_client.log_file(place, run_id, judgement.predictions)
+    for file in files:
+        mlflow_client.log_file(place, run_id, file)
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     with _optional(run, "the picture of the leaderboard"):
@@ -320,7 +320,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
             mlflow_client.log_picture(place, run_id, picture, "overlay.png")
     for name, drawn in results.pictures.rows.items():
         mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
-    return {name: text_digest(text) for name, text in texts.items()}
+    return {name: text_digest(text) for name, text in texts.items()} | {file.name: file_digest(file) for file in files}
 
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
@@ -337,6 +337,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
     if (scored := file.with_name(HOLDOUT_SCORES)).exists():
         mlflow_client.log_file(run.place, run.run_id, scored)
         logged[HOLDOUT_SCORES] = file_digest(scored)
+    logged |= database_digests(run.place, run.run_id)
     note_model(RecordedModel(results.study.name, run.run_id, digest, folder_digest(folder), tuple(models), logged))
 
 

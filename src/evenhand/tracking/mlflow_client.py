@@ -7,17 +7,18 @@ import shutil
 import tempfile
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 
-from evenhand.errors import PlaceError, nearest
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.records.metric_values import measured, only_finite
 from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
@@ -39,6 +40,7 @@ from evenhand.tracking.databases import (
     shown,
 )
 
+UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an answer to what was asked
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
 ROC_KEY = "roc_tpr_by_fpr_pct"
@@ -53,8 +55,8 @@ class Place:
     artifacts: str = ""
 
     def client(self) -> MlflowClient:
-        """A client of that store."""
-        return MlflowClient(self.uri)
+        """A client of that store; what the store cannot read or write is a PlaceError."""
+        return cast("MlflowClient", _Client(self.uri))
 
     def address(self, run_id: str = "") -> str:
         """The part of the UI's address that opens the right view."""
@@ -69,6 +71,38 @@ class Place:
         plain = {"x_axis": "step", "y_axis_scale": "linear", "line_smoothness": "1", "show_point": "false"}
         quoted = {name: json.dumps(value, separators=(",", ":")) for name, value in listed.items()}
         return f"/#/metric?{urllib.parse.urlencode({**quoted, **plain}, quote_via=urllib.parse.quote)}"
+
+
+class _Client:
+    """MLflow's client, whose failures that nobody asked for are reported with the store's address and what to do."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        with self._reporting():
+            self._client = MlflowClient(uri)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        return found if not callable(found) else partial(self._called, found)
+
+    def _called(self, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        with self._reporting():
+            return method(*given, **named)
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except EvenhandError:
+            raise
+        except Exception as error:
+            if isinstance(error, MlflowException) and error.error_code not in UNABLE:
+                raise
+            raise PlaceError(
+                f"the MLflow store '{shown(self._uri)}' could not be used: {type(error).__name__}: "
+                f"{without_secrets(one_line(error), self._uri)}. If it is damaged, bring it back from a backup; the "
+                "fits are in the store of Evenhand, so that a run makes its record anew."
+            ) from error
 
 
 def tracking_uri() -> str:
@@ -346,28 +380,22 @@ def model_folder(place: Place, run_id: str) -> Path:
     return Path(folder)
 
 
-def latest_run(study: str) -> tuple[Place, Run, list[Run]]:
-    """The newest finished run of a study and its candidates."""
-    place, runs = finished_runs(study, most=1)
-    return place, runs[0], children_of(place, runs[0].info.run_id)
-
-
-def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
+def finished(place: Place, most: int) -> list[Run]:
     """The finished runs of a study, the newest first."""
-    store = open_store()
-    found = store.client().get_experiment_by_name(study)
-    if found is None:
-        hint = nearest(study, studies()) or " Run it first."
-        raise PlaceError(f"there is no study '{study}' in {shown(tracking_uri())} yet.{hint}")
-    runs = store.client().search_runs(
-        [found.experiment_id],
-        "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'",
-        max_results=most,
-        order_by=["attributes.start_time DESC"],
-    )
-    if not runs:
-        raise PlaceError(f"study '{study}' has no finished run in {shown(tracking_uri())} yet: run it first")
-    return Place(store.uri, found.experiment_id), list(runs)
+    condition = "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'"
+    order = ["attributes.start_time DESC"]
+    return list(place.client().search_runs([place.experiment_id], condition, max_results=most, order_by=order))
+
+
+def why_unlisted(place: Place, run_id: str) -> str | None:
+    """Why a recorded run is not among the finished ones, empty where a person sees it; None if it should be."""
+    try:
+        run = place.client().get_run(run_id)
+    except MlflowException:
+        return "MLflow does not know it any more"
+    if run.info.lifecycle_stage == "deleted" or run.info.status in {"KILLED", "FAILED", "RUNNING"}:
+        return ""
+    return None
 
 
 def n_unfinished(study: str) -> int:

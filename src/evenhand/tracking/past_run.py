@@ -1,6 +1,7 @@
 """A finished run read back: the candidate that is compared, its figures, and what it said of the judged rows."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ from evenhand.data.frames import ORDER
 from evenhand.errors import PlaceError, listed, nearest
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.records.comparison import Side, Value
-from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded_models import artifact
 from evenhand.tracking.run_names import NamedRun
 
 
@@ -35,14 +36,19 @@ class PastRun:
     @cached_property
     def study(self) -> dict[str, Any]:
         """The study as it was recorded."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "study.yaml")
-        return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+        return dict(self._read("study.yaml", yaml.safe_load))
 
     @cached_property
     def report(self) -> dict[str, Any]:
         """The report as it was recorded."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "report.json")
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        return dict(self._read("report.json", json.loads))
+
+    def _read(self, name: str, read: Callable[[str], Any]) -> Any:
+        file = artifact(self.chosen.place, self.run_id, name)
+        try:
+            return read(file.read_text(encoding="utf-8"))
+        except (ValueError, yaml.YAMLError) as error:  # of a run that was made elsewhere, whose digests are not known
+            raise PlaceError(f"{name} of run '{self.run_id}' cannot be read: {error}. Run the study again.") from None
 
     @property
     def metric(self) -> str:
@@ -65,12 +71,12 @@ class PastRun:
     @cached_property
     def all_predictions(self) -> Predictions:
         """The predictions of every candidate for every judged row."""
-        return Predictions(mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet"))
+        return Predictions(artifact(self.chosen.place, self.run_id, "predictions.parquet"))
 
     @cached_property
     def places(self) -> np.ndarray:
         """For each row of the table its place among the rows of the source."""
-        return np.asarray(np.load(mlflow_client.artifact(self.chosen.place, self.run_id, ORDER)))
+        return np.asarray(np.load(artifact(self.chosen.place, self.run_id, ORDER)))
 
     @cached_property
     def predictions(self) -> CandidatePredictions:

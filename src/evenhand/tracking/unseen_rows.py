@@ -10,6 +10,7 @@ from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, TRAINING, Ledger, Table
 from evenhand.runtime.logs import logger
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded_models import artifact
 
 FEWEST_OF_A_CLASS = 2
 
@@ -27,7 +28,7 @@ def unseen(place: mlflow_client.Place, run_id: str, model: RawRowModel, table: T
     if list(model.features) != [(feature.name, feature.kind) for feature in table.features]:
         raise Unsure("it reads other columns")
     mine = pq.read_table(ledger.path)
-    theirs = pq.read_table(mlflow_client.artifact(place, run_id, ledger.path.name))
+    theirs = pq.read_table(artifact(place, run_id, ledger.path.name))
     trained_on = theirs.filter(pa.array(theirs["side"].to_numpy() == TRAINING))
     is_known, is_trained = _is_among(mine, theirs), _with_copies(mine, _is_among(mine, trained_on))
     if not is_known.any():
