@@ -5,14 +5,15 @@ import logging
 import os
 import shutil
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from unittest import mock
 
 import pyarrow.parquet as pq
 import yaml
-from makers import work, write_two_clouds
+from makers import Worked, work, write_two_clouds
 
+from evenhand.records.report import Report
 from evenhand.storage.artifact_store import file_digest
 from evenhand.study.loader import load_study
 from evenhand.tasks.gating import challenge
@@ -57,14 +58,31 @@ def inside(folder):
 
 def run(conf="tiny.yaml", changes=()):
     """A run of the study from its rows to the gate; its figures. A clean process that proves the model is left out."""
-    study = load_study(conf, changes)
-    with mock.patch.object(champions, "difference_when_reloaded", lambda *_: 0.0), opened(study) as open_run:
+    return figures_of(recorded(load_study(conf, changes)).report)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the stages of a run came to, and its report."""
+
+    worked: Worked
+    report: Report
+
+
+def recorded(study):
+    """A run of a study, recorded and held against its champion."""
+    with mock.patch.object(champions, "difference_when_reloaded", return_value=0.0), opened(study) as open_run:
         found = work(study)
         model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
         parts = (found.snapshot, found.table, found.ledger, found.judgement, model, tuple(found.scores.values()))
         report = record.fn(open_run, Results(study, *parts))
         if study.gate is not None:
             challenge.fn(open_run.place, open_run.run_id, found.table, found.ledger, study)
+    return Recorded(found, report)
+
+
+def figures_of(report):
+    """The figures of each candidate."""
     return {each["name"]: [each[name] for name in FIGURES] for each in report.as_json()["candidates"]}
 
 

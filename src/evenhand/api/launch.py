@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.runtime.event_loop import away_from_loop
+from evenhand.runtime.io_errors import reporting_io
 from evenhand.service.prefect_session import ended, result_of, start_server
 from evenhand.study.study import Study
 
@@ -40,7 +41,8 @@ def _run_study(study: Study, *settings: Any) -> "Report":
     flow = retrain.with_options(task_runner=runner(study.engine, study.workers))
     state = ended(flow, study, *settings)
     try:
-        return cast("Report", state.result())
+        with reporting_io():
+            return cast("Report", state.result())
     except Exception as error:
         _notify_failure(study, error, str(state.state_details.flow_run_id))
         raise

@@ -27,9 +27,11 @@ class EvenhandGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         from evenhand.errors import EvenhandError
+        from evenhand.runtime.io_errors import reporting_io
 
         try:
-            return super().invoke(ctx)
+            with reporting_io():
+                return super().invoke(ctx)
         except EvenhandError as error:
             from evenhand.runtime.redaction import masked_text
 

@@ -114,6 +114,7 @@ def open_store() -> Place:
     """The store, with its schema made once; a store that cannot be used is reported at once."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of what is raised too
     with writing(home()):
         private_folder(home())
     uri = tracking_uri()
