@@ -22,6 +22,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.storage.arrays import read_arrays
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
@@ -177,7 +178,7 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
 
 
 def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:
-    held = dict(np.load(entry.path / "scores.npz"))
+    held = read_arrays(entry.path / "scores.npz")
     is_probability = entry.facts["scale"] == "probability"
     minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
 

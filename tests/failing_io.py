@@ -32,6 +32,7 @@ KINDS = {
     "connect": (errno.ECONNRESET, errno.ECONNREFUSED),
     "sql": (errno.ENOSPC, errno.EIO),
 }
+DEEDS = ("open", "write", "pwrite", "fsync", "rename", "replace", "unlink", "mkdir")
 DATABASE_WORDS = {errno.ENOSPC: "database or disk is full", errno.EIO: "disk I/O error"}
 
 
@@ -95,9 +96,7 @@ class _File:
 @contextmanager
 def failing(faults):
     """Have deeds of this process meet the faults."""
-    real = {
-        name: getattr(os, name) for name in ("open", "write", "pwrite", "fsync", "rename", "replace", "unlink", "mkdir")
-    }
+    real = {name: getattr(os, name) for name in DEEDS}
     real_open, real_connect = io.open, socket.socket.connect
 
     def opening(file, mode="r", *given, **named):

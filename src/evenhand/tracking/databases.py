@@ -45,7 +45,7 @@ def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
             else "make the folder writable, or set MLFLOW_TRACKING_URI"
         )
         raise PlaceError(f"the MLflow database '{file}' cannot be written ({error}): {advice}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise PlaceError(
             f"'{file}' is no SQLite database ({error}): move it away or set MLFLOW_TRACKING_URI"
         ) from error

@@ -13,6 +13,7 @@ from evenhand.data.frames import ORDER
 from evenhand.errors import PlaceError, listed, nearest
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.records.comparison import Side, Value
+from evenhand.storage.arrays import read_array
 from evenhand.tracking.recorded_models import artifact
 from evenhand.tracking.run_names import NamedRun
 
@@ -76,7 +77,7 @@ class PastRun:
     @cached_property
     def places(self) -> np.ndarray:
         """For each row of the table its place among the rows of the source."""
-        return np.asarray(np.load(artifact(self.chosen.place, self.run_id, ORDER)))
+        return read_array(artifact(self.chosen.place, self.run_id, ORDER))
 
     @cached_property
     def predictions(self) -> CandidatePredictions:
