@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 
-.PHONY: install demo week test lint types bench lock clean
+.PHONY: install demo week test torture lint types bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ week: install
 
 test: install
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+
+torture: install
+	$(BIN)/python benchmarks/torture.py
 
 lint: install
 	$(BIN)/ruff check .

@@ -19,7 +19,8 @@ sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import ma
 # A run finds what every other run of the same tests finds; a torture run draws anew, and tells how to draw it again.
 UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("repeatable", derandomize=True, **UNTIMED)
-settings.register_profile("torture", derandomize=False, max_examples=2000, print_blob=True, **UNTIMED)
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "2000"))
+settings.register_profile("torture", derandomize=False, max_examples=EXAMPLES, print_blob=True, **UNTIMED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
