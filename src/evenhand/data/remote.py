@@ -19,7 +19,7 @@ from evenhand.errors import DataError, EvenhandError, PlaceError
 from evenhand.runtime.io_errors import is_hidden, writing
 from evenhand.runtime.redaction import MASK, is_masked, place_of, without_secrets
 from evenhand.runtime.whole_files import put_in_place
-from evenhand.storage.artifact_store import digest, home
+from evenhand.storage.artifact_store import digest, file_digest, home
 from evenhand.study.loader import VARIABLE, expanded
 from evenhand.study.study import SqlSource
 
@@ -124,7 +124,7 @@ def _brought(files: Any, remote: str, key: str) -> Path:
         return path
     with files.open(remote, "rb") as source:
         _put(path, iter(lambda: source.read(CHUNK), b""))
-    _put(path.with_name(path.name + ".mark"), iter([json.dumps(mark).encode()]))
+    _put(path.with_name(path.name + ".mark"), iter([json.dumps([mark, file_digest(path)]).encode()]))
     return path
 
 
@@ -212,10 +212,12 @@ def _mark(facts: dict[str, Any]) -> str:
 
 
 def _marked(path: Path) -> str | None:
+    """The mark that a file was fetched with; none if it is not what was fetched."""
     try:
-        return json.loads(path.with_name(path.name + ".mark").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        mark, content = json.loads(path.with_name(path.name + ".mark").read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
         return None
+    return mark if content == file_digest(path) else None
 
 
 def _put(path: Path, chunks: Iterator[bytes]) -> None:
