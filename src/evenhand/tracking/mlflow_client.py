@@ -406,15 +406,12 @@ def finished(place: Place, most: int) -> list[Run]:
     return list(place.client().search_runs([place.experiment_id], condition, max_results=most, order_by=order))
 
 
-def why_unlisted(place: Place, run_id: str) -> str | None:
-    """Why a recorded run is not among the finished ones, empty where a person sees it; None if it should be."""
+def run_if_known(place: Place, run_id: str) -> Run | None:
+    """A run by its id, also a deleted one; None where there is none."""
     try:
-        run = place.client().get_run(run_id)
+        return place.client().get_run(run_id)
     except MlflowException:
-        return "MLflow does not know it any more"
-    if run.info.lifecycle_stage == "deleted" or run.info.status in {"KILLED", "FAILED", "RUNNING"}:
-        return ""
-    return None
+        return None
 
 
 def n_unfinished(study: str) -> int:

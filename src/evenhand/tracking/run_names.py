@@ -68,25 +68,23 @@ def finished_runs(study: str, most: int = 5000) -> tuple[mlflow_client.Place, li
 
 
 def _check_none_is_lost(place: mlflow_client.Place, study: str, runs: Sequence[mlflow_client.Run]) -> None:
-    """Refuse a list that lacks a finished run of this machine which is newer than its first, or out of their order."""
-    listed = [run.info.run_id for run in runs]
+    """Refuse a list that lacks a finished run which was recorded here and began after its newest.
+
+    A run that began before it although it was recorded later is what a clock that was set back leaves.
+    """
     for run_id in reversed(recorded_ids(study)):
-        if run_id in listed:
-            break
-        if (lost := mlflow_client.why_unlisted(place, run_id)) is None:
-            raise PlaceError(
-                f"run '{run_id}' of '{study}' was recorded here after those that MLflow's database in "
-                f"{shown(mlflow_client.tracking_uri())} lists as its latest: the database was changed or is damaged. "
-                "Bring it back from a backup, or run the study again."
-            )
-        if lost:
-            logging.getLogger("evenhand").warning("run %s of '%s' is left out: %s", run_id, study, lost)
-    known = [run_id for run_id in recorded_ids(study) if run_id in listed]
-    if known != [run_id for run_id in reversed(listed) if run_id in known]:
-        raise PlaceError(
-            f"MLflow's database in {shown(mlflow_client.tracking_uri())} lists the runs of '{study}' in another order "
-            "than they were recorded in: it was changed or is damaged. Bring it back from a backup."
-        )
+        if run_id in {run.info.run_id for run in runs}:
+            return
+        run = mlflow_client.run_if_known(place, run_id)
+        if run is None:
+            logging.getLogger("evenhand").warning("run %s of '%s' is left out: MLflow has lost it", run_id, study)
+        elif run.info.lifecycle_stage != "deleted" and run.info.status == "FINISHED":
+            check_run(run)
+            if not runs or run.info.start_time > runs[0].info.start_time:
+                raise PlaceError(
+                    f"MLflow's database in {shown(mlflow_client.tracking_uri())} does not list run '{run_id}' of "
+                    f"'{study}', which it has: it is damaged. Bring it back from a backup, or run the study again."
+                )
 
 
 def runs_of(study: str) -> list[NamedRun]:
