@@ -16,7 +16,7 @@ from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.study.registry import METRICS
 from evenhand.study.study import Study
 
@@ -67,7 +67,7 @@ def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
 
 
 def _explained(model: Model, metric: str, rows: np.ndarray, table: Table, study: Study) -> Explained:
-    served, _ = read_model(model.path, models_named(study))
+    served, _ = read_model(local(model.stored), models_named(study))
     frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows]
     return explain_columns(served, frame, read_target(table)[rows], metric, seed=study.seed)
 

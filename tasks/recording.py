@@ -33,6 +33,7 @@ from evenhand.records.pipeline import (
     Snapshot,
     Table,
 )
+from evenhand.records.reference import Reference
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned
@@ -61,7 +62,8 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
 from evenhand.runtime.whole_files import write_text
-from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
+from evenhand.storage.artifact_store import Store, home, local, versions
+from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -106,7 +108,9 @@ class Results:
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
     started, begun = time.perf_counter(), datetime.now(UTC).astimezone()
-    Store().sweep()
+    store = Store()
+    store.check()
+    store.sweep()
     place = mlflow_client.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:
@@ -193,7 +197,7 @@ def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
 def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, CandidatePredictions]]:
     """The child of each candidate in MLflow, of those that failed too, and the predictions of the others."""
     judgement = results.judgement
-    predictions = Predictions(judgement.predictions, results.table)
+    predictions = Predictions(local(judgement.predictions), results.table)
     found = {}
     for rank, each in enumerate(judgement.figures, 1):
         words = predictions.of(each.plan.name, each.scale)
@@ -262,7 +266,7 @@ def _regressions(results: Results) -> tuple[RegressionTable, ...]:
 def _regression(results: Results, name: str) -> RegressionTable | None:
     """The table of one candidate, if it is a linear regression."""
     last = next((each for each in results.scores if each.plan == name and each.fold == FINAL), None)
-    if last is None or not (file := last.path.with_name(COEFFICIENTS)).exists():
+    if last is None or not (file := local(last.stored.beside(COEFFICIENTS))).exists():
         return None
     return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
 
@@ -315,7 +319,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
         "versions.json": json.dumps(versions(), indent=2),
         PROFILE_FILE: profile_of(results.table, results.ledger).as_json(),
     }
-    files = (results.ledger.path, results.table.path / ORDER, judgement.predictions)
+    files = (local(results.ledger.stored), local(results.table.stored) / ORDER, local(judgement.predictions))
     for name, text in texts.items():
         mlflow_client.log_text(place, run_id, text, name)
     for file in files:
@@ -334,7 +338,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
     """Log the model, and put it into our own ledger before its run can end."""
-    file, models = results.model.path, models_named(results.study)
+    file, models = local(results.model.stored), models_named(results.study)
     model, types = read_model(file, models)
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
@@ -366,10 +370,10 @@ def _folder_of(run: OpenRun, study: str) -> Path:
     return home() / "reports" / study / run.run_id
 
 
-def _kept_by(results: Results) -> list[Path]:
-    """The files in the store that the record of a run refers to; all others can be made of them."""
+def _kept_by(results: Results) -> list[Reference]:
+    """The entries of the store that the record of a run refers to; all others can be made of them."""
     found = (results.snapshot, results.table, results.ledger, results.model)
-    return [*(each.path for each in found), results.judgement.predictions]
+    return [*(each.stored for each in found), results.judgement.predictions]
 
 
 def _champion(place: mlflow_client.Place, study: str) -> str:

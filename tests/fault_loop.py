@@ -19,7 +19,7 @@ from evenhand.errors import EvenhandError
 from evenhand.runtime.io_errors import reporting_io
 from evenhand.service.schedules import fail
 from evenhand.service.tick_ledger import Tick, ticks_of
-from evenhand.storage import artifact_store
+from evenhand.storage import verification
 from evenhand.tasks.operation.ticking import begin, finish
 from evenhand.tracking import champion as champions
 from evenhand.tracking import mlflow_client
@@ -111,7 +111,7 @@ class Loop:
         return how if faults.struck else "untouched", wrong
 
     def _prepare(self):
-        artifact_store._verified.clear()
+        verification._verified.clear()
         self.room.bring_back()
         if self.scene == "run":
             for name in ("home", "mlruns"):

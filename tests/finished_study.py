@@ -14,7 +14,8 @@ import yaml
 from makers import Worked, work, write_two_clouds
 
 from evenhand.records.report import Report
-from evenhand.storage.artifact_store import file_digest
+from evenhand.storage.artifact_store import local
+from evenhand.storage.digests import file_digest
 from evenhand.study.loader import load_study
 from evenhand.tasks.gating import challenge
 from evenhand.tasks.recording import Results, opened, record
@@ -95,7 +96,7 @@ def rerun():
     found = work(study)
     model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
     figures = {each.plan.name: [each.folds, each.holdout, each.train] for each in found.judgement.figures}
-    judged = pq.read_table(found.judgement.predictions)
+    judged = pq.read_table(local(found.judgement.predictions))
     return [
         found.ledger.split_id,
         figures,

@@ -153,10 +153,11 @@ def test_nothing_in_the_program_prints():
     assert called == set()
 
 
-def test_every_command_is_named_in_the_readme():
+def test_every_command_is_shown_in_the_docs():
     from evenhand.cli.main import main
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
 
     assert [name for name in main.commands if f"evenhand {name}" not in text] == []
 
@@ -167,3 +168,16 @@ def test_hypothesis_draws_the_same_examples_in_every_run_unless_it_is_tortured()
     assert settings.get_profile("repeatable").derandomize
     assert not settings.get_profile("torture").derandomize
     assert [file.name for file in sets_its_own] == [Path(__file__).name]
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    scripts = re.findall(r"`((?:benchmarks|tests)/[\w/]+\.py)`", text)
+
+    assert len(links) > 20
+    assert [each for each in (*links, *scripts) if not (ROOT / each).exists()] == []
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150

@@ -7,7 +7,11 @@ __all__ = [
     "arrays",
     "artifact_store",
     "code_digest",
+    "digests",
     "ledger",
     "locks",
     "matrices",
+    "shared_store",
+    "verification",
+    "whole_folders",
 ]
