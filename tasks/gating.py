@@ -71,8 +71,7 @@ def _write_verdict_on_page(place: mlflow_client.Place, run_id: str, page: Path, 
     is_name = "_" in found.words.split(" ", 1)[0]  # of a metric, which is written as it is
     words = found.words if is_name else found.words[:1].upper() + found.words[1:]
     verdict = GateVerdict(found.verdict == "promote", words)
-    write_text(page, with_verdict(page.read_text(encoding="utf-8"), verdict))
-    mlflow_client.log_file(place, run_id, page)
+    mlflow_client.log_file(place, run_id, write_text(page, with_verdict(page.read_text(encoding="utf-8"), verdict)))
 
 
 def _repaired(name: str) -> Decisions:

@@ -311,13 +311,13 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
 def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
     """Log the files of a run; the digests of those that are read back."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
-    settings = masked(study.model_dump(mode="json", by_alias=True))
     texts = {
-        "study.yaml": yaml.safe_dump(settings, sort_keys=False),
+        "study.yaml": yaml.safe_dump(masked(study.model_dump(mode="json", by_alias=True)), sort_keys=False),
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
         "folds.json": json.dumps(fold_table(judgement)),
         "versions.json": json.dumps(versions(), indent=2),
         PROFILE_FILE: profile_of(results.table, results.ledger).as_json(),
+        **{f"{name}.svg": drawn for name, drawn in results.pictures.rows.items()},
     }
     files = (local(results.ledger.stored), local(results.table.stored) / ORDER, local(judgement.predictions))
     for name, text in texts.items():
@@ -331,8 +331,6 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     with _optional(run, "the picture of all curves"):
         if (picture := overlay(scored, results.table.classes)) is not None:
             mlflow_client.log_picture(place, run_id, picture, "overlay.png")
-    for name, drawn in results.pictures.rows.items():
-        mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
     return {name: text_digest(text) for name, text in texts.items()} | {file.name: file_digest(file) for file in files}
 
 
@@ -340,8 +338,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
     """Log the model, and put it into our own ledger before its run can end."""
     file, models = local(results.model.stored), models_named(results.study)
     model, types = read_model(file, models)
-    features = [feature.name for feature in results.table.features]
-    example = read_rows(results.table, features).head(EXAMPLE_ROWS)
+    example = read_rows(results.table, [each.name for each in results.table.features]).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
     metric = results.judgement.metric

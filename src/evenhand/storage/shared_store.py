@@ -27,7 +27,8 @@ PACKAGES = {"s3": "s3", "gs": "gs", "gcs": "gs"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "s3": {"config_kwargs": {"connect_timeout": 3, "read_timeout": 60, "retries": {"max_attempts": 2}}}
 }
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
