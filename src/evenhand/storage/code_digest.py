@@ -38,6 +38,7 @@ NOT_NUMERIC = {
     "evenhand.runtime": "logs, progress, memory, signals: they look at the work and hand no number to it",
     "evenhand.records.reference": "names of entries; their content is in the key",
     "evenhand.storage.artifact_store": "moves files whose digests it compares",
+    "evenhand.storage.arrays": "reads what was written, of which digests are compared, and parses sources for keys",
     "evenhand.storage.digests": "makes digests, whose content is compared",
     "evenhand.storage.shared_store": "moves files whose digests are compared",
     "evenhand.storage.verification": "compares digests",
