@@ -58,18 +58,18 @@ from evenhand.reporting.run_record import (
     tuned_words,
     verdict_tags,
 )
-from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
 from evenhand.runtime.wall_clock import began
+from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import Store, home, local, versions
 from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
-from evenhand.tracking.recorded_models import RecordedModel, note_model
+from evenhand.tracking.recorded_models import RecordedModel, database_digests, note_model
 from evenhand.tracking.references import entries_tag
 from evenhand.tracking.ui.shared_views import NOTE, share_views
 
@@ -190,8 +190,7 @@ def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
     lost = f"run {run.run_id} of '{report.study}' was judged, but MLflow did not take its record: {words}"
     kept = _folder_of(run, report.study) / "report.json"
     with _optional(run, f"the report '{kept}'"):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(report.as_json(), indent=2, default=str), encoding="utf-8")
+        write_text(kept, json.dumps(report.as_json(), indent=2, default=str))
         lost += f". Its figures are in '{kept}'"
     return PlaceError(f"{lost}. Every fit is in the store: run the study again when MLflow can be used.")
 
@@ -311,21 +310,21 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
 
 
 def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
-    """Log the files of a run; the digests of those that a model is made or used by."""
+    """Log the files of a run; the digests of those that are read back."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
-    settings = masked(study.model_dump(mode="json", by_alias=True))
     texts = {
-        "study.yaml": yaml.safe_dump(settings, sort_keys=False),
+        "study.yaml": yaml.safe_dump(masked(study.model_dump(mode="json", by_alias=True)), sort_keys=False),
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
+        "folds.json": json.dumps(fold_table(judgement)),
+        "versions.json": json.dumps(versions(), indent=2),
+        PROFILE_FILE: profile_of(results.table, results.ledger).as_json(),
+        **{f"{name}.svg": drawn for name, drawn in results.pictures.rows.items()},
     }
+    files = (local(results.ledger.stored), local(results.table.stored) / ORDER, local(judgement.predictions))
     for name, text in texts.items():
         mlflow_client.log_text(place, run_id, text, name)
-    mlflow_client.log_text(place, run_id, json.dumps(fold_table(judgement)), "folds.json")
-    mlflow_client.log_text(place, run_id, json.dumps(versions(), indent=2), "versions.json")
-    mlflow_client.log_file(place, run_id, local(results.ledger.stored))
-    mlflow_client.log_file(place, run_id, local(results.table.stored) / ORDER)
-    mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
-    mlflow_client.log_file(place, run_id, local(judgement.predictions))
+    for file in files:
+        mlflow_client.log_file(place, run_id, file)
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     with _optional(run, "the picture of the leaderboard"):
@@ -333,17 +332,14 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     with _optional(run, "the picture of all curves"):
         if (picture := overlay(scored, results.table.classes)) is not None:
             mlflow_client.log_picture(place, run_id, picture, "overlay.png")
-    for name, drawn in results.pictures.rows.items():
-        mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
-    return {name: text_digest(text) for name, text in texts.items()}
+    return {name: text_digest(text) for name, text in texts.items()} | {file.name: file_digest(file) for file in files}
 
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
     """Log the model, and put it into our own ledger before its run can end."""
     file, models = local(results.model.stored), models_named(results.study)
     model, types = read_model(file, models)
-    features = [feature.name for feature in results.table.features]
-    example = read_rows(results.table, features).head(EXAMPLE_ROWS)
+    example = read_rows(results.table, [each.name for each in results.table.features]).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
     metric = results.judgement.metric
@@ -354,6 +350,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
     if (scored := file.with_name(HOLDOUT_SCORES)).exists():
         mlflow_client.log_file(run.place, run.run_id, scored)
         logged[HOLDOUT_SCORES] = file_digest(scored)
+    logged |= database_digests(run.place, run.run_id)
     note_model(RecordedModel(results.study.name, run.run_id, digest, folder_digest(folder), tuple(models), logged))
 
 
@@ -364,12 +361,7 @@ def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
         report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
     )
     file = _folder_of(run, results.study.name) / "report.html"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(".unfinished")
-    with around("page.write"):
-        unfinished.write_text(page(content), encoding="utf-8")
-    with around("page.rename"):
-        return unfinished.rename(file)
+    return write_text(file, page(content), moment="page")
 
 
 def _folder_of(run: OpenRun, study: str) -> Path:

@@ -23,6 +23,7 @@ from evenhand.study.study import Cleaning, Source, Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, decisions_of
 from evenhand.tracking.recorded_models import recorded_model, study_of_model
+from evenhand.tracking.run_names import latest_run
 
 BATCH_ROWS = 65_536
 
@@ -59,7 +60,7 @@ def choose_model(name: str, run_id: str | None = None) -> ChosenModel:
     """The model of the run named, else the champion's, else that of the latest finished run."""
     place, champion = mlflow_client.open_store(), decisions_of(name).champion
     if run_id is None:
-        run_id = champion.run_id if champion else mlflow_client.latest_run(name)[1].info.run_id
+        run_id = champion.run_id if champion else latest_run(name)[1].info.run_id
     run = mlflow_client.run_of(place, run_id)
     if run.data.tags.get("evenhand.study") != name:
         raise PlaceError(f"run '{run_id}' is no run of study '{name}': leave out --run, or name one of its runs")

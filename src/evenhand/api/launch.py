@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.runtime.event_loop import away_from_loop
+from evenhand.runtime.io_errors import reporting_io
 from evenhand.runtime.progress import report_progress
 from evenhand.runtime.wall_clock import counting
 from evenhand.service.places import check_places
@@ -61,7 +62,8 @@ def _run_study(study: Study, again: bool, *settings: Any) -> "Report | Recalled"
     flow = retrain.with_options(task_runner=runner(study.engine, study.workers))
     state = ended(flow, study, *settings)
     try:
-        report = cast("Report", state.result())
+        with reporting_io():
+            report = cast("Report", state.result())
     except Exception as error:
         _notify_failure(study, error, str(state.state_details.flow_run_id))
         raise

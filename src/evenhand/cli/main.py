@@ -29,10 +29,11 @@ class EvenhandGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         from evenhand.errors import EvenhandError
+        from evenhand.runtime.io_errors import reporting_io
         from evenhand.runtime.wall_clock import counting
 
         try:
-            with counting():
+            with counting(), reporting_io():
                 _check_home()
                 return super().invoke(ctx)
         except EvenhandError as error:

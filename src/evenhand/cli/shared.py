@@ -80,14 +80,9 @@ def check_writable(file: Path) -> None:
 
 def write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    from evenhand.errors import PlaceError
     from evenhand.runtime.private_files import as_usual
+    from evenhand.runtime.whole_files import whole
 
-    unfinished = file.with_name(f".{file.name}.unfinished")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+    with whole(file) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
         as_usual(unfinished)
-        unfinished.replace(file)
-    except OSError as error:
-        raise PlaceError(f"'{file}' cannot be written: {error.strerror}") from error

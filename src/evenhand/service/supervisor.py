@@ -16,6 +16,7 @@ import psutil
 from evenhand.errors import PlaceError
 from evenhand.runtime.io_errors import writing
 from evenhand.runtime.process_identity import boot_id, own_children
+from evenhand.runtime.whole_files import write_text
 from evenhand.service.access_key import key, key_file
 from evenhand.service.prefect_retention import vacuum_surroundings
 from evenhand.service.servers import (
@@ -97,11 +98,7 @@ class Household:
             "pid": os.getpid(), "boot_id": boot_id(), "since": now(), "confs": self.confs,
             "prefect": self.ports.prefect, "mlflow": self.ports.mlflow,
         }  # fmt: skip
-        file = place() / "state.json"
-        unfinished = file.with_suffix(".unfinished")
-        with writing(file):
-            unfinished.write_text(json.dumps(content), encoding="utf-8")
-            unfinished.replace(file)
+        write_text(place() / "state.json", json.dumps(content))
 
     def check(self) -> None:
         """Report a child that ended by itself."""

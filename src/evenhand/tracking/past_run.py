@@ -1,6 +1,7 @@
 """A finished run read back: the candidate that is compared, its figures, and what it said of the judged rows."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ import yaml
 from evenhand.data.frames import ORDER
 from evenhand.errors import PlaceError, listed, nearest
 from evenhand.records.comparison import Side, Value
-from evenhand.tracking import mlflow_client
+from evenhand.storage.arrays import read_array
+from evenhand.tracking.recorded_models import artifact
 from evenhand.tracking.run_names import NamedRun
 
 if TYPE_CHECKING:
@@ -37,14 +39,19 @@ class PastRun:
     @cached_property
     def study(self) -> dict[str, Any]:
         """The study as it was recorded."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "study.yaml")
-        return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+        return dict(self._read("study.yaml", yaml.safe_load))
 
     @cached_property
     def report(self) -> dict[str, Any]:
         """The report as it was recorded."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "report.json")
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        return dict(self._read("report.json", json.loads))
+
+    def _read(self, name: str, read: Callable[[str], Any]) -> Any:
+        file = artifact(self.chosen.place, self.run_id, name)
+        try:
+            return read(file.read_text(encoding="utf-8"))
+        except (ValueError, yaml.YAMLError) as error:  # of a run that was made elsewhere, whose digests are not known
+            raise PlaceError(f"{name} of run '{self.run_id}' cannot be read: {error}. Run the study again.") from None
 
     @property
     def metric(self) -> str:
@@ -69,12 +76,12 @@ class PastRun:
         """The predictions of every candidate for every judged row."""
         from evenhand.evaluation.predictions import Predictions  # which needs scikit-learn; figures do not
 
-        return Predictions(mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet"))
+        return Predictions(artifact(self.chosen.place, self.run_id, "predictions.parquet"))
 
     @cached_property
     def places(self) -> np.ndarray:
         """For each row of the table its place among the rows of the source."""
-        return np.asarray(np.load(mlflow_client.artifact(self.chosen.place, self.run_id, ORDER)))
+        return read_array(artifact(self.chosen.place, self.run_id, ORDER))
 
     @cached_property
     def predictions(self) -> "CandidatePredictions":
