@@ -167,13 +167,10 @@ def card(content: PageContent) -> Html | None:
     one = content.card
     if one is None:
         return None
-    blank = tag("span", "To be filled in by whoever answers for its use.", class_="blank")
     pairs = [
         ("What it is", one.what),
         ("Data", tag("code", one.data_digest)),
         ("Protocol", one.protocol),
-        ("Intended use", one.intended_use or blank),
-        ("Limits", one.limits or blank),
         *one.more,
     ]
     return section("card", "Model card", facts(pairs, "long"))
