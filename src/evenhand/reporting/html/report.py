@@ -12,6 +12,9 @@ from evenhand.reporting.html.chart import Chart
 from evenhand.reporting.html.coefficients import coefficients
 from evenhand.reporting.html.content import GateVerdict, PageContent
 from evenhand.reporting.html.elements import Html
+from evenhand.reporting.html.insights.more import learning, lift
+from evenhand.reporting.html.insights.slices import slices
+from evenhand.reporting.html.insights.why import why
 from evenhand.reporting.html.resampling import trials
 from evenhand.reporting.html.templates import render
 from evenhand.reporting.html.training import drawings
@@ -24,6 +27,10 @@ SECTIONS = (
     figures.calibration,
     figures.confusion,
     figures.regression,
+    why,
+    slices,
+    lift,
+    learning,
     coefficients,
     tables.comparisons,
     trials,
