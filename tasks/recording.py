@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from evenhand.data.frames import ORDER, read_rows
+from evenhand.data.frames import ORDER, read_order, read_rows
 from evenhand.data.splits import positives_of
 from evenhand.errors import EvenhandError, PlaceError
 from evenhand.evaluation.class_report import class_report
@@ -41,6 +41,8 @@ from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
+from evenhand.reporting.prediction_table import predictions_of
+from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
     check_tags,
     decided_tags,
@@ -66,6 +68,7 @@ from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.recorded_models import RecordedModel, note_model
 from evenhand.tracking.references import entries_tag
+from evenhand.tracking.ui.shared_views import NOTE, share_views
 
 EXAMPLE_ROWS = 5
 
@@ -77,6 +80,7 @@ class OpenRun:
     place: mlflow_client.Place
     run_id: str
     started: float
+    begun: datetime
     stages: list[Stage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -101,12 +105,12 @@ class Results:
 @contextmanager
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
-    started = time.perf_counter()
+    started, begun = time.perf_counter(), datetime.now(UTC).astimezone()
     Store().sweep()
     place = mlflow_client.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:
-        yield OpenRun(place, run_id, started, stages)
+        yield OpenRun(place, run_id, started, begun, stages)
 
 
 @step("record")
@@ -215,10 +219,9 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.kind": "candidate",
         "evenhand.candidate": plan.candidate,
         "evenhand.rank": str(rank),
-        "evenhand.level": str(plan.name in results.judgement.group[1:]).lower(),
+        NOTE: candidate_note(results.judgement, plan.name),
         **verdict_tags(results.judgement, plan.name),
         **trial_tags(results.judgement, plan.name),
-        "evenhand.solver": figures.solver,
         "evenhand.split_id": results.ledger.split_id,
         **({"evenhand.sees_unlabelled": "true"} if plan.sees_unlabelled else {}),
         **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
@@ -227,9 +230,13 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
     with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
+        shown |= {"solver": figures.solver}
         mlflow_client.log_params(run.place, run_id, shown)
         mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(scored, results.table))
         mlflow_client.log_metrics(run.place, run_id, gap_metrics(results.judgement, plan.name))
+        mlflow_client.log_data(run.place, run_id, results.snapshot, results.study.name)
+        predicted = predictions_of(scored, results.table.classes, read_order(results.table))
+        mlflow_client.log_table(run.place, run_id, predicted, "predictions.parquet")
         if results.table.classes:
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"
@@ -290,10 +297,11 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.best": best.plan.name,
             **check_tags(results.checks),
             **decided_tags(judgement),
-            **{f"evenhand.version.{name}": number for name, number in versions().items()},
         },
     )
     mlflow_client.log_data(place, run_id, results.snapshot, study.name)
+    mlflow_client.name_run(place, run_id, run_name(judgement, f"{run.begun:%Y-%m-%d %H:%M}"), run_note(report))
+    share_views(place, study, judgement.metric, run_id)
     _record_model(run, results, _record_files(run, report, results, scored))
 
 
@@ -308,6 +316,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     for name, text in texts.items():
         mlflow_client.log_text(place, run_id, text, name)
     mlflow_client.log_text(place, run_id, json.dumps(fold_table(judgement)), "folds.json")
+    mlflow_client.log_text(place, run_id, json.dumps(versions(), indent=2), "versions.json")
     mlflow_client.log_file(place, run_id, results.ledger.path)
     mlflow_client.log_file(place, run_id, results.table.path / ORDER)
     mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
@@ -332,6 +341,8 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
+    metric = results.judgement.metric
+    mlflow_client.log_metrics_of_model(run.place, run.run_id, [f"{part}_{metric}" for part in ("cv", "holdout")])
     digest = file_digest(folder / MODEL_FILE)
     kept = {"evenhand.model_digest": digest, "evenhand.table": results.table.digest}
     mlflow_client.log_tags(run.place, run.run_id, kept)
@@ -342,7 +353,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
-    when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
+    when = run.begun.strftime("%Y-%m-%d %H:%M %Z")
     champion = _champion(run.place, results.study.name)
     content = page_content(
         report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown

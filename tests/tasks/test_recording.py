@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -20,6 +21,8 @@ from evenhand.errors import PlaceError
 from evenhand.evaluation.predictions import Predictions
 from evenhand.records.failures import Failed
 from evenhand.records.pipeline import FINAL
+from evenhand.records.verdicts import Versus
+from evenhand.reporting.run_note import candidate_note
 from evenhand.reporting.terminal.run import show_leaderboard
 from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
@@ -29,6 +32,7 @@ from evenhand.tracking import mlflow_client
 from evenhand.tracking.leaderboards import read_leaderboard
 from evenhand.tracking.locations import find_view
 
+METRIC = "average_precision"
 TWO = {"gaussian_nb": {}, "knn": {"grid": {"n_neighbors": [3, 5]}}}
 
 
@@ -69,17 +73,78 @@ def test_what_a_person_looks_for_is_in_mlflow(storm):
     children = client.search_runs([report.experiment_id], f"tags.`mlflow.parentRunId` = '{report.run_id}'")
 
     assert parent.info.status == "FINISHED"
-    assert parent.info.run_name == "tiny"
+    winner = found.judgement.winner
+    assert parent.info.run_name.startswith(f"{winner.plan.name}: average precision {winner.mean(METRIC):.4f} (20")
     assert {child.info.run_name for child in children} == {each.plan.name for each in found.judgement.figures}
     assert {child.info.status for child in children} == {"FINISHED"}
     assert parent.data.tags["evenhand.split_id"] == found.ledger.split_id
     assert parent.data.tags["evenhand.data"] == found.snapshot.digest
-    assert parent.data.tags["evenhand.version.numpy"] == np.__version__
+    versions = Path(client.download_artifacts(report.run_id, "versions.json")).read_text()
+    assert json.loads(versions)["numpy"] == np.__version__
     assert parent.data.metrics["fits_executed"] == 3 * 4  # candidates x (3 folds + holdout)
     assert {"study.yaml", "report.json", "report.html", "leaderboard.png", "overlay.png", "predictions.parquet"} <= (
         artifacts(client, report.run_id)
     )
-    assert [item.dataset.name for item in parent.inputs.dataset_inputs] == ["tiny"]
+    assert {item.dataset.name for run in (parent, *children) for item in run.inputs.dataset_inputs} == {"tiny"}
+    assert all(run.inputs.dataset_inputs for run in children)
+
+
+def test_the_description_of_a_run_tells_who_won_how_surely_and_what_to_look_at(storm):
+    report, found, client = storm
+
+    note = client.get_run(report.run_id).data.tags["mlflow.note.content"]
+
+    best, second = found.judgement.figures[:2]
+    assert f"**{best.plan.name}**: average precision {best.mean(METRIC):.4f} over folds" in note
+    assert f"| 2 | {second.plan.name} | {second.mean(METRIC):.4f} ± {second.std(METRIC):.4f} |" in note
+    child = client.get_run(report.run_ids[second.plan.name]).data.tags["mlflow.note.content"]
+    assert child == "Rank 2 of 3 by average precision."
+
+
+def test_the_description_of_a_candidate_tells_its_verdict_and_how_far_it_is_behind(storm):
+    _, found, _ = storm
+    best, second = (each.plan.name for each in found.judgement.figures[:2])
+    versus = Versus(second, 0.1, 0.02, 0.2, 0.01, "unseparated", detectable=0.15)
+
+    words = candidate_note(replace(found.judgement, versus=(versus,)), second)
+
+    assert words.endswith(f"Not separated (detectable: 0.15): behind {best} by 0.1000 (0.0200 to 0.2000).")
+
+
+def test_the_tables_of_the_pages_show_the_candidates_of_the_newest_run_by_the_metric_of_the_study(storm):
+    report, _, client = storm
+    tags = client.get_experiment(report.experiment_id).tags
+
+    candidates, runs = (json.loads(tags[f"mlflow.sharedViewState.{name}"]) for name in ("candidates", "runs"))
+
+    assert client.search_runs([report.experiment_id], candidates["searchFilter"]) != []
+    assert report.run_id in candidates["searchFilter"]
+    assert (candidates["orderByKey"], candidates["orderByAsc"]) == (f"metrics.`cv_{METRIC}`", False)
+    assert [run.info.run_id for run in client.search_runs([report.experiment_id], runs["searchFilter"])] == [
+        report.run_id
+    ]
+    assert tags["mlflow.experiment.primaryMetric.name"] == f"cv_{METRIC}"
+
+
+def test_every_candidate_has_its_predictions_by_the_rows_of_the_source(storm):
+    report, found, client = storm
+    best = found.judgement.best
+
+    file = client.download_artifacts(report.run_ids[best.plan.name], "predictions.parquet")
+
+    rows = pd.read_parquet(file)
+    assert sorted(rows["row"]) == list(range(found.table.n_rows))
+    held = rows[rows["fold"] == "final"]
+    assert (held["truth"] == held["predicted"]).mean() == pytest.approx(best.holdout["accuracy"])
+
+
+def test_the_model_of_a_run_shows_the_figures_of_its_metric(storm):
+    report, found, client = storm
+
+    (model,) = client.search_logged_models([report.experiment_id])
+
+    shown = {metric.key: metric.value for metric in model.metrics}
+    assert shown[f"cv_{METRIC}"] == pytest.approx(found.judgement.winner.mean(METRIC))
 
 
 def test_every_candidate_has_its_metrics_parameters_and_curves(storm):

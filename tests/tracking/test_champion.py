@@ -97,6 +97,22 @@ def test_a_promotion_is_in_the_ledger_and_in_the_alias(runs, clean_process):
     assert standing("tiny").fixed == ()
 
 
+def test_a_version_says_where_it_comes_from_how_good_it_is_and_what_was_decided_about_it(runs):
+    first = registered(runs[0])
+    promote_run("tiny", "it is the first", first)
+    promote_run("tiny", "it is better")
+    go_back("tiny", "it is not")
+
+    version = client().get_model_version("tiny", str(first))
+
+    run = client().get_run(runs[0])
+    metric = run.data.tags["evenhand.metric"]
+    assert f"/runs/{runs[0]})" in version.description
+    assert run.data.tags["mlflow.note.content"] in version.description
+    assert float(version.tags[f"cv_{metric}"]) == pytest.approx(run.data.metrics[f"cv_{metric}"], rel=1e-5)
+    assert (version.tags["evenhand.verdict"], version.tags["evenhand.why"]) == ("rollback", "it is not")
+
+
 def test_the_champion_is_what_scores(runs):
     version = registered(runs[0])
 

@@ -59,10 +59,6 @@ def test_an_experiment_is_found_again_and_a_deleted_one_restored(place):
     assert MlflowClient(place.uri).get_experiment(again.experiment_id).lifecycle_stage == "active"
 
 
-def test_addresses_open_the_view_for_models(place):
-    assert place.address("abc") == f"/#/experiments/{place.experiment_id}/runs/abc?workflowType=machine_learning"
-
-
 def test_a_run_says_which_process_works_on_it(place):
     run_id = mlflow_client.start_run(place, "knn", {"evenhand.kind": "run"}, parent="above")
 

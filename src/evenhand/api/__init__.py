@@ -18,7 +18,6 @@ __all__ = [
     "monitoring",
     "pages",
     "plots",
-    "predictions",
     "progress",
     "replications",
     "runs",

@@ -134,7 +134,7 @@ class Run:
 
         `row` counts the rows of the source, from 0. Left out, the candidate is the one that is served.
         """
-        from evenhand.api.predictions import predictions_of
+        from evenhand.reporting.prediction_table import predictions_of
 
         return predictions_of(self._prediction_set(candidate), self.classes, self._recorded.places)
 
@@ -174,8 +174,9 @@ class Run:
         place = self._recorded.chosen.place
         server = place.uri.rstrip("/") if place.uri.startswith("http") else "http://127.0.0.1:5000"
         from evenhand.tracking.databases import shown
+        from evenhand.tracking.ui.addresses import run_page
 
-        return Record(shown(place.uri), place.experiment_id, self.id, server + place.address(self.id))
+        return Record(shown(place.uri), place.experiment_id, self.id, server + run_page(place, self.id))
 
     def as_json(self) -> dict[str, Any]:
         """The content of `evenhand run --json`."""

@@ -5,6 +5,8 @@ __all__ = [
     "html",
     "leaderboard_columns",
     "notebook",
+    "prediction_table",
+    "run_note",
     "run_record",
     "terminal",
 ]

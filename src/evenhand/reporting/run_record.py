@@ -63,14 +63,9 @@ def check_tags(checks: Sequence[Check]) -> dict[str, str]:
 
 def decided_tags(judgement: Judgement) -> dict[str, str]:
     """What was decided, in words."""
-    trials = {
-        f"evenhand.resampling_{verdict}": ", ".join(each.name for each in judgement.trials if each.verdict == verdict)
-        for verdict in ("helped", "harmed", "same", "unseparated")
-    }
     return {
         **({"evenhand.decided": judgement.decided.words} if judgement.decided else {}),
         **({"evenhand.calibration": judgement.calibrated.kind} if judgement.calibrated else {}),
-        **({name: names or "none" for name, names in trials.items()} if judgement.trials else {}),
     }
 
 

@@ -22,5 +22,6 @@ __all__ = [
     "rescore",
     "run_comparison",
     "run_names",
+    "ui",
     "unseen_rows",
 ]

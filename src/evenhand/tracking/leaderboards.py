@@ -11,6 +11,7 @@ from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.study.registry import check_metric
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.ui.addresses import run_page
 
 
 def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
@@ -40,7 +41,7 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
         when_ms=parent.info.start_time,
         n_executed=int(parent.data.metrics.get("fits_executed", 0)),
         n_reused=int(parent.data.metrics.get("fits_reused", 0)),
-        address=place.address(parent.info.run_id),
+        address=run_page(place, parent.info.run_id),
         failed=tuple(
             Failed(child.info.run_name or child.info.run_id, child.data.tags["evenhand.failed"]) for child in failed
         ),

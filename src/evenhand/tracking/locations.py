@@ -9,10 +9,10 @@ from evenhand.runtime.io_errors import writing
 from evenhand.storage.artifact_store import home
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.databases import shown
+from evenhand.tracking.ui.addresses import EVERY_STUDY, overlay, runs_table
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
 OVERLAID = 8
-EVERY_STUDY = "/#/experiments?workflowType=machine_learning"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def find_view() -> View:
     if found is None:
         return View(mlflow_client.tracking_uri())
     place = mlflow_client.Place(store.uri, found.experiment_id)
-    return View(mlflow_client.tracking_uri(), place.address(), _overlay(found.name), found.name)
+    return View(mlflow_client.tracking_uri(), runs_table(place), _overlay(found.name), found.name)
 
 
 def _overlay(study: str) -> str:
@@ -44,7 +44,7 @@ def _overlay(study: str) -> str:
         return ""
     curved = [child for child in children if mlflow_client.ROC_KEY in child.data.metrics]
     best = mlflow_client.ranked_children(curved, parent.data.tags.get("evenhand.metric", ""))[:OVERLAID]
-    return place.overlay([child.info.run_id for child in best]) if len(best) > 1 else ""
+    return overlay(place, [child.info.run_id for child in best]) if len(best) > 1 else ""
 
 
 def find_page(name: str | None) -> Path:

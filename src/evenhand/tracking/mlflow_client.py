@@ -6,13 +6,13 @@ import os
 import shutil
 import tempfile
 import time
-import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
@@ -54,20 +54,6 @@ class Place:
     def client(self) -> MlflowClient:
         """A client of that store."""
         return MlflowClient(self.uri)
-
-    def address(self, run_id: str = "") -> str:
-        """The part of the UI's address that opens the right view."""
-        run = f"/runs/{run_id}" if run_id else ""
-        return f"/#/experiments/{self.experiment_id}{run}?workflowType=machine_learning"
-
-    def overlay(self, run_ids: Sequence[str]) -> str:
-        """The part of the UI's address that lays the ROC curves of some runs over each other."""
-        listed: dict[str, Any] = {"runs": list(run_ids), "experiments": [self.experiment_id], "metric": ROC_KEY}
-        listed |= {"plot_metric_keys": [ROC_KEY], "plot_layout": {}}
-        listed |= {"deselected_curves": [], "last_linear_y_axis_range": []}
-        plain = {"x_axis": "step", "y_axis_scale": "linear", "line_smoothness": "1", "show_point": "false"}
-        quoted = {name: json.dumps(value, separators=(",", ":")) for name, value in listed.items()}
-        return f"/#/metric?{urllib.parse.urlencode({**quoted, **plain}, quote_via=urllib.parse.quote)}"
 
 
 def tracking_uri() -> str:
@@ -147,6 +133,14 @@ def running(place: Place, name: str, tags: Mapping[str, str], parent: str = "") 
         raise
     finally:
         end_run(place, run_id, status)
+
+
+@around("mlflow.name")
+def name_run(place: Place, run_id: str, name: str, note: str) -> None:
+    """Give a run the name and the description that people read."""
+    client = place.client()
+    client.update_run(run_id, name=name)
+    client.set_tag(run_id, "mlflow.note.content", note)
 
 
 @around("mlflow.end")
@@ -241,6 +235,15 @@ def log_data(place: Place, run_id: str, snapshot: Snapshot, name: str) -> None:
     place.client().log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])])
 
 
+@around("mlflow.table")
+def log_table(place: Place, run_id: str, table: pd.DataFrame, name: str) -> None:
+    """A data frame as a Parquet artifact."""
+    with tempfile.TemporaryDirectory() as room:
+        file = Path(room) / name
+        table.to_parquet(file, index=False, compression="zstd")
+        log_file(place, run_id, file)
+
+
 @around("mlflow.file")
 def log_file(place: Place, run_id: str, file: Path, folder: str = "") -> None:
     """A file as an artifact."""
@@ -296,6 +299,21 @@ def log_model(
             skops_trusted_types=types,
         )
     return model_folder(place, run_id)
+
+
+@around("mlflow.metrics_of_model")
+def log_metrics_of_model(place: Place, run_id: str, names: Sequence[str]) -> None:
+    """Show metrics of a run on the page of the model that it logged too."""
+    client = place.client()
+    run = client.get_run(run_id)
+    model = client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run_id}'", max_results=1)[0]
+    now = int(time.time() * 1000)
+    found = [
+        Metric(name, run.data.metrics[name], now, 0, model_id=model.model_id, run_id=run_id)
+        for name in names
+        if name in run.data.metrics
+    ]
+    client.log_batch(run_id, metrics=found)
 
 
 def run_of(place: Place, run_id: str) -> Run:

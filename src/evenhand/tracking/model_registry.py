@@ -35,7 +35,12 @@ class Registry:
         logged = self.client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run_id}'")[0]
         with around("registry.version"):
             made = self.client.create_model_version(
-                self.study, logged.artifact_location, run_id, {"evenhand.digest": digest}, model_id=logged.model_id
+                self.study,
+                logged.artifact_location,
+                run_id,
+                {"evenhand.digest": digest, **_metric_tags(run)},
+                description=_described(run),
+                model_id=logged.model_id,
             )
         return int(made.version)
 
@@ -64,9 +69,22 @@ class Registry:
                 with around("registry.alias"):
                     self.client.set_registered_model_alias(self.study, ALIAS, str(found.champion.version))
             if found.lines and self.link() != found.head:
+                self._note_decisions(found)
                 with around("registry.link"):
                     self.client.set_registered_model_tag(self.study, LINK, found.head)
         return before
+
+    def _note_decisions(self, found: Decisions) -> None:
+        """Note on each version what was decided about it since the registry was given a line last, and why."""
+        known = [line.hash for line in found.lines]
+        first = known.index(self.link()) + 1 if self.link() else 0
+        there = {int(one.version) for one in self._versions()}
+        for line in found.lines[first:]:
+            if line.candidate.version in there:
+                for name, value in (("verdict", line.verdict), ("why", line.why[:1000]), ("decided", line.when)):
+                    self.client.set_model_version_tag(
+                        self.study, str(line.candidate.version), f"evenhand.{name}", value
+                    )
 
     def _check_end(self, found: Decisions) -> None:
         """Refuse a ledger that has lost the line that the registry was given last."""
@@ -95,6 +113,20 @@ class Registry:
         except mlflow_client.MlflowException:
             if not self._exists():
                 raise
+
+
+def _described(run: Any) -> str:
+    """What a person reads of a version: the run that it comes from, with that run's own description."""
+    page = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+    words = f"From run [{run.info.run_name}]({page})."
+    return "\n\n".join(filter(None, (words, run.data.tags.get("mlflow.note.content"))))
+
+
+def _metric_tags(run: Any) -> dict[str, str]:
+    """The figures of the study's metric, as tags of the version."""
+    metric = run.data.tags.get("evenhand.metric", "")
+    names = (f"cv_{metric}", f"holdout_{metric}", f"expected_{metric}")
+    return {name: f"{run.data.metrics[name]:.6g}" for name in names if name in run.data.metrics}
 
 
 def signature_of(folder: Path) -> Any:

@@ -1,18 +1,15 @@
 """What a candidate predicted for every judged row, as a data frame."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-if TYPE_CHECKING:
-    from evenhand.evaluation.predictions import CandidatePredictions
-
-__all__ = ["predictions_of"]
+from evenhand.evaluation.predictions import CandidatePredictions
 
 
-def predictions_of(found: "CandidatePredictions", classes: Sequence[Any], places: np.ndarray) -> pd.DataFrame:
+def predictions_of(found: CandidatePredictions, classes: Sequence[Any], places: np.ndarray) -> pd.DataFrame:
     """Row of the source, fold, truth and prediction, and the score of the positive class or of each class."""
     columns: dict[str, Any] = {"row": places[found.row], "fold": found.fold.astype(str)}
     columns |= {"truth": _labelled(found.truth, classes), "predicted": _labelled(found.predicted, classes)}

@@ -1,0 +1,78 @@
+"""What MLflow's pages show first of a study: its metric, the columns that decide, and what it is about.
+
+A shared view is a tag of the experiment that the address names; the pages read columns, order and filter from it.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from evenhand.runtime.fault_injection import around
+from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.study import Study
+from evenhand.tracking.mlflow_client import Place
+
+VIEW_TAG = "mlflow.sharedViewState."
+NOTE, METRIC = "mlflow.note.content", "mlflow.experiment.primaryMetric"
+
+
+@around("mlflow.views")
+def share_views(place: Place, study: Study, metric: str, run_id: str) -> None:
+    """Describe the experiment of a study, and have its tables show the newest run's candidates and all runs."""
+    client = place.client()
+    for name, value in (_description(study, metric) | _views(metric, run_id)).items():
+        client.set_experiment_tag(place.experiment_id, name, value)
+
+
+def _description(study: Study, metric: str) -> dict[str, str]:
+    is_greater = str(metric not in LOWER_IS_BETTER).lower()
+    return {
+        NOTE: study.description or f"Study `{study.name}`, compared by {metric.replace('_', ' ')}.",
+        f"{METRIC}.name": f"cv_{metric}",
+        f"{METRIC}.greaterIsBetter": is_greater,
+        "evenhand.metric": metric,
+    }
+
+
+def _views(metric: str, run_id: str) -> dict[str, str]:
+    means = [f"cv_{metric}", f"holdout_{metric}"]
+    candidates = _view(
+        filtered=f"tags.`mlflow.parentRunId` = '{run_id}'",
+        order=_metric(f"cv_{metric}"),
+        is_ascending=metric in LOWER_IS_BETTER,
+        columns=[
+            *map(_metric, [means[0], f"{means[0]}_std", means[1], "gap_estimate"]),
+            "tags.`evenhand.verdict`",
+            *(f"params.`{name}`" for name in ("model", "encoding", "balance")),
+        ],
+    )
+    runs = _view(
+        filtered="tags.`evenhand.kind` = 'run'",
+        order="attributes.start_time",
+        is_ascending=False,
+        columns=[
+            *map(_metric, [*means, f"expected_{metric}"]),
+            *(f"tags.`evenhand.{name}`" for name in ("best", "decided", "leaks")),
+        ],
+    )
+    return {f"{VIEW_TAG}candidates": candidates, f"{VIEW_TAG}runs": runs}
+
+
+def _metric(name: str) -> str:
+    return f"metrics.`{name}`"
+
+
+def _view(filtered: str, order: str, is_ascending: bool, columns: Sequence[str]) -> str:
+    """The state of a table as MLflow's pages keep it."""
+    state: dict[str, Any] = {
+        "searchFilter": filtered,
+        "orderByKey": order,
+        "orderByAsc": is_ascending,
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "datasetsFilter": [],
+        "modelVersionFilter": "All Runs",
+        "selectedColumns": ["attributes.`Created`", *columns],
+        "runListHidden": False,
+    }
+    return json.dumps(state)
