@@ -15,7 +15,7 @@ import yaml
 
 from evenhand.data.frames import ORDER, read_order, read_rows
 from evenhand.data.splits import positives_of
-from evenhand.errors import EvenhandError, PlaceError
+from evenhand.errors import PlaceError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
@@ -41,6 +41,7 @@ from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
+from evenhand.reporting.looking_back import Back, champion_of, look_back
 from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
@@ -65,7 +66,6 @@ from evenhand.storage.artifact_store import Store, file_digest, home, text_diges
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.recorded_models import RecordedModel, note_model
 from evenhand.tracking.references import entries_tag
 from evenhand.tracking.ui.shared_views import NOTE, share_views
@@ -100,6 +100,7 @@ class Results:
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
     pictures: RunPictures = NO_PICTURES
+    back: Back = field(default_factory=Back)
 
 
 @contextmanager
@@ -121,6 +122,9 @@ def record(run: OpenRun, results: Results) -> Report:
         results = replace(results, pictures=run_pictures(
             results.table, results.ledger, results.model, results.study, results.judgement, results.scores
         ))  # fmt: skip
+    with _optional(run, "the differences from earlier runs"):
+        back = look_back(results.study, results.snapshot, results.table, results.ledger, results.judgement)
+        results = replace(results, back=back)
     report = _report(run, results)
     report = replace(report, page=_page_or_note(run, report, results))
     try:
@@ -153,6 +157,8 @@ def _report(run: OpenRun, results: Results) -> Report:
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
+        since=results.back.since,
+        shapes=results.back.shapes,
         **positives_of(results.table, results.ledger),
     )
 
@@ -354,7 +360,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = run.begun.strftime("%Y-%m-%d %H:%M %Z")
-    champion = _champion(run.place, results.study.name)
+    champion = champion_of(run.place, results.study.name)
     content = page_content(
         report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
     )
@@ -375,20 +381,6 @@ def _kept_by(results: Results) -> list[Path]:
     """The files in the store that the record of a run refers to; all others can be made of them."""
     found = (results.snapshot, results.table, results.ledger, results.model)
     return [*(each.path for each in found), results.judgement.predictions]
-
-
-def _champion(place: mlflow_client.Place, study: str) -> str:
-    """The candidate of the model that serves at present; empty where there is none, or where it is unknown."""
-    try:
-        champion = decisions_of(study).champion
-        return (
-            ""
-            if champion is None
-            else str(mlflow_client.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
-        )
-    except EvenhandError as error:
-        logger().warning("the champion of '%s' is not marked on the page: %s", study, error)
-        return ""
 
 
 def _commit() -> dict[str, str]:

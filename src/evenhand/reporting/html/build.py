@@ -62,6 +62,8 @@ def page_content(
         stages=report.stages,
         validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
+        shapes=report.shapes,
+        since=report.since,
         drawings=drawings,
         card=content.ModelCard(
             what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target}",
@@ -121,10 +123,19 @@ def _facts(
         seconds=report.seconds,
         n_executed=report.n_executed,
         n_reused=report.n_reused,
+        more=_links(report, study),
         positive=report.positive,
         n_positives=report.n_positives,
         n_positives_holdout=report.n_positives_holdout,
     )
+
+
+def _links(report: Report, study: Study) -> content.Pairs:
+    """Where the run is found again, and the command that repeats it."""
+    found = [("Run in MLflow", f"{report.run_id} of experiment {report.experiment_id}; `evenhand ui` opens it")]
+    if study._file is not None:
+        found.append(("Again", f"evenhand run {study._file}"))
+    return tuple(found) if report.run_id else ()
 
 
 def _comparison(each: Versus) -> content.ComparisonRow:

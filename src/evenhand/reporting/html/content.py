@@ -18,6 +18,7 @@ from evenhand.evaluation.curves import (
 from evenhand.records.checks import Severity
 from evenhand.records.decision import Decided, Explained, Pairing, Stage
 from evenhand.records.regression import RegressionTable
+from evenhand.records.since import ColumnShape, SinceRun
 from evenhand.records.verdicts import Expected
 from evenhand.statistics import NormalQuantiles
 
@@ -261,6 +262,8 @@ class PageContent:
     explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
+    shapes: tuple[ColumnShape, ...] = ()
+    since: tuple[SinceRun, ...] = ()
     drawings: Pairs = ()
     stages: tuple[Stage, ...] = ()
     card: ModelCard | None = None

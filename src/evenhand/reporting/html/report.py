@@ -12,6 +12,8 @@ from evenhand.reporting.html.chart import Chart
 from evenhand.reporting.html.coefficients import coefficients
 from evenhand.reporting.html.content import GateVerdict, PageContent
 from evenhand.reporting.html.elements import Html
+from evenhand.reporting.html.insights.data import data
+from evenhand.reporting.html.insights.history import history
 from evenhand.reporting.html.insights.more import learning, lift
 from evenhand.reporting.html.insights.slices import slices
 from evenhand.reporting.html.insights.why import why
@@ -37,9 +39,10 @@ SECTIONS = (
     tables.effects,
     figures.validation,
     drawings,
+    history,
     tables.leak_checks,
     tables.timing,
-    tables.columns,
+    data,
     tables.card,
     tables.about,
 )

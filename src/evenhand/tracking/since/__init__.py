@@ -1,4 +1,4 @@
-"""A run that is being recorded against those before it; `run_comparison` one floor up sets recorded runs side by side."""
+"""A run that is being recorded against those before it; `run_comparison` one floor up takes recorded runs."""
 
 from evenhand.tracking.since.differences import since_runs
 

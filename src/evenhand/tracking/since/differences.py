@@ -8,10 +8,9 @@ import numpy as np
 from evenhand.evaluation.paired_comparison import ALPHA, gaps_of
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.since import Difference, SinceRun
-from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.past_run import PastRun
-from evenhand.tracking.run_names import NamedRun, runs_of
+from evenhand.tracking.run_names import runs_of
 
 VERSION = "evenhand.version."
 MOST_SHOWN = 80
@@ -40,19 +39,16 @@ def _since(
     metric: str,
 ) -> SinceRun:  # fmt: skip
     differences = tuple(_differences(past, settings, facts))
-    label = NamedRun(past.chosen.place, past.chosen.run, past.chosen.study, past.chosen.number).label
+    label = past.chosen.label
     if past.tags.get("evenhand.split_id") != facts.get("evenhand.split_id"):
         return SinceRun(label, role, differences, "other rows were judged, so the figures cannot be set side by side")
     theirs, mine = _in_order(past.predictions.holdout), _in_order(predictions.holdout)
     gaps = gaps_of(theirs.prediction_set, mine.prediction_set, [metric], past.n_classes) if len(mine) else []
     if not gaps or not np.array_equal(theirs.row, mine.row):
         return SinceRun(label, role, differences, "no rows are held out to set both against")
-    gap = gaps[0]
-    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-    gain = sign * (gap.theirs - gap.mine)
-    same = np.array_equal(theirs.predicted, mine.predicted)
-    low, high = sorted((gap.low, gap.high))
-    return SinceRun(label, role, differences, _verdict(gain, gap.p_value, same), gain, low, high, gap.p_value)
+    gap, same = gaps[0], np.array_equal(theirs.predicted, mine.predicted)
+    verdict = _verdict(gap.better_by, gap.p_value, same)
+    return SinceRun(label, role, differences, verdict, gap.better_by, gap.low, gap.high, gap.p_value)
 
 
 def _verdict(gain: float, p_value: float, is_same: bool) -> str:
