@@ -1,7 +1,7 @@
 """Every number, curve and model to MLflow: one parent run, one child for each candidate."""
 
 import json
-import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +14,19 @@ from typing import Any
 import yaml
 
 from evenhand.data.frames import ORDER, read_order, read_rows
-from evenhand.data.splits import positives_of
+from evenhand.data.splits import fold_rows, positives_of
 from evenhand.errors import PlaceError
 from evenhand.evaluation.class_report import class_report
+from evenhand.evaluation.explanation.insight import background_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
+from evenhand.models.serialization import (
+    BACKGROUND,
+    HOLDOUT_SCORES,
+    MODEL_FILE,
+    folder_digest,
+    models_named,
+    read_model,
+)
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
@@ -46,6 +54,7 @@ from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
     check_tags,
+    commit_tag,
     decided_tags,
     expected_metrics,
     fold_table,
@@ -53,6 +62,7 @@ from evenhand.reporting.run_record import (
     members_text,
     outlier_notes,
     positive_counts,
+    regression_of,
     trial_table,
     trial_tags,
     tuned_words,
@@ -109,7 +119,7 @@ def opened(study: Study) -> Iterator[OpenRun]:
     started, begun = time.perf_counter(), datetime.now(UTC).astimezone()
     Store().sweep()
     place = mlflow_client.open_experiment(study.name)
-    tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
+    tags = {"evenhand.kind": "run", "evenhand.study": study.name, **commit_tag()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:
         yield OpenRun(place, run_id, started, begun, stages)
 
@@ -252,7 +262,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         with _optional(run, f"a picture of {plan.name}"):
             for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
                 mlflow_client.log_text(run.place, run_id, picture, name)
-        if (table := _regression(results, plan.name)) is not None:
+        if (table := regression_of(results.scores, plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
@@ -262,16 +272,8 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
 
 def _regressions(results: Results) -> tuple[RegressionTable, ...]:
     """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
-    found = (_regression(results, each.plan.name) for each in results.judgement.figures)
+    found = (regression_of(results.scores, each.plan.name) for each in results.judgement.figures)
     return tuple(table for table in found if table is not None)
-
-
-def _regression(results: Results, name: str) -> RegressionTable | None:
-    """The table of one candidate, if it is a linear regression."""
-    last = next((each for each in results.scores if each.plan == name and each.fold == FINAL), None)
-    if last is None or not (file := last.path.with_name(COEFFICIENTS)).exists():
-        return None
-    return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
@@ -336,7 +338,18 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
             mlflow_client.log_picture(place, run_id, picture, "overlay.png")
     for name, drawn in results.pictures.rows.items():
         mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
-    return {name: text_digest(text) for name, text in texts.items()}
+    return {**{name: text_digest(text) for name, text in texts.items()}, BACKGROUND: _record_background(run, results)}
+
+
+def _record_background(run: OpenRun, results: Results) -> str:
+    """Log the training rows that reasons of scores are set against; the digest of their file."""
+    frame = read_rows(results.table, [feature.name for feature in results.table.features])
+    trained = fold_rows(results.ledger, FINAL)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / BACKGROUND
+        background_of(frame, trained, results.study.seed).to_parquet(file, index=False)
+        mlflow_client.log_file(run.place, run.run_id, file)
+        return file_digest(file)
 
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
@@ -381,12 +394,3 @@ def _kept_by(results: Results) -> list[Path]:
     """The files in the store that the record of a run refers to; all others can be made of them."""
     found = (results.snapshot, results.table, results.ledger, results.model)
     return [*(each.path for each in found), results.judgement.predictions]
-
-
-def _commit() -> dict[str, str]:
-    """The commit of the folder that the study is run in, where it is a git checkout."""
-    try:
-        found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    return {"mlflow.source.git.commit": found.stdout.strip()}

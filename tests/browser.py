@@ -66,6 +66,13 @@ def served(folder):
         server.shutdown()
 
 
+def printed_pages(folder, content):
+    """How many sheets of paper a page takes."""
+    folder.joinpath("page.html").write_text(page(content), encoding="utf-8")
+    browse(folder, f"--print-to-pdf={folder / 'page.pdf'}", folder.joinpath("page.html").as_uri())
+    return len(re.findall(rb"/Type\s*/Page\b", folder.joinpath("page.pdf").read_bytes()))
+
+
 def visit(folder, steps, width=1280, sandbox="", flags=(), **contents):
     """What the harness saw of each page, what the browser complained about and which files were asked for."""
     for name, content in contents.items():

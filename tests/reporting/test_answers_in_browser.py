@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import page_makers as makers
 import pytest
-from browser import needs_browser, visit
+from browser import needs_browser, printed_pages, visit
 
 from evenhand.evaluation import curves
 from evenhand.evaluation.curves import CalibrationBin, CalibrationCurve
@@ -216,3 +216,7 @@ def test_no_table_is_wider_than_its_window(tmp_path, width):
 
     assert {kind: seen["wide"] for kind, seen in told.items()} == {kind: [] for kind in kinds}
     assert all(seen["page"][0] <= seen["page"][1] for seen in told.values())
+
+
+def test_print_is_six_pages_at_most(tmp_path):
+    assert printed_pages(tmp_path, makers.binary()) <= 6

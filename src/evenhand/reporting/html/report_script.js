@@ -221,17 +221,6 @@
     }
   }
 
-  function printWhole() {
-    let closed = [];
-    addEventListener("beforeprint", () => {
-      closed = [...document.querySelectorAll("details:not([open])")];
-      for (const one of closed) one.open = true;
-    });
-    addEventListener("afterprint", () => {
-      for (const one of closed) one.open = false;
-    });
-  }
-
   document.querySelectorAll("svg[data-chart]").forEach(follow);
   for (const row of document.querySelectorAll("[data-series-row]")) {
     for (const event of ["pointerenter", "focus"]) row.addEventListener(event, () => pick(row.dataset.seriesRow));
@@ -239,5 +228,4 @@
   }
   document.querySelectorAll("[data-sortable]").forEach(sortable);
   if (data.slider) slide(data.slider);
-  printWhole();
 })();

@@ -2,7 +2,7 @@
 
 from evenhand.records.insight import Slice
 from evenhand.reporting.html.content import PageContent
-from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, section, spoken, tag
+from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, section, tag, titled
 from evenhand.reporting.html.svg import Strip
 
 
@@ -15,7 +15,7 @@ def slices(content: PageContent) -> Html | None:
     n_worse = sum(one.is_worse for one in found.slices)
     said = f"{n_worse} surely worse than the other rows" if n_worse else "none is surely worse than the other rows"
     lead = (
-        f"{spoken(metric).capitalize()} on {found.slices_on} of each value, or quarter of the values, of a column: of "
+        f"{titled(metric)} on {found.slices_on} of each value, or quarter of the values, of a column: of "
         f"{count(found.n_slices)} slices {said} (5 %, corrected by Holm for all that were looked at)."
     )
     shown = _table(found.slices, metric) if found.slices else None
@@ -33,7 +33,7 @@ def _table(found: tuple[Slice, ...], metric: str) -> Html:
     columns = [
         (Heading("Slice", "text"), lambda one: f"{one.column} {one.value}"),
         (Heading("95 % interval", "wide"), drawn),
-        (Heading(spoken(metric)), lambda one: number(one.figure)),
+        (Heading(titled(metric)), lambda one: number(one.figure)),
         (Heading("Worse than the others by"), lambda one: number(one.worse)),
         (Heading("p, corrected"), lambda one: number(one.p_value)),
         (Heading("Rows"), lambda one: count(one.n_rows)),
