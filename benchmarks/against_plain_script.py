@@ -95,6 +95,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.metrics import average_precision_score, roc_auc_score
+from evenhand.storage.artifact_store import local
 from evenhand.models.encoder import TableEncoder
 
 study, room, parts = yaml.safe_load(open(sys.argv[1])), sys.argv[2], np.load(sys.argv[3], allow_pickle=False)
@@ -162,12 +163,13 @@ def _hand_over(study: object, room: Path) -> None:
     import pyarrow.parquet as pq
 
     from evenhand.data.frames import read_rows, read_target
+    from evenhand.storage.artifact_store import local
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.ingestion import ingest
     from evenhand.tasks.splitting import split
 
     table = clean.fn(ingest.fn(study), study)
-    ledger = pq.read_table(split.fn(table, study).path).to_pandas()
+    ledger = pq.read_table(local(split.fn(table, study).stored)).to_pandas()
     read_rows(table).to_parquet(room / "rows.parquet")
     (room / "features.json").write_text(json.dumps([[feature.name, feature.kind] for feature in table.features]))
     training = np.flatnonzero(ledger["side"] == 0)

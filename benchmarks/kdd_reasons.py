@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 from evenhand.estimators import similarity_matrix
 from evenhand.replication.facts import published
 from evenhand.replication.studies import studies
+from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_matrix
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.encoding import prepare
@@ -74,7 +75,10 @@ def folds() -> Iterator[dict]:
     ledger = split.fn(table, study)
     for fold in ledger.folds:
         made = {name: prepare.fn(table, ledger, study, name, fold) for name in ("values", "dummies")}
-        yield {name: (*read_matrix(one.training.path), *read_matrix(one.held.path)) for name, one in made.items()}
+        yield {
+            name: (*read_matrix(local(one.training.stored)), *read_matrix(local(one.held.stored)))
+            for name, one in made.items()
+        }
 
 
 def measured(rows: dict) -> Iterator[tuple[str, list[float]]]:

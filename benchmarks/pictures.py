@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import Table
+from evenhand.records.reference import NOWHERE
 from evenhand.reporting.html.pictures import pictures_of
 
 N_CANDIDATES, N_ROWS = 200, 10_000
@@ -20,7 +21,7 @@ def main() -> None:
     """Draw and write all pictures, for two classes and for three."""
     draw = np.random.default_rng(0)
     for n_classes in (2, 3):
-        table = Table("", Path(), N_ROWS, (), "y", tuple(range(n_classes)), {}, {})
+        table = Table("", NOWHERE, N_ROWS, (), "y", tuple(range(n_classes)), {}, {})
         truth = draw.integers(0, n_classes, N_ROWS)
         fold = np.array([f"fold_{row % 5}" for row in range(N_ROWS)], dtype=object)
         sizes, seconds = [], 0.0

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from evenhand.models.encoder import TableEncoder
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.study.study import Encoding, Study
-from evenhand.storage.artifact_store import file_digest
+from evenhand.storage.digests import file_digest
 from evenhand.tasks.scoring import Chosen, score_rows
 
 name, source, n_columns = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -10,7 +10,7 @@ from evenhand.models.sampler_lineage import NOBODY
 from evenhand.models.samplers import Resampled, Resampler, sampler_arguments, sampler_code
 from evenhand.records.pipeline import Balanced, Table, Training
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.matrices import read_matrix, read_matrix_rows, write_matrix, write_parents
 from evenhand.study.study import Study
 
@@ -36,13 +36,13 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
         [*CODE, *sampler_code(resampler.kind)],
         lambda folder: _build(folder, training, table, resampler),
     )
-    made = Training(entry.part("training"), entry.path / "training", entry.facts["n_rows"], training.outputs)
+    made = Training(entry.part("training"), entry.reference.inside("training"), entry.facts["n_rows"], training.outputs)
     counts = {key: entry.facts[key] for key in ("n_made", "n_unexplained")}
     return Balanced(balance=name, training=made, reused=entry.reused, **counts)
 
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
-    X, y = read_matrix(training.path)
+    X, y = read_matrix(local(training.stored))
     X = X if not isinstance(X, np.memmap) else np.asarray(X)
     found = resampler.resample(X, y, table.classes)
     if lost := [table.classes[k] for k in np.setdiff1d(y, found.y)]:
@@ -57,7 +57,7 @@ def _build(folder: Path, training: Training, table: Table, resampler: Resampler)
 def _traced(folder: Path, training: Training, X: Any, resampler: Resampler, found: Resampled) -> dict[str, Any]:
     """Keep the table rows that each balanced row was made of, and count the rows that they do not explain."""
     assert found.parents is not None
-    rows = np.append(read_matrix_rows(training.path), NOBODY)
+    rows = np.append(read_matrix_rows(local(training.stored)), NOBODY)
     write_parents(folder / "training", rows[found.parents])
     n_made = int(np.sum(np.any(found.parents[:, 1:] != NOBODY, axis=1)))
     return {"n_made": n_made, "n_unexplained": int(resampler.unexplained(X, found).sum())}

@@ -15,6 +15,7 @@ from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table
 from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import local
 from evenhand.study.loader import refuse
 from evenhand.study.study import Study
 
@@ -48,7 +49,7 @@ def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
     """Whether a row has an exact or near copy on the other side of the holdout or of a fold."""
     name = "copies across sides"
     features = frame[[feature.name for feature in table.features]]
-    columns = pq.read_table(ledger.path, columns=["side", "link"])
+    columns = pq.read_table(local(ledger.stored), columns=["side", "link"])
     side, links = columns["side"].to_numpy(), columns["link"].to_numpy()
     n_exact = n_near = 0
     for is_near in (False, True):

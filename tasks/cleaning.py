@@ -27,7 +27,8 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
-from evenhand.storage.artifact_store import Entry, Store, digest
+from evenhand.storage.artifact_store import Entry, Store, local
+from evenhand.storage.digests import digest
 from evenhand.study.study import Cleaning, Study
 
 KEPT = ("numeric", "categorical", "text", "key", "time", "group")
@@ -72,7 +73,7 @@ def _table(entry: Entry, snapshot: Snapshot, target: str) -> Table:
     facts = entry.facts
     return Table(
         digest=facts["digest"],
-        path=entry.path,
+        stored=entry.reference,
         n_rows=facts["n_rows"],
         features=tuple(Feature(**feature) for feature in facts["features"]),
         target=target,
@@ -89,11 +90,11 @@ def _bound(snapshot: Snapshot, study: Study, as_of: datetime | None) -> Bound:
     name = study.columns.time
     if as_of is None or name is None or name not in {column.name for column in snapshot.columns}:
         return Bound()
-    return bound(as_array(pq.read_table(snapshot.path, columns=[name]), name), study, as_of)
+    return bound(as_array(pq.read_table(local(snapshot.stored), columns=[name]), name), study, as_of)
 
 
 def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Path) -> Mapping[str, Any]:
-    raw = pq.read_table(snapshot.path)
+    raw = pq.read_table(local(snapshot.stored))
     given = given_roles(study.columns, study.target, raw.column_names)
     notes: list[str] = []
     read = _read_as_configured(raw, study.cleaning, given, notes).append_column(

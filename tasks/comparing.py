@@ -17,6 +17,7 @@ from evenhand.statistics import Comparison, holm, power_of
 from evenhand.statistics.against_best import GapToBest, firmer, verdicts
 from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import JointFigures
+from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE, UNSAMPLED
 from evenhand.study.study import Study
 
@@ -52,7 +53,7 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
 
 
 def _out_of_fold(judgement: Judgement, comparable: Sequence[Figures], table: Table) -> list[CandidatePredictions]:
-    predictions = Predictions(judgement.predictions, table)
+    predictions = Predictions(local(judgement.predictions), table)
     return [predictions.of(each.plan.name, each.scale).out_of_fold for each in comparable]
 
 
@@ -127,7 +128,7 @@ def _on_holdout(
     P-values are Holm's over these rivals. The power is that of the first step of Holm, where a difference is hardest to
     find.
     """
-    predictions, metric = Predictions(judgement.predictions, table), judgement.metric
+    predictions, metric = Predictions(local(judgement.predictions), table), judgement.metric
     best, *others = [predictions.of(each.plan.name, each.scale).holdout for each in rivals]
     if len(best) < 2 or (table.classes and len(np.unique(best.truth)) < 2):
         return {}

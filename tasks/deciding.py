@@ -56,7 +56,7 @@ from evenhand.records.decision import (
 from evenhand.records.pipeline import Figures, Judgement, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.study.registry import METRICS
 from evenhand.study.study import Study
 
@@ -113,7 +113,7 @@ def _capacity(table: Table, study: Study) -> float | None:
 
 
 def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, share: float | None) -> dict[str, Any]:
-    predictions, n_classes = Predictions(judgement.predictions, table), len(table.classes)
+    predictions, n_classes = Predictions(local(judgement.predictions), table), len(table.classes)
     purpose = None if study.decide is None else purpose_of(study.decide, table.classes, share)
     measured_by, winner = purpose or usual_purpose(n_classes), judgement.winner.plan.name
     pairs = counterparts([each.plan for each in judgement.figures], study)

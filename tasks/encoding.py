@@ -78,7 +78,7 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
 def _matrix(entry: Entry, part: str, kind: type) -> Any:
     return kind(
         digest=entry.part(part, "outputs"),
-        path=entry.path / part,
+        stored=entry.reference.inside(part),
         n_rows=entry.facts[f"n_{part}"],
         outputs=tuple(Output(**output) for output in entry.facts["outputs"]),
     )

@@ -24,7 +24,7 @@ from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.study.registry import METRICS
 from evenhand.study.study import Columns, Study
 
@@ -83,7 +83,7 @@ def _insight(
     }  # fmt: skip
 
     def build(_: Any) -> dict[str, Any]:
-        predictions = Predictions(judgement.predictions, table).of(winner.plan.name, winner.scale)
+        predictions = Predictions(local(judgement.predictions), table).of(winner.plan.name, winner.scale)
         return as_plain(_looked_into(model, predictions, inputs | more, table, ledger, study))
 
     facts = Store().keep("insight", {**inputs, **more}, [*INSIGHT_CODE, *METRICS.modules], build).facts
@@ -93,7 +93,7 @@ def _insight(
 def _looked_into(
     model: Model, predictions: CandidatePredictions, given: dict[str, Any], table: Table, ledger: Ledger, study: Study
 ) -> Insight:
-    served, _ = read_model(model.path, models_named(study))
+    served, _ = read_model(local(model.stored), models_named(study))
     trained, held = fold_rows(ledger, FINAL)
     frame, beside = read_rows(table, [feature.name for feature in table.features]), read_slices(table)
     names = [*frame.columns, *beside.columns]
@@ -117,7 +117,7 @@ def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
 
 
 def _explained(model: Model, metric: str, rows: np.ndarray, table: Table, study: Study) -> Explained:
-    served, _ = read_model(model.path, models_named(study))
+    served, _ = read_model(local(model.stored), models_named(study))
     frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows]
     return explain_columns(served, frame, read_target(table)[rows], metric, seed=study.seed)
 

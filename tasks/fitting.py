@@ -22,7 +22,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
-from evenhand.storage.artifact_store import Entry, Store
+from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
 from evenhand.study.registry import METRICS
@@ -71,7 +71,7 @@ def fit(
     return Scores(
         plan=plan.name,
         fold=prepared.fold,
-        path=entry.path / "scores.npz",
+        stored=entry.reference.inside("scores.npz"),
         digest=entry.digest,
         held_metrics=metrics["held"],
         training_metrics=metrics["training"],
@@ -103,8 +103,8 @@ def _built_or_failed(
 
 
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
-    X, y = read_matrix(balanced.training.path)
-    held = read_unlabelled(prepared.held.path)
+    X, y = read_matrix(local(balanced.training.stored))
+    held = read_unlabelled(local(prepared.held.stored))
     with PeakMemory() as memory:
         started = time.perf_counter()
         estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed, unlabelled=held)
@@ -117,7 +117,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     with failing_alone(plan):
         _, training_scores, training_predictions = scores_of(estimator, original)
     check_finite(plan, scores, predictions)
-    truth = read_labels(prepared.held.path)  # not opened before everything is fitted and predicted
+    truth = read_labels(local(prepared.held.stored))  # not opened before everything is fitted and predicted
     np.savez(
         folder / "scores.npz",
         truth=truth,
@@ -150,7 +150,7 @@ def _or_nothing(values: np.ndarray | None) -> np.ndarray:
 
 def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     """The fold's training rows before balancing, thinned out evenly where asking about all of them costs too much."""
-    X, y = read_matrix(prepared.training.path)
+    X, y = read_matrix(local(prepared.training.stored))
     if not _is_thinned(plan, prepared):
         return X, y
     chosen = np.linspace(0, len(y) - 1, TRAINING_ROWS_SCORED).astype(int)
@@ -171,7 +171,7 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
         "metrics",
         inputs,
         MEASURE_CODE,
-        lambda _: _measure(entry, len(table.classes), prepared.training.path),
+        lambda _: _measure(entry, len(table.classes), local(prepared.training.stored)),
     )
     return kept.facts
 

@@ -20,6 +20,7 @@ from evenhand.reporting.html.content import GateVerdict
 from evenhand.reporting.html.report import with_verdict
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import local
 from evenhand.study.registry import PROBABILITY_METRICS
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -47,7 +48,7 @@ def challenge(place: mlflow_client.Place, run_id: str, table: Table, ledger: Led
     found = _verdict(proposed, seen, table, ledger, study)
     try:
         if found.verdict == "promote":
-            candidate = register(proposed, table.digest, table.path / "rows.parquet")
+            candidate = register(proposed, table.digest, local(table.stored) / "rows.parquet")
             line = promote(replace(proposed, figures=asdict(found)), candidate, found.words, seen)
             notify(study, promotion(candidate.version, found.words, line.hash, run=run_id))
     except EvenhandError as error:

@@ -67,7 +67,7 @@ def _snapshot(entry: Entry, origin: str) -> Snapshot:
     facts = entry.facts
     return Snapshot(
         digest=facts["digest"],
-        path=entry.path / ROWS,
+        stored=entry.reference.inside(ROWS),
         n_rows=facts["n_rows"],
         columns=columns_from(facts["columns"]),
         origin=origin,

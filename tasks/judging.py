@@ -18,7 +18,7 @@ from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Entry, Store
+from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.matrices import read_matrix_rows
 from evenhand.study.study import Study
 
@@ -51,7 +51,7 @@ def judge(
         metric=metric,
         metrics=tuple(dict.fromkeys(chosen)),
         figures=tuple(ranked(figures, metric)),
-        predictions=kept.path / "predictions.parquet",
+        predictions=kept.reference.inside("predictions.parquet"),
         digest=kept.digest,
         removed=tuple({each.fold: each.removed for each in prepared.values() if each.removed is not None}.values()),
         failed=failed,
@@ -117,7 +117,7 @@ def _check_metrics(study: Study, metric: str, n_classes: int) -> None:
 
 def _predictions(scores: Sequence[Scores], prepared: Sequence[Prepared], table: Table) -> Entry:
     """One Parquet file with the truth, score and prediction of every candidate for every judged row."""
-    rows = {each.fold: read_matrix_rows(each.held.path) for each in prepared}
+    rows = {each.fold: read_matrix_rows(local(each.held.stored)) for each in prepared}
     inputs = {
         "scores": [[each.plan, each.fold, each.digest] for each in scores],
         "rows": [[each.fold, each.held.digest] for each in prepared],
@@ -130,7 +130,7 @@ def _write_predictions(
     folder: Path, scores: Sequence[Scores], rows: dict[str, np.ndarray], table: Table
 ) -> dict[str, Any]:
     folds = [fold for fold in dict.fromkeys(each.fold for each in scores) if len(rows[fold])]
-    kept = {(each.plan, each.fold): np.load(each.path) for each in scores}
+    kept = {(each.plan, each.fold): np.load(local(each.stored)) for each in scores}
     plans = list(dict.fromkeys(each.plan for each in scores))
     columns: dict[str, Any] = {
         "row": np.concatenate([rows[fold] for fold in folds]),

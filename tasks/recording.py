@@ -41,6 +41,7 @@ from evenhand.records.pipeline import (
     Snapshot,
     Table,
 )
+from evenhand.records.reference import Reference
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned
@@ -72,7 +73,8 @@ from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
-from evenhand.storage.artifact_store import Store, file_digest, home, text_digest, versions
+from evenhand.storage.artifact_store import Store, home, local, versions
+from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -117,7 +119,9 @@ class Results:
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
     started, begun = time.perf_counter(), datetime.now(UTC).astimezone()
-    Store().sweep()
+    store = Store()
+    store.check()
+    store.sweep()
     place = mlflow_client.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **commit_tag()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:
@@ -210,7 +214,7 @@ def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
 def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, CandidatePredictions]]:
     """The child of each candidate in MLflow, of those that failed too, and the predictions of the others."""
     judgement = results.judgement
-    predictions = Predictions(judgement.predictions, results.table)
+    predictions = Predictions(local(judgement.predictions), results.table)
     found = {}
     for rank, each in enumerate(judgement.figures, 1):
         words = predictions.of(each.plan.name, each.scale)
@@ -325,10 +329,10 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
         mlflow_client.log_text(place, run_id, text, name)
     mlflow_client.log_text(place, run_id, json.dumps(fold_table(judgement)), "folds.json")
     mlflow_client.log_text(place, run_id, json.dumps(versions(), indent=2), "versions.json")
-    mlflow_client.log_file(place, run_id, results.ledger.path)
-    mlflow_client.log_file(place, run_id, results.table.path / ORDER)
+    mlflow_client.log_file(place, run_id, local(results.ledger.stored))
+    mlflow_client.log_file(place, run_id, local(results.table.stored) / ORDER)
     mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
-    mlflow_client.log_file(place, run_id, judgement.predictions)
+    mlflow_client.log_file(place, run_id, local(judgement.predictions))
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     with _optional(run, "the picture of the leaderboard"):
@@ -354,7 +358,7 @@ def _record_background(run: OpenRun, results: Results) -> str:
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
     """Log the model, and put it into our own ledger before its run can end."""
-    file, models = results.model.path, models_named(results.study)
+    file, models = local(results.model.stored), models_named(results.study)
     model, types = read_model(file, models)
     features = [feature.name for feature in results.table.features]
     example = read_rows(results.table, features).head(EXAMPLE_ROWS)
@@ -390,7 +394,7 @@ def _folder_of(run: OpenRun, study: str) -> Path:
     return home() / "reports" / study / run.run_id
 
 
-def _kept_by(results: Results) -> list[Path]:
-    """The files in the store that the record of a run refers to; all others can be made of them."""
+def _kept_by(results: Results) -> list[Reference]:
+    """The entries of the store that the record of a run refers to; all others can be made of them."""
     found = (results.snapshot, results.table, results.ledger, results.model)
-    return [*(each.path for each in found), results.judgement.predictions]
+    return [*(each.stored for each in found), results.judgement.predictions]

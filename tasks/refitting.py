@@ -22,7 +22,8 @@ from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_nam
 from evenhand.records.pipeline import FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store, file_digest
+from evenhand.storage.artifact_store import Store, local
+from evenhand.storage.digests import file_digest
 from evenhand.storage.matrices import read_matrix, read_matrix_rows
 from evenhand.study.study import Study
 
@@ -73,7 +74,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
     entry = Store().keep("model", inputs, CODE, build)
     difference = entry.facts["largest_difference"]
     logger().info("%s refitted; its scores differ from the judged ones by at most %.1e", best.name, difference)
-    return Model(best, entry.path / MODEL_FILE, entry.facts["digest"], difference)
+    return Model(best, entry.reference.inside(MODEL_FILE), entry.facts["digest"], difference)
 
 
 def _trained_on(plan: Plan, prepared: PreparedAt, balanced: BalancedAt) -> list[Any]:
@@ -100,11 +101,11 @@ def _cleaning(table: Table, study: Study) -> dict[str, Any]:
 
 def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> tuple[Any, Any]:
     """A fitted encoder and a fitted estimator; the matrix is the judged one, the encoder is learned anew."""
-    rows = read_matrix_rows(prepared[plan.encoding, FINAL].training.path)
+    rows = read_matrix_rows(local(prepared[plan.encoding, FINAL].training.stored))
     frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
     encoder = new_encoder(table, study.encodings[plan.encoding], study.seed).fit(frame.iloc[rows], y[rows])
     chosen = balanced[plan.encoding, plan.balance, FINAL]
-    X, labels = read_matrix(chosen.training.path)
+    X, labels = read_matrix(local(chosen.training.stored))
     return encoder, plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
 
 
@@ -113,7 +114,7 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
 
     What it says is kept, so that whoever loads the model later can be asked the same; of other rows without a holdout.
     """
-    held = read_matrix_rows(prepared.held.path)
+    held = read_matrix_rows(local(prepared.held.stored))
     rows = held if len(held) else np.arange(min(table.n_rows, SCORED_WITHOUT_HOLDOUT))
     scores_now = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
     np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores=scores_now)
@@ -121,7 +122,7 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
 
 
 def _checked_difference(scores_now: np.ndarray, judgement: Judgement, table: Table) -> float:
-    judged = pq.read_table(judgement.predictions, filters=[("fold", "=", FINAL)])
+    judged = pq.read_table(local(judgement.predictions), filters=[("fold", "=", FINAL)])
     best = judgement.winner.plan.name
     has_scores = not table.classes or judgement.winner.scale != "value"
     expected = score_matrix(judged, [best], table) if has_scores else judged[f"predicted:{best}"].to_numpy()

@@ -21,7 +21,7 @@ from evenhand.monitoring.output_files import Unfinished, check_output, finished_
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import file_digest
+from evenhand.storage.digests import file_digest
 from evenhand.study.study import Cleaning, Source, Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, decisions_of

@@ -24,9 +24,10 @@ from evenhand.models.ensembling import (
 )
 from evenhand.records.failures import Failed
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Ensemble, Figures, Judgement, Plan, Table
+from evenhand.records.reference import Reference
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.study.registry import LOWER_IS_BETTER, METRICS
 from evenhand.study.study import Study
 
@@ -82,11 +83,11 @@ def _with_ensemble(
     ensemble = Ensemble(facts["weights"], facts["average"], metric, facts["threshold"])
     logger().info("%d of %d candidates are in the %s", len(ensemble.weights), len(members), name.replace("_", " "))
     figures = _figures(name, facts, members, ensemble)
-    placed_ = placed(judgement, figures, entry.path / "predictions.parquet", ensemble)
+    placed_ = placed(judgement, figures, entry.reference.inside("predictions.parquet"), ensemble)
     return replace(placed_, digest=entry.digest)
 
 
-def placed(judgement: Judgement, figures: Figures, predictions: Path, ensemble: Ensemble) -> Judgement:
+def placed(judgement: Judgement, figures: Figures, predictions: Reference, ensemble: Ensemble) -> Judgement:
     """The judgement with one more candidate at its rank."""
     metric, others = judgement.metric, list(judgement.figures)
     sign = 1.0 if metric in LOWER_IS_BETTER else -1.0
@@ -99,7 +100,7 @@ def placed(judgement: Judgement, figures: Figures, predictions: Path, ensemble: 
 def _build(
     folder: Path, name: str, judgement: Judgement, members: list[Figures], made: Made, table: Table
 ) -> dict[str, Any]:
-    rows = pq.read_table(judgement.predictions)
+    rows = pq.read_table(local(judgement.predictions))
     fold, row = rows["fold"].to_numpy(zero_copy_only=False), rows["row"].to_numpy()
     truth, is_fold = rows["truth"].to_numpy(), fold != FINAL
     whole = made(truth[is_fold])

@@ -28,7 +28,8 @@ from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD,
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.statistics.group_draws import draw_parts
-from evenhand.storage.artifact_store import Store, digest
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.digests import digest
 from evenhand.study.study import Split, Study
 
 CODE = "evenhand.tasks.splitting:_build"
@@ -58,7 +59,7 @@ def split(table: Table, study: Study) -> Ledger:
     )
     return Ledger(
         digest=entry.digest,
-        path=entry.path / "ledger.parquet",
+        stored=entry.reference.inside("ledger.parquet"),
         n_training=facts["n_training"],
         n_holdout=facts["n_holdout"],
         n_withheld=facts["n_withheld"],

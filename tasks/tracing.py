@@ -11,6 +11,7 @@ from evenhand.records.checks import Check
 from evenhand.records.pipeline import Balanced, Ledger, Prepared
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
+from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_matrix_rows, read_parents
 from evenhand.study.study import Study
 
@@ -46,7 +47,7 @@ def trace(
 def _strangers(prepared: Mapping[tuple[str, str], Prepared], trained: Mapping[str, np.ndarray]) -> Iterator[str]:
     """Encoded training rows that the ledger does not count among the training rows of their fold."""
     for (encoding, fold), each in prepared.items():
-        rows = read_matrix_rows(each.training.path)
+        rows = read_matrix_rows(local(each.training.stored))
         strange = rows[~np.isin(rows, trained[fold])]
         if len(strange):
             are = counted(len(strange), "encoded row")
@@ -58,7 +59,7 @@ def _outside(balanced: Mapping[tuple[str, str, str], Balanced], trained: Mapping
     for (encoding, balance, fold), each in balanced.items():
         if each.n_made is None or each.n_unexplained is None:
             continue
-        parents = read_parents(each.training.path)
+        parents = read_parents(local(each.training.stored))
         inside = np.append(trained[fold], NOBODY)
         strange = parents[~np.isin(parents, inside).all(axis=1)]
         where = f"balance '{balance}' with encoding '{encoding}' on {fold}"

@@ -21,6 +21,7 @@ from evenhand.models.samplers import Resampler, sampler_code
 from evenhand.models.search_space import points
 from evenhand.models.successive_halving import Search, shares_of
 from evenhand.records.pipeline import FINAL, Balanced, Ledger, Output, Plan, Table, Training
+from evenhand.records.reference import NOWHERE
 from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -189,5 +190,5 @@ class _Inside:
         kind = self.study.balance_kind(name)
         if kind not in UNSAMPLED:
             X, y, _ = Resampler(name, self.study.balance[name], outputs, seed).resample(X, y, self.table.classes)
-        balanced = Balanced(name, Training("", Path(), len(y), outputs), is_weighted=kind == "class_weight")
+        balanced = Balanced(name, Training("", NOWHERE, len(y), outputs), is_weighted=kind == "class_weight")
         return (X, y, balanced), (encoder.transform(self.frame.iloc[judged]), self.y[judged])

@@ -11,7 +11,8 @@ from evenhand.data import remote
 from evenhand.data.remote import fetch
 from evenhand.monitoring.notifications import notify, silence
 from evenhand.runtime.fault_injection import VARIABLE
-from evenhand.storage.artifact_store import Store, file_digest
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.digests import file_digest
 from evenhand.storage.ledger import read_chain
 from evenhand.tasks.gating import challenge
 from evenhand.tasks.recording import Results, opened, record

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,11 @@ import pandas as pd
 import pytest
 
 from evenhand.records.pipeline import FINAL, Feature, Held, Ledger, Output, Plan, Prepared, Table, Training
+from evenhand.records.reference import Reference
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.digests import digest
 from evenhand.storage.matrices import write_matrix
+from evenhand.storage.verification import FACTS
 from evenhand.study.study import Study
 
 
@@ -34,6 +39,26 @@ def make_regression(**changes: Any) -> Study:
     return make_study(**{"candidates": {"ridge": {}}, **changes})
 
 
+def stored(folder: Path) -> Reference:
+    """The files of a folder as an entry of the store; made again, they take the place of the earlier ones."""
+    return _put(Reference("made", digest(str(folder))), folder)
+
+
+def changed(reference: Reference) -> None:
+    """Have files that a test changed in the store count as what was written."""
+    _put(reference, Store().root / reference.entry)
+
+
+def _put(reference: Reference, folder: Path) -> Reference:
+    store = Store()
+    unfinished = store.root / "unfinished" / uuid.uuid4().hex
+    shutil.copytree(folder, unfinished, ignore=shutil.ignore_patterns(FACTS))
+    if store.has(reference):
+        store.delete(reference)
+    store.put(reference, unfinished, {})
+    return reference
+
+
 def make_table(folder: Path, columns: dict[str, Any], y: Any, **more: Any) -> Table:
     """A table as `clean` leaves it: text columns are categories, the others numbers."""
     frame, y = pd.DataFrame(columns), np.asarray(y)
@@ -50,7 +75,7 @@ def make_table(folder: Path, columns: dict[str, Any], y: Any, **more: Any) -> Ta
     features = tuple(Feature(n, r) for n, r in roles.items() if r in {"numeric", "categorical", "text"})
     content = str(pd.util.hash_pandas_object(frame, index=False).tolist()) + str(codes.tolist())
     return Table(
-        digest=content, path=folder, n_rows=len(frame), features=features, target="y", classes=classes,
+        digest=content, stored=stored(folder), n_rows=len(frame), features=features, target="y", classes=classes,
         roles={**roles, "y": "target"}, taken={}, **more,
     )  # fmt: skip
 
@@ -83,13 +108,13 @@ def numeric_outputs(n: int) -> tuple[Output, ...]:
 def make_training(folder: Path, X: Any, y: Any, outputs: tuple[Output, ...] | None = None) -> Training:
     """Training rows on disk."""
     write_matrix(folder, X, np.asarray(y), np.arange(len(y)))
-    return Training(str(folder), folder, len(y), outputs or numeric_outputs(X.shape[1]))
+    return Training(str(folder), stored(folder), len(y), outputs or numeric_outputs(X.shape[1]))
 
 
 def make_held(folder: Path, X: Any, y: Any, rows: Any = None) -> Held:
     """Held rows on disk."""
     write_matrix(folder, X, np.asarray(y), np.arange(len(y)) if rows is None else np.asarray(rows))
-    return Held(str(folder), folder, len(y), numeric_outputs(X.shape[1]))
+    return Held(str(folder), stored(folder), len(y), numeric_outputs(X.shape[1]))
 
 
 def make_prepared(folder: Path, training: tuple[Any, Any], held: tuple[Any, Any], fold: str = "fold_0") -> Prepared:
@@ -174,5 +199,7 @@ def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
 
 
 def know_models_of(folder: Path) -> None:
-    """Let the test's own home know the models that were recorded in another room."""
-    shutil.copytree(folder / "home/recorded", Path(os.environ["EVENHAND_HOME"]) / "recorded")
+    """Let the test's own home know the models that were recorded in another room, and have its store."""
+    own = Path(os.environ["EVENHAND_HOME"])
+    shutil.copytree(folder / "home/recorded", own / "recorded")
+    (own / "store").symlink_to(folder / "home/store")

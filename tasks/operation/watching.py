@@ -24,7 +24,7 @@ from evenhand.reporting.figures.drift import drift_picture
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
-from evenhand.storage.artifact_store import digest
+from evenhand.storage.digests import digest
 from evenhand.study.study import Cleaning, Source, Study, Watch
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of

@@ -17,7 +17,7 @@ from evenhand.replication.draws import equal_draw
 from evenhand.replication.lines import Line
 from evenhand.replication.modern import ensemble_of, with_beyond
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.study.study import Study
 
 ROWS = "drawn.parquet"
@@ -41,7 +41,7 @@ def report_beyond(
     """The lines with what an ensemble steered by each measure reaches on folds that it was not chosen on."""
     ensembles = {metric: ensemble_of(judgement) for metric, judgement in judgements.items()}
     if (judgement := judgements.get("accuracy")) is not None:
-        candidate = Predictions(judgement.predictions, table).of(ENSEMBLE, "probability").out_of_fold
+        candidate = Predictions(local(judgement.predictions), table).of(ENSEMBLE, "probability").out_of_fold
         ensembles["accuracy"] = _with_threshold(ensembles["accuracy"], candidate)
     return with_beyond(lines, name, ensembles, 1 / n_folds)
 

@@ -14,6 +14,7 @@ from evenhand.models.catalogue import build_model
 from evenhand.models.encoder import new_encoder
 from evenhand.models.model_code import model_key
 from evenhand.records.pipeline import Output, Plan, Table
+from evenhand.records.reference import Reference
 from evenhand.replication.draws import (
     ScaledOn,
     equal_draw,
@@ -46,7 +47,7 @@ class Repeats:
     """The measures of some splits by model, and where the predictions of the first of all splits are."""
 
     measured: dict[str, dict[str, list[float]]]
-    path: Path
+    stored: Reference
 
 
 @step("repeat splits")
@@ -67,7 +68,7 @@ def repeat_splits(
         "evenhand.tasks.replication.draws:_build",
         partial(_build, plans, table, study, protocol, seeds),
     )
-    return Repeats(entry.facts["measured"], entry.path)
+    return Repeats(entry.facts["measured"], entry.reference)
 
 
 def hastened(plans: Sequence[Plan]) -> list[Plan]:

@@ -35,7 +35,7 @@ def open_up(plan: Plan, table: Table, ledger: Ledger, study: Study) -> Fitted:
     encoder = new_encoder(table, study.encodings[plan.encoding], study.seed)
     X = encoder.fit_transform(frame, y)
     outputs = tuple(Output(**output) for output in encoder.outputs_)
-    training = Training(ledger.digest, ledger.path, len(rows), outputs)
+    training = Training(ledger.digest, ledger.stored, len(rows), outputs)
     model = fitted_model(plan, Balanced(plan.balance, training), X, y, len(table.classes), study.seed)
     return Fitted(plan, encoder, model, table.classes, X, y)
 

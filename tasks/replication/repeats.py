@@ -11,6 +11,7 @@ from evenhand.replication.lines import Line
 from evenhand.replication.splits import california_housing, credit_card_fraud, sine
 from evenhand.reporting.figures.replication import neighbours_picture, predicted_pictures, sine_picture
 from evenhand.runtime.steps import step
+from evenhand.storage.artifact_store import local
 
 FIRST_PREDICTIONS = "predicted.npz"
 Compared = tuple[list[Line], list[tuple[str, Any]]]
@@ -23,7 +24,7 @@ def compare_repeats(name: str, parts: Mapping[tuple[str, int], Any], table: Tabl
     if name == "credit_card_fraud":
         return list(credit_card_fraud(facts, ways)), [("accuracy_over_k", neighbours_picture(ways))]
     way, repeats = next(iter(ways.items()))
-    predicted = np.load(parts[way, 0].path / FIRST_PREDICTIONS)
+    predicted = np.load(local(parts[way, 0].stored.inside(FIRST_PREDICTIONS)))
     if name == "sine":
         return list(sine(facts, repeats)), [("sine", sine_picture(predicted))]
     return list(california_housing(facts, repeats, table.n_rows)), predicted_pictures(predicted)

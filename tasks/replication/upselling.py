@@ -19,7 +19,7 @@ from evenhand.replication.lines import Line
 from evenhand.replication.modern import ensemble_of
 from evenhand.replication.upselling import Upselling, compare
 from evenhand.runtime.steps import step
-from evenhand.storage.artifact_store import Store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.study import Study
 
@@ -79,19 +79,19 @@ def _ranked(table: Table, study: Study, encoding: str, _: Path) -> dict[str, Any
 
 
 def _counted(prepared: Prepared, C: float, _: Path) -> dict[str, Any]:
-    X, y = read_matrix(prepared.training.path)
-    held, truth = read_matrix(prepared.held.path)
+    X, y = read_matrix(local(prepared.training.stored))
+    held, truth = read_matrix(local(prepared.held.stored))
     model = SimilaritySVC("lin", C=C, frequencies="all", random_state=0).fit(X, y, unlabelled=held)
     return {"roc_auc": float(roc_auc_score(truth, model.decision_function(held)))}
 
 
 def _scored(judgement: Judgement, names: Mapping[str, str]) -> dict[str, list[tuple[np.ndarray, np.ndarray]]]:
     """Truth and scores of the rows left out, fold by fold, of candidates by the names they are asked for under."""
-    predictions = Predictions(judgement.predictions)
+    predictions = Predictions(local(judgement.predictions))
     scales = {each.plan.name: each.scale for each in judgement.figures}
     return {key: predictions.of(name, scales[name]).folds() for key, name in names.items()}
 
 
 def _counts(prepared: Prepared) -> tuple[int, int]:
-    truth = np.asarray(read_matrix(prepared.held.path)[1])
+    truth = np.asarray(read_matrix(local(prepared.held.stored))[1])
     return int(truth.sum()), int((1 - truth).sum())

@@ -15,6 +15,7 @@ import yaml
 from makers import make_study, write_two_clouds
 
 from evenhand.errors import DataError, PlaceError
+from evenhand.storage.artifact_store import local
 from evenhand.tasks.ingestion import ingest
 from evenhand.tracking.mlflow_client import open_store
 
@@ -100,7 +101,7 @@ def asking(query):
 def test_the_rows_of_a_query_arrive_with_their_types(database):
     snapshot = ingest.fn(asking("SELECT * FROM storms WHERE wind > 2.5 ORDER BY day"))
 
-    rows = pd.read_parquet(snapshot.path)
+    rows = pd.read_parquet(local(snapshot.stored))
     assert snapshot.n_rows == 20  # i / 4 > 2.5 from i = 11 on, of 30
     assert [column.kind for column in snapshot.columns] == ["date", "numeric", "numeric", "categorical", "categorical"]
     assert rows.wind.tolist() == [i / 4 for i in range(11, 31)]

@@ -4,11 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from makers import make_study, two_clouds, write_rows
+from makers import changed, make_study, two_clouds, write_rows
 
 from evenhand.data.frames import read_order
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, TRAINING
+from evenhand.storage.artifact_store import local
 from evenhand.study.registry import CHECKS
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -44,11 +45,12 @@ def move_copies_apart(monkeypatch):
 
     def split(table, study):
         ledger = honest(table, study)
-        rows, order = pq.read_table(ledger.path).to_pandas(), read_order(table)
+        rows, order = pq.read_table(local(ledger.stored)).to_pandas(), read_order(table)
         first, last = order < 6, order >= len(order) - 6
         rows.loc[first, "side"], rows.loc[last, "side"] = TRAINING, HOLDOUT
         rows.loc[first, "repeat_0"], rows.loc[last, "repeat_0"] = 0, -1
-        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), ledger.path)
+        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), local(ledger.stored))
+        changed(ledger.stored)
         return ledger
 
     monkeypatch.setattr(retrain, "split", split)

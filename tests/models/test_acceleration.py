@@ -15,6 +15,7 @@ from evenhand.models.acceleration import accelerated, available, plain, solver_o
 from evenhand.models.fitting import fitted_model
 from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import Balanced, Training
+from evenhand.records.reference import NOWHERE
 
 with_package = pytest.mark.skipif(not available(), reason="scikit-learn-intelex is not installed")
 
@@ -122,7 +123,7 @@ def test_the_plain_copy_is_kept_and_loaded_without_the_package(model, tmp_path):
     X, y = clouds()
     is_class = model in {"svm", "knn"}
     plan = make_plan(model, target_transform="none" if is_class else "standard")
-    balanced = Balanced("none", Training("t", tmp_path, len(y), numeric_outputs(3)))
+    balanced = Balanced("none", Training("t", NOWHERE, len(y), numeric_outputs(3)))
     fast = fitted_model(plan, balanced, X, y if is_class else X[:, 0], 2 if is_class else 0, seed=0)
     assert solver_of(fast) == "sklearnex"
     file = tmp_path / "model.skops"

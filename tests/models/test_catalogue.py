@@ -27,6 +27,7 @@ from evenhand.models.catalogue import (
 from evenhand.models.fitting import fitted_model, scores_of
 from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import Balanced, Output, Training
+from evenhand.records.reference import NOWHERE
 from evenhand.study.registry import CLASSIFIERS, MODELS, REGRESSORS
 
 TWO_ONLY = {"one_class_svm"}
@@ -40,7 +41,7 @@ def rows(n_classes=2, n=60):
 
 
 def balanced(outputs=None, is_weighted=False):
-    training = Training("t", Path("t"), 0, outputs or numeric_outputs(2))
+    training = Training("t", NOWHERE, 0, outputs or numeric_outputs(2))
     return Balanced("none", training, is_weighted=is_weighted)
 
 

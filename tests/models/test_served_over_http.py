@@ -19,6 +19,7 @@ from evenhand.cli.main import main
 from evenhand.models.serialization import Distrusted
 from evenhand.service.access_key import key
 from evenhand.service.servers import free_port
+from evenhand.storage.artifact_store import local
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows
@@ -43,7 +44,7 @@ def champion(mlruns):
         record.fn(run, Results(study, *parts))
     proposed = propose("tiny")
     return promote(
-        proposed, register(proposed, found.table.digest, found.table.path / "rows.parquet"), "1st", Decisions()
+        proposed, register(proposed, found.table.digest, local(found.table.stored) / "rows.parquet"), "1st", Decisions()
     )
 
 

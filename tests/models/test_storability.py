@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from evenhand.errors import ConfError
 from evenhand.models.checks.storability import model_mistake
+from evenhand.storage.artifact_store import local
 from evenhand.study.loader import load_study
 from evenhand.tasks.planning import plan
 
@@ -222,7 +223,7 @@ def test_code_beside_the_study_is_found_served_and_read_again(tmp_path):
 
     model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, found.study)
 
-    loaded, types = read_model(model.path, models_named(found.study))
+    loaded, types = read_model(local(model.stored), models_named(found.study))
     assert {"own_parts_a.Halved", "own_parts_a.OwnBayes"} <= set(types)
     assert loaded.members[0][1].theta_.shape == (2, 2)
 

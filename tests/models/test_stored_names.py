@@ -24,7 +24,8 @@ from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, load_model, read_model
 from evenhand.models.stored_names import BEFORE_ROOMS, DOORS, OURS, source_module
 from evenhand.records.pipeline import Balanced, Training
-from evenhand.storage.artifact_store import file_digest
+from evenhand.records.reference import NOWHERE
+from evenhand.storage.digests import file_digest
 from evenhand.study.registry import CLASSIFIERS, REGRESSORS
 from evenhand.study.study import Encoding
 
@@ -93,7 +94,7 @@ def types_in(stored):
 def fitted(model, is_class, **params):
     n_classes = 0 if not is_class else 2 if model == "one_class_svm" else 3
     X, y = rows(n_classes or 2)
-    balanced = Balanced("none", Training("t", Path("t"), 0, numeric_outputs(2)))
+    balanced = Balanced("none", Training("t", NOWHERE, 0, numeric_outputs(2)))
     plan = make_plan(model, params=params, target_transform=listing(model).target_transform)
     return fitted_model(plan, balanced, X, y if is_class else X[:, 0] + 1.0, n_classes, seed=0)
 

@@ -8,6 +8,7 @@ from evenhand.errors import PlaceError
 from evenhand.monitoring.drift import Watched, shifts_of, state_of
 from evenhand.monitoring.reference_profile import Profile, Shape, Tallies, profile_of, shape_of
 from evenhand.records.pipeline import Ledger
+from evenhand.storage.artifact_store import kept_file
 from evenhand.study.study import Watch
 
 N_TRAINING = 100_000
@@ -159,7 +160,7 @@ def test_a_profile_is_learned_on_training_rows_only_and_survives_its_file(tmp_pa
         roles={"note": "text"},
     )  # fmt: skip
     pq.write_table(pa.table({"side": side, "link": np.arange(n)}), tmp_path / "ledger.parquet")
-    ledger = Ledger("l", tmp_path / "ledger.parquet", n // 2, n // 2, 0, ())
+    ledger = Ledger("l", kept_file(tmp_path / "ledger.parquet"), n // 2, n // 2, 0, ())
 
     found = profile_of(table, ledger)
 

@@ -3,6 +3,7 @@ from makers import make_plan
 
 from evenhand.records.fit_budget import Budgeted, budget_note
 from evenhand.records.pipeline import FINAL, Scores
+from evenhand.records.reference import NOWHERE
 from evenhand.tasks.judging import figures_of
 
 FORESEEN = {"exact": 923.34, "linear": 0.8, "nystroem": 8.9, "subsample": 14.4}
@@ -50,7 +51,7 @@ def test_words_report_every_forecast():
 
 def test_the_figures_of_a_candidate_hold_every_fold_and_one_note(tmp_path):
     def scores(fold):
-        return Scores("budget_svm", fold, tmp_path, {"roc_auc": 0.9}, {}, {}, 6.2, 0.1, 1.0, "libsvm", "decision",
+        return Scores("budget_svm", fold, NOWHERE, {"roc_auc": 0.9}, {}, {}, 6.2, 0.1, 1.0, "libsvm", "decision",
                       budgeted=fitted(fold))  # fmt: skip
 
     figures = figures_of(make_plan("budget_svm"), [scores(fold) for fold in ("fold_0", "fold_1", FINAL)])

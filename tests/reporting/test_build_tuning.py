@@ -1,11 +1,11 @@
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from makers import make_plan
 
 from evenhand.records.pipeline import Figures, Judgement
+from evenhand.records.reference import NOWHERE
 from evenhand.records.tuning import Trial, Tuned, Tuning
 from evenhand.reporting.html.build import _validation
 from evenhand.reporting.html.build_tuning import tuned_curves
@@ -82,7 +82,7 @@ def gridded(points, metric="roc_auc"):
         )
         for point, value in points
     )  # fmt: skip
-    return Judgement(metric, (metric,), figures, Path("none"))
+    return Judgement(metric, (metric,), figures, NOWHERE)
 
 
 def test_a_grid_over_one_parameter_is_drawn_in_the_order_of_its_values():

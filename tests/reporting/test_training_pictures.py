@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from makers import make_regression, make_study, make_table, two_clouds, work, write_rows, write_two_clouds
+from makers import changed, make_regression, make_study, make_table, two_clouds, work, write_rows, write_two_clouds
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from evenhand.data.frames import read_rows
@@ -17,6 +17,7 @@ from evenhand.evaluation.tree_outline import tree_outline
 from evenhand.records.pipeline import FINAL
 from evenhand.reporting.html.run_pictures import pictures_of_rows, trees_of
 from evenhand.reporting.html.training import correlation_picture, region_picture, scatter_picture, tree_picture
+from evenhand.storage.artifact_store import local
 from evenhand.tasks.refitting import refit
 
 
@@ -160,7 +161,8 @@ def test_held_out_rows_are_in_no_picture():
 
     frame = read_rows(found.table)
     frame.loc[held, ["telling", "noise"]] = 1e6
-    frame.to_parquet(found.table.path / "rows.parquet")
+    frame.to_parquet(local(found.table.stored) / "rows.parquet")
+    changed(found.table.stored)
     after = dict(pictures_of_rows(found.table, found.ledger, model, found.study))
     assert set(before) == {"correlations", "scatter", "regions"}
     assert before == after

@@ -18,8 +18,10 @@ from makers import make_study
 
 from evenhand.errors import PlaceError
 from evenhand.storage import artifact_store as store_module
-from evenhand.storage.artifact_store import Store, digest, file_digest, home
+from evenhand.storage import verification
+from evenhand.storage.artifact_store import Store, home
 from evenhand.storage.code_digest import versions
+from evenhand.storage.digests import digest, file_digest
 
 CODE = "evenhand.errors"
 
@@ -213,13 +215,13 @@ def test_a_build_that_goes_on_for_hours_is_left_alone_and_what_is_a_week_old_is_
 
 
 def test_a_folder_that_was_taken_away_while_it_was_filled_is_reported(monkeypatch):
-    rename = store_module._rename
+    rename = store_module.rename_whole
 
     def taken_away(unfinished, path):
         shutil.rmtree(unfinished)
         rename(unfinished, path)
 
-    monkeypatch.setattr(store_module, "_rename", taken_away)
+    monkeypatch.setattr(store_module, "rename_whole", taken_away)
 
     with pytest.raises(PlaceError, match="could not be used: No such file or directory"):
         Store().keep("stage", {"a": 1}, CODE, lambda _: {})
@@ -341,7 +343,7 @@ def test_a_part_is_digested_by_its_own_files_and_the_facts_named():
 
 
 def test_a_key_with_a_place_in_it_is_refused(tmp_path):
-    with pytest.raises(TypeError, match="a key holds digests, not places such as"):
+    with pytest.raises(TypeError, match="a key holds digests of content, not places such as"):
         kept(writing("x"), a=[{"b": tmp_path}])
 
 
@@ -413,16 +415,16 @@ def test_no_flipped_bit_goes_unnoticed(place, bit, name):
 
 
 def test_files_that_nobody_touched_are_read_for_their_digest_once_in_a_process(monkeypatch):
-    read, digest_of = [], store_module.file_digest
+    read, digest_of = [], verification.file_digest
     kept(writing("same"))
-    monkeypatch.setattr(store_module, "file_digest", lambda path: (read.append(path.name), digest_of(path))[1])
+    monkeypatch.setattr(verification, "file_digest", lambda path: (read.append(path.name), digest_of(path))[1])
 
     assert [kept(writing("same")).reused for _ in range(3)] == [True] * 3
     assert sorted(read) == ["beside", "content"]
 
 
 def test_files_and_folders_are_on_the_disk_before_the_entry_has_its_name(monkeypatch):
-    happened, fsync, rename = [], os.fsync, store_module._rename
+    happened, fsync, rename = [], os.fsync, store_module.rename_whole
 
     def told_fsync(number):
         happened.append(Path(os.readlink(f"/proc/self/fd/{number}")).name)
@@ -434,7 +436,7 @@ def test_files_and_folders_are_on_the_disk_before_the_entry_has_its_name(monkeyp
         return found
 
     monkeypatch.setattr(os, "fsync", told_fsync)
-    monkeypatch.setattr(store_module, "_rename", told_rename)
+    monkeypatch.setattr(store_module, "rename_whole", told_rename)
 
     kept(writing("same"))
 

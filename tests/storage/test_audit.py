@@ -16,8 +16,9 @@ from makers import make_regression, make_study, two_clouds, work, write_rows
 
 from evenhand.data import sources
 from evenhand.models import encoder_steps, model_code
-from evenhand.storage.artifact_store import Store, file_digest
+from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import NOT_NUMERIC, _bound, code_digest, code_of
+from evenhand.storage.digests import file_digest
 from evenhand.tasks import fitting, tuning
 
 HARMLESS_FILES = {

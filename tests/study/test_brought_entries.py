@@ -19,6 +19,8 @@ from evenhand.evaluation.leakage.gate import run_checks
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import Feature, Table
+from evenhand.records.reference import NOWHERE
+from evenhand.storage.artifact_store import local
 from evenhand.study.loader import load_study, schema
 from evenhand.study.registry import CHECKS, METRICS, MODELS, REGISTRIES
 from evenhand.study.study import Study
@@ -107,7 +109,7 @@ def test_what_is_brought_is_fitted_and_has_every_interval(whole):
 def test_the_rows_of_a_sampler_of_others_are_traced(whole):
     doubled = whole.balanced["clipped", "twice", "final"]
 
-    n_rare = min(np.bincount(np.load(doubled.training.path / "y.npy")))
+    n_rare = min(np.bincount(np.load(local(doubled.training.stored) / "y.npy")))
     assert doubled.n_unexplained == 0
     assert doubled.training.n_rows > whole.prepared["clipped", "final"].training.n_rows
     assert n_rare % 2 == 0
@@ -115,7 +117,7 @@ def test_the_rows_of_a_sampler_of_others_are_traced(whole):
 
 def test_a_check_that_is_brought_looks_and_is_switched_off_by_its_name(brought):
     features = (Feature("a", "numeric"), Feature("b", "numeric"))
-    table = Table("", Path(), 2, features, "y", (0, 1), {}, {})
+    table = Table("", NOWHERE, 2, features, "y", (0, 1), {}, {})
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [-1.0, -2.0]})
     others_off = dict.fromkeys(set(CHECKS) - {"mirror columns"}, False)
 
@@ -133,7 +135,7 @@ def test_what_is_brought_is_refitted_stored_read_scored_and_explained(brought):
 
     whole = work(make_study(**{**STUDY, "candidates": {"lightgbm": {"params": {"min_child_samples": 5}}}}))
     model = served(whole)
-    found, types = read_model(model.path, models_named(whole.study))
+    found, types = read_model(local(model.stored), models_named(whole.study))
     explained = explain.fn(model, whole.judgement, whole.table, whole.ledger, whole.study)
 
     assert {"lightgbm.basic.Booster", "evenhand_brought.parts.Clip"} <= set(types)
@@ -148,7 +150,7 @@ def test_types_are_trusted_for_the_entry_not_for_what_stands_in_the_file(brought
     model = served(work(make_study(**{**STUDY, "candidates": {"lightgbm": {"params": {"min_child_samples": 5}}}})))
 
     with pytest.raises(Exception, match=r"not on our list: 'evenhand_brought.parts.Clip', 'lightgbm.basic.Booster'"):
-        read_model(model.path, ["gaussian_nb"])
+        read_model(local(model.stored), ["gaussian_nb"])
 
 
 def test_a_real_run_of_the_study_trains_stores_scores_and_shows_it(installed, mlruns, tmp_path):

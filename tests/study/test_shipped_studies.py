@@ -10,6 +10,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from evenhand.models.samplers import fraction_mistakes
+from evenhand.storage.artifact_store import local
 from evenhand.study.loader import load_study, schema
 from evenhand.study.study import Study
 from evenhand.tasks.cleaning import clean
@@ -106,7 +107,7 @@ def test_the_holdout_of_card_fraud_comes_after_all_that_is_learned_from():
 
     study = loaded("creditcard.yaml")
     table = clean.fn(ingest.fn(study), study)
-    side = pq.read_table(split.fn(table, study).path).column("side").to_numpy()
+    side = pq.read_table(local(split.fn(table, study).stored)).column("side").to_numpy()
     times = read_rows(table, ["Time"])["Time"].to_numpy()
 
     assert times[side == 0].max() < times[side == 1].min()

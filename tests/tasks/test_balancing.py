@@ -3,6 +3,7 @@ import pytest
 from makers import make_held, make_study, make_table, make_training, two_clouds
 
 from evenhand.errors import DataError
+from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import BALANCES
 from evenhand.tasks.balancing import balance
@@ -25,7 +26,7 @@ def balanced(folder, kind, n_rare=20, **settings):
 def test_every_balance_of_the_vocabulary_runs(tmp_path, kind):
     found, training = balanced(tmp_path, kind)
 
-    X, y = read_matrix(found.training.path)
+    X, y = read_matrix(local(found.training.stored))
     assert X.shape == (found.training.n_rows, 2)
     assert len(y) == found.training.n_rows
     assert set(y) == {0, 1}

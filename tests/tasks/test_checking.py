@@ -3,10 +3,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from makers import make_regression, make_study, two_clouds, write_rows
+from makers import changed, make_regression, make_study, two_clouds, write_rows
 
 from evenhand.data.frames import read_order
 from evenhand.errors import ConfError, DataError
+from evenhand.storage.artifact_store import local
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
@@ -19,9 +20,10 @@ def looked(study, tamper=None, allows_leaks=False):
     table = clean.fn(ingest.fn(study), study)
     ledger = split.fn(table, study)
     if tamper is not None:
-        order, rows = read_order(table), pq.read_table(ledger.path).to_pandas()
+        order, rows = read_order(table), pq.read_table(local(ledger.stored)).to_pandas()
         rows = tamper(rows.iloc[np.argsort(order)].reset_index(drop=True)).iloc[order]
-        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), ledger.path)
+        pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), local(ledger.stored))
+        changed(ledger.stored)
     return {each.name: each for each in check.fn(table, ledger, plan.fn(study), study, allows_leaks)}
 
 

@@ -434,4 +434,4 @@ def test_drop_missing_that_leaves_nothing_is_reported():
 
 
 def test_what_outliers_leave_out_is_no_matter_of_the_table():
-    assert cleaned(GAPPY).path == cleaned(GAPPY, cleaning={"outliers": "iqr"}).path
+    assert cleaned(GAPPY).stored == cleaned(GAPPY, cleaning={"outliers": "iqr"}).stored

@@ -43,7 +43,8 @@ from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.models.serialization import read_model
 from evenhand.records.decision import as_plain, metrics_of_decided
 from evenhand.records.pipeline import ENSEMBLE, FINAL
-from evenhand.storage.artifact_store import file_digest
+from evenhand.storage.artifact_store import Store, kept_file, local
+from evenhand.storage.digests import file_digest
 from evenhand.study.study import Capacity, Decide
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
@@ -261,17 +262,17 @@ def loaded(worked, judgement):
     """The served model, read back from its file."""
     model = refit.fn(judgement, worked.prepared, worked.balanced, worked.table, worked.study)
     models = [each.plan.model for each in judgement.figures if each.plan.name != ENSEMBLE]
-    return read_model(model.path, models)[0]
+    return read_model(local(model.stored), models)[0]
 
 
 def rewritten(judgement, change):
     """The judgement about predictions that were changed, column by column."""
-    rows = pq.read_table(judgement.predictions)
+    rows = pq.read_table(local(judgement.predictions))
     columns = {name: rows[name].to_numpy(zero_copy_only=False).copy() for name in rows.column_names}
     change(columns, columns["fold"] == FINAL)
-    file = judgement.predictions.with_name("changed.parquet")
+    file = Store().root / "changed.parquet"
     pq.write_table(pa.table(columns), file)
-    return replace(judgement, predictions=file, digest=file_digest(file))
+    return replace(judgement, predictions=kept_file(file), digest=file_digest(file))
 
 
 def test_the_threshold_is_kept_in_the_model_and_applied_to_raw_rows():
@@ -779,5 +780,5 @@ def test_every_purpose_is_served_by_the_threshold_that_was_stored(purpose, candi
 def out_of_fold(judgement, worked, threshold):
     """The counts that the threshold comes to on the rows that it was told from."""
     winner = judgement.winner
-    said = Predictions(judgement.predictions, worked.table).of(winner.plan.name, winner.scale).out_of_fold
+    said = Predictions(local(judgement.predictions), worked.table).of(winner.plan.name, winner.scale).out_of_fold
     return confusion(said.truth, said.scores >= threshold, 2).tolist()

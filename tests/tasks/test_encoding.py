@@ -6,6 +6,7 @@ from makers import make_study, make_table, two_clouds
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.records.pipeline import FINAL, Held, Training
+from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_matrix, read_matrix_rows
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.splitting import split
@@ -52,8 +53,8 @@ def test_training_and_held_rows_are_those_of_the_ledger(tmp_path):
     assert isinstance(found.training, Training)
     assert isinstance(found.held, Held)
     for part, rows in ((found.training, trained), (found.held, judged)):
-        X, target = read_matrix(part.path)
-        assert read_matrix_rows(part.path).tolist() == rows.tolist()
+        X, target = read_matrix(local(part.stored))
+        assert read_matrix_rows(local(part.stored)).tolist() == rows.tolist()
         assert target.tolist() == y[rows].tolist()
         assert X.shape == (part.n_rows, len(part.outputs)) == (len(rows), len(found.training.outputs))
 
@@ -74,9 +75,9 @@ def test_held_values_and_labels_change_nothing_that_is_learned(tmp_path, encodin
 
     after, _ = prepared_on(tmp_path / "b", other, labels, encoding, fold, ledger=ledger_again(ledger))
 
-    assert np.array_equal(read_matrix(before.training.path)[0], read_matrix(after.training.path)[0])
+    assert np.array_equal(read_matrix(local(before.training.stored))[0], read_matrix(local(after.training.stored))[0])
     assert before.training.outputs == after.training.outputs
-    assert before.training.path != after.training.path
+    assert before.training.stored != after.training.stored
 
 
 def ledger_again(ledger):
@@ -94,7 +95,7 @@ def test_the_learned_mean_is_that_of_the_training_rows(tmp_path):
     trained, judged = fold_rows(ledger, "fold_0")
     values = columns["telling"]
     expected = (values[judged] - values[trained].mean()) / values[trained].std()
-    assert read_matrix(found.held.path)[0][:, 0] == pytest.approx(expected)
+    assert read_matrix(local(found.held.stored))[0][:, 0] == pytest.approx(expected)
 
 
 def test_an_encoding_on_a_fold_is_made_once(tmp_path):
@@ -135,10 +136,10 @@ def test_rows_with_text_are_written_sparse_and_read_back(tmp_path):
 
     found = prepare.fn(table, split.fn(table, plain), plain, "plain", "fold_0")
 
-    X, _ = read_matrix(found.training.path)
+    X, _ = read_matrix(local(found.training.stored))
     assert X.format == "csr"
     assert [o.name for o in found.training.outputs][2:] == ["remark:clear", "remark:heavy", "remark:rain", "remark:sky"]
-    rows = pd.read_parquet(table.path / "rows.parquet").iloc[read_matrix_rows(found.training.path)]
+    rows = pd.read_parquet(local(table.stored) / "rows.parquet").iloc[read_matrix_rows(local(found.training.stored))]
     assert X[:, 0].toarray().ravel().tolist() == rows.telling.tolist()
 
 
@@ -159,8 +160,8 @@ def test_outliers_leave_the_training_rows_and_judged_rows_keep_all(tmp_path, fol
 
     trained, judged = fold_rows(ledger, fold)
     far_out = np.isin(trained, [3, 10, 40])
-    assert read_matrix_rows(found.training.path).tolist() == trained[~far_out].tolist()
-    assert read_matrix_rows(found.held.path).tolist() == judged.tolist()
+    assert read_matrix_rows(local(found.training.stored)).tolist() == trained[~far_out].tolist()
+    assert read_matrix_rows(local(found.held.stored)).tolist() == judged.tolist()
     assert (found.removed.fold, found.removed.n_rows) == (fold, len(trained))
     assert found.removed.n_removed == far_out.sum() == len(trained) - found.training.n_rows
 
@@ -177,15 +178,18 @@ def test_held_rows_do_not_decide_which_training_rows_are_outliers(tmp_path, meth
     after = prepare.fn(changed, ledger_again(ledger), asked, "plain", "fold_1")
 
     assert before.removed.n_removed > 0
-    assert read_matrix_rows(after.training.path).tolist() == read_matrix_rows(before.training.path).tolist()
-    assert np.array_equal(read_matrix(after.training.path)[0], read_matrix(before.training.path)[0])
+    assert (
+        read_matrix_rows(local(after.training.stored)).tolist()
+        == read_matrix_rows(local(before.training.stored)).tolist()
+    )
+    assert np.array_equal(read_matrix(local(after.training.stored))[0], read_matrix(local(before.training.stored))[0])
 
 
 def test_removed_rows_are_counted_by_class(tmp_path):
     found, ledger, table = prepared_without(tmp_path, {"outliers": "iqr", "beyond": 50}, fold=FINAL)
 
     trained = fold_rows(ledger, FINAL)[0]
-    y = np.load(table.path / "target.npy")
+    y = np.load(local(table.stored) / "target.npy")
     labels = y[[row for row in (3, 10, 40) if row in trained]]
     assert found.removed.by_class == tuple(np.bincount(labels, minlength=2))
 
@@ -193,7 +197,7 @@ def test_removed_rows_are_counted_by_class(tmp_path):
 def test_other_ways_and_limits_have_entries_of_their_own(tmp_path):
     asked = ({}, {"outliers": "iqr"}, {"outliers": "iqr", "beyond": 50}, {"outliers": "zscore"})
 
-    paths = {str(prepared_without(tmp_path, each, name=f"t{k}")[0].training.path) for k, each in enumerate(asked)}
+    paths = {prepared_without(tmp_path, each, name=f"t{k}")[0].training.stored for k, each in enumerate(asked)}
 
     assert len(paths) == 4
 

@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from evenhand.errors import CandidateError
 from evenhand.records.pipeline import Balanced
 from evenhand.records.regression import RegressionTable
+from evenhand.storage.artifact_store import local
 from evenhand.tasks import fitting
 from evenhand.tasks.fitting import fit
 
@@ -34,7 +35,7 @@ def fitted(tmp_path, model="gaussian_nb", training=None, held=None, is_weighted=
 
 
 def kept(scores):
-    return np.load(scores.path)
+    return np.load(local(scores.stored))
 
 
 def test_scores_of_held_rows_are_those_of_the_model_fitted_on_training_rows(tmp_path):
@@ -139,7 +140,9 @@ def test_a_linear_regression_keeps_the_table_of_its_coefficients(tmp_path):
 
     found = fitted(tmp_path, "linear_regression", (X, X @ [2.0, 1.0] + 3), (X, X @ [2.0, 1.0] + 3), n_classes=0)
 
-    table = RegressionTable.from_facts("linear", json.loads((found.path.parent / "coefficients.json").read_text()))
+    table = RegressionTable.from_facts(
+        "linear", json.loads(local(found.stored.beside("coefficients.json")).read_text())
+    )
     columns = table.as_columns()
     assert columns["column"] == ["intercept", "x0", "x1"]
     assert columns["coefficient"] == pytest.approx([3, 2, 1])

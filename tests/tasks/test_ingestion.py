@@ -16,6 +16,7 @@ from evenhand.data.remote import Unreachable
 from evenhand.data.snapshot import Rows, examine, fingerprint, write_rows
 from evenhand.errors import ContractError, DataError, PlaceError
 from evenhand.records.pipeline import Column
+from evenhand.storage.artifact_store import local
 from evenhand.study.study import Study
 from evenhand.tasks.ingestion import ingest
 
@@ -45,7 +46,7 @@ def digest_of(table):
 def test_a_snapshot_holds_the_rows_and_what_was_seen_in_them():
     snapshot = snapshot_of(FRAME)
 
-    assert pq.read_table(snapshot.path).to_pydict() == {
+    assert pq.read_table(local(snapshot.stored)).to_pydict() == {
         "age": [31, 52, 40],
         "city": ["Rome", None, "Oslo"],
         "label": [0, 1, 0],

@@ -9,6 +9,8 @@ from sklearn.metrics import average_precision_score
 from evenhand.errors import ConfError, DataError
 from evenhand.evaluation.verdicts import ranked
 from evenhand.records.pipeline import FINAL, Scores
+from evenhand.records.reference import NOWHERE
+from evenhand.storage.artifact_store import local
 from evenhand.tasks.judging import figures_of
 
 TWO = {"gaussian_nb": {}, "knn": {}}
@@ -17,7 +19,7 @@ TWO = {"gaussian_nb": {}, "knn": {}}
 def scores(plan, fold, held, training=None, **more):
     given = {
         "fit_seconds": 1.0, "predict_seconds": 0.5, "peak_mb": 3.0, "solver": "sklearn", "scale": "probability",
-        "path": None, "held_spreads": {}, "training_metrics": training or {}, "held_metrics": held,
+        "stored": NOWHERE, "held_spreads": {}, "training_metrics": training or {}, "held_metrics": held,
     }  # fmt: skip
     return Scores(plan=plan, fold=fold, **{**given, **more})
 
@@ -102,7 +104,7 @@ def test_predictions_hold_every_judged_row_once_and_give_the_metrics_again():
 
     found = work(make_study(candidates=TWO))
 
-    rows = pd.read_parquet(found.judgement.predictions)
+    rows = pd.read_parquet(local(found.judgement.predictions))
     folds = rows[rows.fold != FINAL]
     assert len(folds) == folds.row.nunique() == found.ledger.n_training
     assert len(rows) - len(folds) == found.ledger.n_holdout
@@ -118,7 +120,7 @@ def test_several_classes_have_a_column_of_scores_each():
 
     found = work(make_study(candidates={"gaussian_nb": {}}))
 
-    rows = pd.read_parquet(found.judgement.predictions)
+    rows = pd.read_parquet(local(found.judgement.predictions))
     assert found.judgement.metric == "f1_macro"
     names = [f"score:gaussian_nb:{label}" for label in ("calm", "rain", "storm")]
     assert rows[names].sum(axis=1).to_numpy() == pytest.approx(np.ones(80))
@@ -132,7 +134,7 @@ def test_numbers_are_judged_without_a_holdout_too():
 
     assert found.judgement.best.mean("r2") > 0.9
     assert found.judgement.best.holdout == {}
-    assert len(pd.read_parquet(found.judgement.predictions)) == 80
+    assert len(pd.read_parquet(local(found.judgement.predictions))) == 80
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,8 @@ def test_the_overlay_of_curves_is_of_the_best_candidates_by_their_steps(storm, m
 
 def test_every_candidate_keeps_its_confusion_and_the_report_of_each_class(storm):
     report, found, client = storm
-    predictions = Predictions(found.judgement.predictions, found.table)
+    file = Path(client.download_artifacts(report.run_id, "predictions.parquet"))
+    predictions = Predictions(file, found.table)
 
     for each in found.judgement.figures:
         kept = json.loads(Path(client.download_artifacts(report.run_ids[each.plan.name], "classes.json")).read_text())

@@ -9,7 +9,8 @@ from evenhand.errors import EvenhandError
 from evenhand.models import acceleration
 from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import FINAL
-from evenhand.storage.artifact_store import file_digest
+from evenhand.storage.artifact_store import Store, local
+from evenhand.storage.digests import file_digest
 from evenhand.tasks import refitting
 from evenhand.tasks.refitting import refit
 
@@ -18,11 +19,11 @@ def refitted(study):
     """The study worked, its model's record and the model, loaded with the types on our list only."""
     found = work(study)
     model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, study)
-    return found, model, read_model(model.path, [plan.model for plan in found.plans])[0]
+    return found, model, read_model(local(model.stored), [plan.model for plan in found.plans])[0]
 
 
 def judged(found, column):
-    rows = pd.read_parquet(found.judgement.predictions)
+    rows = pd.read_parquet(local(found.judgement.predictions))
     return rows[rows.fold == FINAL].set_index("row")[column]
 
 
@@ -145,7 +146,7 @@ def test_an_ensemble_that_leads_is_served_as_it_was_judged(candidates, monkeypat
 
     model = refit.fn(judgement, found.prepared, found.balanced, found.table, study)
 
-    loaded = read_model(model.path, list(candidates))[0]
+    loaded = read_model(local(model.stored), list(candidates))[0]
     rows = raw_holdout(found)
     assert len(loaded.members) == len(judgement.ensemble.weights)
     assert loaded.scores(rows) == pytest.approx(judged(found, "score:ensemble").loc[rows.index].to_numpy(), abs=1e-9)
@@ -190,7 +191,7 @@ def test_the_record_has_the_digest_of_the_file():
 
     _, record, _ = refitted(make_study())
 
-    assert record.digest == file_digest(record.path)
+    assert record.digest == file_digest(local(record.stored))
 
 
 def test_a_model_is_made_once():
@@ -211,7 +212,7 @@ def test_a_model_that_says_something_else_is_refused(monkeypatch, shift):
     with pytest.raises(EvenhandError, match="the refitted 'gaussian_nb' does not say what was judged"):
         refit.fn(found.judgement, found.prepared, found.balanced, found.table, found.study)
 
-    assert not list((found.table.path.parents[2]).glob("model/*/*"))
+    assert not list(Store().root.glob("model/*/*"))
 
 
 def test_what_a_budget_settled_on_is_fitted_again_whatever_the_clock_says(monkeypatch):

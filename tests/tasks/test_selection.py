@@ -12,6 +12,7 @@ from evenhand.data.frames import read_rows
 from evenhand.errors import ConfError
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.pipeline import FINAL
+from evenhand.storage.artifact_store import kept_file, local
 from evenhand.study.registry import METRICS
 from evenhand.study.study import EnsembleSettings
 from evenhand.tasks import selection
@@ -60,7 +61,7 @@ def test_its_figures_are_those_of_its_scores():
 
     judgement = work(study()).judgement
 
-    rows = pd.read_parquet(judgement.predictions)
+    rows = pd.read_parquet(local(judgement.predictions))
     by_fold = rows[rows.fold != FINAL].groupby("fold")
     again = [average_precision_score(part.truth, part["score:ensemble"]) for _, part in by_fold]
     assert ensemble_of(judgement).folds["average_precision"] == pytest.approx(tuple(again))
@@ -84,7 +85,7 @@ def test_the_selection_never_sees_the_fold_it_is_judged_on(monkeypatch, repeats)
 
     found = work(study(split={"folds": 3, "repeats": repeats}))
 
-    rows = pd.read_parquet(found.judgement.predictions)
+    rows = pd.read_parquet(local(found.judgement.predictions))
     members = [each.plan.name for each in found.judgement.figures if each.plan.name != "ensemble"]
     for fold, (scores, _) in zip(dict.fromkeys(rows.fold), seen, strict=False):
         judged = rows[rows.fold == fold]
@@ -96,7 +97,7 @@ def test_the_selection_never_sees_the_fold_it_is_judged_on(monkeypatch, repeats)
 def test_labels_of_a_fold_change_nothing_in_what_is_said_of_it(tmp_path):
     write_two_clouds()
     found = work(study())
-    rows = pq.read_table(found.judgement.predictions).drop_columns(["predicted:ensemble", "score:ensemble"])
+    rows = pq.read_table(local(found.judgement.predictions)).drop_columns(["predicted:ensemble", "score:ensemble"])
     judged = rows["fold"].to_numpy(zero_copy_only=False) == "fold_1"
     truth = rows["truth"].to_numpy().copy()
     truth[judged] = 1 - truth[judged]
@@ -107,9 +108,11 @@ def test_labels_of_a_fold_change_nothing_in_what_is_said_of_it(tmp_path):
     for name, content in (("true", rows), ("flipped", flipped)):
         (tmp_path / name).mkdir()
         pq.write_table(content, tmp_path / name / "rows.parquet")
-        judgement = replace(found.judgement, figures=tuple(members), predictions=tmp_path / name / "rows.parquet")
+        judgement = replace(
+            found.judgement, figures=tuple(members), predictions=kept_file(tmp_path / name / "rows.parquet")
+        )
         again = selection.select.fn(judgement, found.table, found.study)
-        said.append(pd.read_parquet(again.predictions)["score:ensemble"].to_numpy()[judged])
+        said.append(pd.read_parquet(local(again.predictions))["score:ensemble"].to_numpy()[judged])
 
     assert said[0].tolist() == said[1].tolist()
 
@@ -139,7 +142,7 @@ def test_several_classes_are_averaged_by_their_probabilities():
 
     found = work(study(candidates={**THREE, "svm": {}}))
 
-    rows = pd.read_parquet(found.judgement.predictions)
+    rows = pd.read_parquet(local(found.judgement.predictions))
     assert rows[[f"score:ensemble:{k}" for k in found.table.classes]].sum(axis=1).to_numpy() == pytest.approx(
         np.ones(80)
     )
@@ -259,7 +262,7 @@ def test_the_threshold_that_was_chosen_makes_the_decisions_of_the_judged_rows():
 
     judgement = work(study(ensemble={**SMALL, "metric": "f1"})).judgement
 
-    rows = pd.read_parquet(judgement.predictions)
+    rows = pd.read_parquet(local(judgement.predictions))
     last = rows[rows.fold == FINAL]
     assert last["predicted:ensemble"].tolist() == (last["score:ensemble"] >= judgement.ensemble.threshold).tolist()
     assert judgement.ensemble.threshold != 0.5
@@ -306,7 +309,7 @@ def test_a_hard_vote_is_the_majority_of_the_decisions_and_a_soft_one_the_mean_of
 
     judgement = work(study(ensemble={**SMALL, "votes": ["soft", "hard"]})).judgement
 
-    rows = pd.read_parquet(judgement.predictions)
+    rows = pd.read_parquet(local(judgement.predictions))
     decided = rows[[f"predicted:{name}" for name in THREE]].sum(axis=1)
     assert rows["predicted:hard_vote"].tolist() == (decided >= 2).astype(int).tolist()
     assert rows["score:hard_vote"].to_numpy() == pytest.approx(decided.to_numpy() / 3 - 0.5, abs=1e-8)
@@ -322,7 +325,7 @@ def test_numbers_are_voted_by_their_mean():
 
     judgement = work(asked).judgement
 
-    rows = pd.read_parquet(judgement.predictions)
+    rows = pd.read_parquet(local(judgement.predictions))
     weights = judgement.ensembles["weighted_soft_vote"].weights
     last = rows[rows.fold == FINAL]
     mean = sum(weight * last[f"predicted:{name}"] for name, weight in weights.items())
@@ -338,7 +341,7 @@ def test_only_the_best_vote_where_voters_are_counted():
     judgement = work(study(ensemble={**SMALL, "votes": "hard", "voters": 1})).judgement
 
     (voter,) = judgement.ensembles["hard_vote"].weights
-    rows = pd.read_parquet(judgement.predictions)
+    rows = pd.read_parquet(local(judgement.predictions))
     last = rows[rows.fold == FINAL]
     assert last["predicted:hard_vote"].tolist() == last[f"predicted:{voter}"].tolist()
 
@@ -356,8 +359,8 @@ def test_each_is_served_as_the_one_model_that_was_judged(name, n_classes):
     model = refit.fn(judgement, found.prepared, found.balanced, found.table, found.study)
 
     assert model.largest_difference < 1e-9
-    served, _ = read_model(model.path, models_named(found.study))
-    rows = pd.read_parquet(judgement.predictions)
+    served, _ = read_model(local(model.stored), models_named(found.study))
+    rows = pd.read_parquet(local(judgement.predictions))
     last = rows[rows.fold == FINAL]
     frame = read_rows(found.table).iloc[last.row]
     assert served.predict(frame).tolist() == [found.table.classes[k] for k in last[f"predicted:{name}"]]

@@ -4,12 +4,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from makers import make_regression, make_study, make_table, two_clouds
+from makers import changed, make_regression, make_study, make_table, two_clouds
 
 from evenhand.data.splits import content_hashes, fold_rows, parsed_fold
 from evenhand.errors import DataError
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, WITHHELD
 from evenhand.storage import artifact_store
+from evenhand.storage.artifact_store import Store, local
 from evenhand.tasks.splitting import split, split_id_of
 
 
@@ -19,7 +20,7 @@ def plain_study(make=make_study, columns=None, **settings_):
 
 def ledger_of(table, study):
     ledger = split.fn(table, study)
-    return ledger, pq.read_table(ledger.path).to_pandas()
+    return ledger, pq.read_table(local(ledger.stored)).to_pandas()
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_the_final_fold_trains_on_all_training_rows_and_is_judged_on_the_holdout
 
 def test_stratified_folds_hold_the_classes_alike(clouds):
     ledger, _ = ledger_of(clouds, plain_study(holdout="none"))
-    y = np.load(clouds.path / "target.npy")
+    y = np.load(local(clouds.stored) / "target.npy")
 
     rare = [int(y[fold_rows(ledger, fold)[1]].sum()) for fold in ledger.folds]
 
@@ -75,7 +76,7 @@ def test_stratified_folds_hold_the_classes_alike(clouds):
 
 def test_a_random_holdout_is_stratified_and_of_the_share_asked_for(clouds):
     ledger, rows = ledger_of(clouds, plain_study(holdout="random"))
-    y = np.load(clouds.path / "target.npy")
+    y = np.load(local(clouds.stored) / "target.npy")
 
     assert ledger.n_holdout == 20
     assert y[rows.side == HOLDOUT].sum() == 5
@@ -278,7 +279,7 @@ def test_the_split_id_is_that_of_rows_and_sides_whatever_version_made_them(cloud
     monkeypatch.setattr(artifact_store, "versions", lambda: {"pandas": "another"})
     second = split.fn(clouds, plain_study())
 
-    assert first.path != second.path
+    assert first.stored != second.stored
     assert (first.split_id, first.digest) == (second.split_id, second.digest)
 
 
@@ -304,7 +305,7 @@ def test_the_seed_moves_folds_but_no_row_across_a_hash_holdout(clouds):
 def refused(table, study, words):
     with pytest.raises(DataError, match=words):
         split.fn(table, study)
-    assert not list((table.path.parent / "home").rglob("ledger.parquet"))
+    assert not list(Store().root.rglob("ledger.parquet"))
 
 
 def test_a_class_with_fewer_rows_than_folds_is_reported(tmp_path):
@@ -346,8 +347,9 @@ def test_a_random_holdout_too_small_for_its_classes_is_reported(tmp_path):
 
 def test_a_holdout_of_one_class_is_reported(tmp_path):
     table, _ = timed(tmp_path / "t")
-    y = (np.argsort(np.argsort(pd.read_parquet(table.path / "rows.parquet").day)) < 30).astype(np.int32)
-    np.save(table.path / "target.npy", y)
+    y = (np.argsort(np.argsort(pd.read_parquet(local(table.stored) / "rows.parquet").day)) < 30).astype(np.int32)
+    np.save(local(table.stored) / "target.npy", y)
+    changed(table.stored)
 
     refused(
         table, plain_study(holdout="time", columns={"time": "day"}),

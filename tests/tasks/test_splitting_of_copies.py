@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from evenhand.data.splits import fold_rows
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING
+from evenhand.storage.artifact_store import local
 from evenhand.storage.code_digest import code_of
 from evenhand.tasks.splitting import CODE, split
 
@@ -18,7 +19,7 @@ def plain_study(columns=None, **settings):
 
 def ledger_of(table, study):
     ledger = split.fn(table, study)
-    return ledger, pq.read_table(ledger.path).to_pandas()
+    return ledger, pq.read_table(local(ledger.stored)).to_pandas()
 
 
 @pytest.fixture
@@ -100,8 +101,8 @@ def test_rows_with_a_judged_copy_are_left_out_of_folds_by_time_and_group(tmp_pat
 def test_the_links_of_rows_depend_on_their_contents_alone(tmp_path):
     table, _ = with_near_copies(tmp_path / "t", {})
     order = np.random.default_rng(7).permutation(160)
-    rows = pd.read_parquet(table.path / "rows.parquet")
-    other = make_table(tmp_path / "o", rows.iloc[order], np.load(table.path / "target.npy")[order])
+    rows = pd.read_parquet(local(table.stored) / "rows.parquet")
+    other = make_table(tmp_path / "o", rows.iloc[order], np.load(local(table.stored) / "target.npy")[order])
 
     first, second = (ledger_of(each, plain_study())[1] for each in (table, other))
 

@@ -8,6 +8,7 @@ from makers import make_study, write_rows
 from evenhand.errors import DataError
 from evenhand.models import sampler_lineage
 from evenhand.records.pipeline import FINAL
+from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_parents
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
@@ -75,9 +76,9 @@ def test_a_study_without_balances_is_looked_at_as_well():
 def test_made_rows_carry_the_table_rows_of_their_parents():
     made = prepared_and_balanced(study_of("smote"))
     one = made.balanced["plain", "smote", "fold_0"]
-    trained = np.load(made.prepared["plain", "fold_0"].training.path / "rows.npy")
+    trained = np.load(local(made.prepared["plain", "fold_0"].training.stored) / "rows.npy")
 
-    parents = read_parents(one.training.path)
+    parents = read_parents(local(one.training.stored))
 
     n_kept = len(trained)
     assert parents[:n_kept, 0].tolist() == trained.tolist()
@@ -90,8 +91,8 @@ def test_made_rows_carry_the_table_rows_of_their_parents():
 @pytest.mark.parametrize("kind", ["smote", "smotenc", "undersample"])
 def test_a_parent_outside_the_fold_stops_the_run(kind, changes):
     made = prepared_and_balanced(study_of(kind, **changes))
-    held = np.load(made.prepared["plain", "fold_0"].held.path / "rows.npy")
-    one = made.balanced["plain", kind, "fold_0"].training.path
+    held = np.load(local(made.prepared["plain", "fold_0"].held.stored) / "rows.npy")
+    one = local(made.balanced["plain", kind, "fold_0"].training.stored)
     parents = read_parents(one)
     parents[-1, -1] = held[0]
     np.save(one / "parents.npy", parents)

@@ -13,6 +13,7 @@ from evenhand.estimators import SimilaritySVC, SimilaritySVR
 from evenhand.evaluation.leakage.unlabelled_rows import unlabelled_rows
 from evenhand.records.pipeline import Balanced, Output
 from evenhand.storage import matrices
+from evenhand.storage.artifact_store import local
 from evenhand.tasks import fitting
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
@@ -42,7 +43,9 @@ def fitted(folder, held=HELD, params=ALL, **more):
     made = fit.fn(
         make_plan("similarity_svm", params=params, **seen), prepared, Balanced("none", prepared.training), table, 0
     )
-    return SimpleNamespace(scores=np.load(made.path)["scores"], truth=np.load(made.path)["truth"], held=prepared.held)
+    return SimpleNamespace(
+        scores=np.load(local(made.stored))["scores"], truth=np.load(local(made.stored))["truth"], held=prepared.held
+    )
 
 
 def test_values_are_counted_over_the_rows_to_be_judged_too(tmp_path):

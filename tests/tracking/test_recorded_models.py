@@ -16,7 +16,7 @@ import evenhand as eh
 from evenhand.cli.main import main
 from evenhand.models.serialization import Distrusted, folder_digest
 from evenhand.runtime.io_errors import run_folder
-from evenhand.storage.artifact_store import file_digest
+from evenhand.storage.digests import file_digest
 from evenhand.storage.ledger import Broken
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit

@@ -8,7 +8,8 @@ import pytest
 from mlflow import MlflowClient
 
 from evenhand.api.stores import prune
-from evenhand.storage.artifact_store import FACTS, Store
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.verification import FACTS
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
 from evenhand.tracking.references import ENTRIES, entries_tag, kept_entries
@@ -16,9 +17,9 @@ from evenhand.tracking.references import ENTRIES, entries_tag, kept_entries
 
 def entry(name, used):
     """An entry of a kilobyte that was last used at a moment."""
-    found = Store().keep("table", name, "evenhand.storage.artifact_store:digest", _filled)
+    found = Store().keep("table", name, "evenhand.storage.digests:digest", _filled)
     os.utime(found.path / FACTS, (used, used))
-    return found.path
+    return found.reference
 
 
 def _filled(folder):
@@ -32,22 +33,21 @@ def place(mlruns):
     return mlflow_client.open_experiment("tiny")
 
 
-def run_of(place, *paths, status="FINISHED"):
-    run_id = mlflow_client.start_run(place, "tiny", {"evenhand.kind": "run", **entries_tag(paths)})
+def run_of(place, *references, status="FINISHED"):
+    run_id = mlflow_client.start_run(place, "tiny", {"evenhand.kind": "run", **entries_tag(references)})
     if status != "RUNNING":
         mlflow_client.end_run(place, run_id, status)
     return run_id
 
 
 def left():
-    return {path for path, _, _ in Store().entries()}
+    return {reference for reference, _, _ in Store().entries()}
 
 
 def test_an_entry_is_named_by_stage_and_key_wherever_the_store_lies():
-    path = entry("a", 1)
+    found = entry("a", 1)
 
-    assert entries_tag([path / "rows", path]) == {ENTRIES: json.dumps([f"table/{path.name[:2]}/{path.name}"])}
-    assert entries_tag([path.parents[4] / "elsewhere"]) == {ENTRIES: "[]"}
+    assert entries_tag([found.inside("rows"), found]) == {ENTRIES: json.dumps([f"table/{found.key[:2]}/{found.key}"])}
 
 
 def test_the_oldest_entry_stays_where_a_run_refers_to_it(place):

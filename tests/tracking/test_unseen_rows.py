@@ -8,6 +8,7 @@ from makers import make_study, make_table, two_clouds
 
 from evenhand.data.splits import fold_rows
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING
+from evenhand.storage.artifact_store import local
 from evenhand.tasks.splitting import split
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.unseen_rows import Unsure, unseen
@@ -32,9 +33,9 @@ def asked(tmp_path, monkeypatch):
     def run(mine, theirs, roles=None):
         table, ledger = ledger_of("mine", *mine, 1, roles or {})
         _, other = ledger_of("theirs", *theirs, 2, roles or {})
-        monkeypatch.setattr(mlflow_client, "artifact", lambda *_: other.path)
+        monkeypatch.setattr(mlflow_client, "artifact", lambda *_: local(other.stored))
         model = SimpleNamespace(features=[(feature.name, feature.kind) for feature in table.features])
-        return unseen(None, "run", model, table, ledger), pq.read_table(other.path).to_pandas(), ledger
+        return unseen(None, "run", model, table, ledger), pq.read_table(local(other.stored)).to_pandas(), ledger
 
     return run
 

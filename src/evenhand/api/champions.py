@@ -20,6 +20,8 @@ NOBODY = "study '{0}' has no champion yet: promote one with eh.champion('{0}').p
 class Champion:
     """The champion of a study by the ledger of decisions; every change is kept with who, when and why.
 
+    Examples
+    --------
     >>> found = champion("clouds").promote(why="the first")
     >>> found.version, found.why
     (1, 'the first')
@@ -104,6 +106,8 @@ class Champion:
 def champion(study: str) -> Champion:
     """The champion of a study, with `promote`, `rollback`, `restart`, `history` and `model`.
 
+    Examples
+    --------
     >>> champion("clouds").history["verdict"].tolist()
     ['promote']
     """
@@ -121,6 +125,7 @@ def standing(study: str) -> "ChampionStatus":
 def promote_run(study: str, why: str, version: int | None = None) -> "ChampionStatus":
     """Make the latest run's model champion, or a version, after it was proved and registered."""
     from evenhand.service.announcements import notify_promotion
+    from evenhand.storage.artifact_store import local
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.ingestion import ingest
     from evenhand.tracking.champion import promote, propose, register, stand
@@ -128,7 +133,7 @@ def promote_run(study: str, why: str, version: int | None = None) -> "ChampionSt
     seen = stand(study).decisions
     proposed = propose(study, version)
     table = clean.fn(ingest.fn(proposed.study), proposed.study)
-    line = promote(proposed, register(proposed, table.digest, table.path / "rows.parquet"), why, seen)
+    line = promote(proposed, register(proposed, table.digest, local(table.stored) / "rows.parquet"), why, seen)
     notify_promotion(proposed.study, line)
     return stand(study)
 

@@ -26,6 +26,8 @@ __all__ = ["load_model", "model_of", "score"]
 def load_model(name: str) -> "RawRowModel":
     """The champion's model of a study, else that of its latest run; or the model of a run by its id or STUDY@3.
 
+    Examples
+    --------
     >>> load_model("clouds").pipeline.steps[0][0]
     'encoder'
     """
@@ -52,6 +54,8 @@ def score(
     file, with a manifest beside it; what became of them is returned. With `n_reasons` that file has so many reasons of
     every score too, the strongest first.
 
+    Examples
+    --------
     >>> score("clouds", frame.head(2)).columns.tolist()
     ['score', 'probability', 'decision']
     """
@@ -109,6 +113,7 @@ def _refitted(recorded: "PastRun", name: str, study: Study) -> "RawRowModel":
     from evenhand.models.ensembling import members_of
     from evenhand.models.serialization import load_model, models_named
     from evenhand.records.pipeline import FINAL
+    from evenhand.storage.artifact_store import local
     from evenhand.tasks.balancing import balance
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.encoding import prepare
@@ -126,7 +131,7 @@ def _refitted(recorded: "PastRun", name: str, study: Study) -> "RawRowModel":
         for e, b in {(each.encoding, each.balance) for each in plans}
     }
     made = refit.fn(judgement, prepared, balanced, table, study)
-    return load_model(made.path.parent, made.digest, models_named(study))
+    return load_model(local(made.stored).parent, made.digest, models_named(study))
 
 
 def _check_rows(recorded: "PastRun", name: str, digest: str) -> None:
@@ -140,6 +145,7 @@ def _check_rows(recorded: "PastRun", name: str, digest: str) -> None:
 def _judgement(recorded: "PastRun", name: str, study: Study) -> "Judgement":
     """The judgement of a run as its report has it, with another candidate chosen and nothing decided on that one."""
     from evenhand.records.pipeline import Judgement
+    from evenhand.storage.artifact_store import kept_file
     from evenhand.tasks.planning import plan
 
     plans, report = {made.name: made for made in plan.fn(study)}, recorded.report
@@ -147,7 +153,7 @@ def _judgement(recorded: "PastRun", name: str, study: Study) -> "Judgement":
         metric=recorded.metric,
         metrics=(),
         figures=tuple(_figures(each, plans) for each in report["candidates"]),
-        predictions=recorded.all_predictions.file,
+        predictions=kept_file(recorded.all_predictions.file),
         ensembles=_ensembles(recorded) if study.ensemble is not None else {},
         chosen=name,
     )

@@ -1,7 +1,6 @@
 """The store of results: bounded."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from evenhand.runtime.text import parsed_size, size_text
 from evenhand.storage.artifact_store import Store
@@ -15,7 +14,7 @@ class Pruned:
 
     removed: int
     bytes_left: int
-    place: Path
+    place: str
     most: int = 0
 
     def __repr__(self) -> str:
@@ -30,13 +29,17 @@ def prune(most: str = "10GB") -> Pruned:
 
     What the record of a run or a champion refers to stays whatever its age, and so does what a run is using now.
 
+    Examples
+    --------
     >>> prune("10GB").removed
     0
     """
     store = Store()
     store.sweep()
+    if store.shared is not None:
+        store.shared.sweep()
     from evenhand.tracking.references import kept_entries
 
     most_bytes = parsed_size(most)
     removed, left = store.prune(most_bytes, kept_entries)
-    return Pruned(removed, left, store.root, most_bytes)
+    return Pruned(removed, left, store.shown, most_bytes)

@@ -13,6 +13,7 @@ from evenhand.data.snapshot import arrow_column
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Table
 from evenhand.runtime.text import counted
+from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
@@ -22,22 +23,22 @@ ROWS, TARGET, ORDER, SLICES = "rows.parquet", "target.npy", "order.npy", "slices
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """The cleaned rows, all columns that were kept or those named, in the order asked for."""
     names = None if columns is None else list(columns)
-    return pq.read_table(table.path / ROWS, columns=names).to_pandas()
+    return pq.read_table(local(table.stored) / ROWS, columns=names).to_pandas()
 
 
 def read_slices(table: Table) -> pd.DataFrame:
     """The columns that rows are judged by and that the model does not read, in the order of the rows."""
-    return pq.read_table(table.path / SLICES).to_pandas()
+    return pq.read_table(local(table.stored) / SLICES).to_pandas()
 
 
 def read_target(table: Table) -> np.ndarray:
     """The target: class codes as int32, or values as float64."""
-    return np.load(table.path / TARGET)
+    return np.load(local(table.stored) / TARGET)
 
 
 def read_order(table: Table) -> np.ndarray:
     """For each row of the table its place among the rows of the source."""
-    return np.load(table.path / ORDER)
+    return np.load(local(table.stored) / ORDER)
 
 
 def as_features(frame: pd.DataFrame, features: Sequence[Feature], cleaning: Cleaning = AS_IS) -> pd.DataFrame:

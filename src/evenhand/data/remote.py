@@ -19,7 +19,8 @@ from evenhand.errors import DataError, EvenhandError, PlaceError
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import is_hidden, writing
 from evenhand.runtime.redaction import MASK, is_masked, place_of, without_secrets
-from evenhand.storage.artifact_store import digest, home
+from evenhand.storage.artifact_store import home
+from evenhand.storage.digests import digest
 from evenhand.study.loader import VARIABLE, expanded
 from evenhand.study.study import SqlSource
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.schema_contract import ColumnSummary
 from evenhand.records.pipeline import Column
-from evenhand.storage.artifact_store import digest
+from evenhand.storage.digests import digest
 
 CELLS_AT_ONCE = 16_000_000
 ROWS_AT_ONCE = 131_072

@@ -23,8 +23,9 @@ from evenhand.data.snapshot import Rows
 from evenhand.data.toy_datasets import bundled_rows, openml_rows
 from evenhand.errors import DataError, EvenhandError, nearest
 from evenhand.runtime.io_errors import is_hidden, reading, writing
-from evenhand.storage.artifact_store import Store, file_digest
+from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import code_digest
+from evenhand.storage.digests import file_digest
 from evenhand.study.loader import VARIABLE, expanded
 from evenhand.study.registry import SOURCES, named_object
 from evenhand.study.study import BundledSource, Source, SqlSource, Study

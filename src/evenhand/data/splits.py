@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from evenhand.data.frames import read_target
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
 from evenhand.statistics.near_copies import near_links
+from evenhand.storage.artifact_store import local
 
 NEAR_BITS = 20
 
@@ -51,7 +52,7 @@ def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
 
 def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
     """The table rows that a fold is trained and judged on; no row that is linked with a judged one is trained on."""
-    columns = pq.read_table(ledger.path).to_pandas()
+    columns = pq.read_table(local(ledger.stored)).to_pandas()
     side, links = columns["side"].to_numpy(), columns["link"].to_numpy()
     if fold == FINAL:
         return np.flatnonzero(side == TRAINING), np.flatnonzero(side == HOLDOUT)

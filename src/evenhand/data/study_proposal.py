@@ -25,6 +25,7 @@ from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Snapshot
 from evenhand.runtime.io_errors import reading
 from evenhand.statistics.row_numbers import row_numbers
+from evenhand.storage.artifact_store import local
 from evenhand.study.study import Source, Study
 
 MOST_CLASSES = 20
@@ -71,7 +72,7 @@ def unread(data: Any, target: str) -> Study:
 
 def look(snapshot: Snapshot, study: Study) -> DataProfile:
     """What a study file for these rows depends on."""
-    raw = pq.read_table(snapshot.path)
+    raw = pq.read_table(local(snapshot.stored))
     source = study.source.model_dump(mode="json", exclude_none=True)
     if "path" in source:
         source["path"] = source["path"][0]

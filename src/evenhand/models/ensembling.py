@@ -15,6 +15,7 @@ from evenhand.estimators.ensemble.selection import EnsembleSelection
 from evenhand.estimators.ensemble.voting import ScoreVoting
 from evenhand.models.catalogue import build_model, predicts_numbers
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Figures, Judgement, Plan, Table
+from evenhand.storage.artifact_store import local
 from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import METRICS, VOTES, named_object
 from evenhand.study.study import Study
@@ -215,7 +216,7 @@ def weighted_selection(judgement: Judgement, members: Sequence[Plan], table: Tab
     found = judgement.ensembles[name]
     figures = [each for each in judgement.figures if each.plan in members]
     weights = np.array([found.weights[plan.name] for plan in members])
-    rows = pq.read_table(judgement.predictions)
+    rows = pq.read_table(local(judgement.predictions))
     is_fold = rows["fold"].to_numpy(zero_copy_only=False) != FINAL
     truth = rows["truth"].to_numpy()[is_fold]
     ensemble = new_ensemble(study, name, found.metric, figures, table, rarest(truth, table))

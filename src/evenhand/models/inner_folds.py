@@ -9,6 +9,7 @@ from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.records.pipeline import Ledger, Table
+from evenhand.storage.artifact_store import local
 from evenhand.study.study import Study
 
 Parts = list[tuple[np.ndarray, np.ndarray]]
@@ -18,7 +19,7 @@ FEWEST_OF_A_CLASS = 50
 def inner_folds(table: Table, ledger: Ledger, study: Study, fold: str, n_folds: int) -> Parts:
     """The table rows that each inner fold is trained and judged on; all are training rows of the fold."""
     rows, y = fold_rows(ledger, fold)[0], read_target(table)
-    links = pq.read_table(ledger.path, columns=["link"])["link"].to_numpy()
+    links = pq.read_table(local(ledger.stored), columns=["link"])["link"].to_numpy()
     numbers = _numbers(rows, y[rows], links[rows], table, ledger, study, n_folds)
     parts = []
     for number in range(numbers.max(initial=-1) + 1):

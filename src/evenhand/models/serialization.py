@@ -10,7 +10,7 @@ from evenhand.models.encoder_steps import steps_named
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.stored_names import with_current_names
 from evenhand.models.trusted_types import STEP, check_types
-from evenhand.storage.artifact_store import digest, file_digest
+from evenhand.storage.digests import digest, file_digest
 from evenhand.study.study import Study
 
 MODEL_FILE = "model.skops"

@@ -22,7 +22,8 @@ from evenhand.errors import EvenhandError
 from evenhand.monitoring.transport import Undeliverable, email, post
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.redaction import is_masked, masked_text
-from evenhand.storage.artifact_store import digest, home
+from evenhand.storage.artifact_store import home
+from evenhand.storage.digests import digest
 from evenhand.storage.ledger import append_line, read_chain, repair_chain
 from evenhand.storage.locks import now, waiting
 from evenhand.study.loader import expanded

@@ -11,6 +11,7 @@ __all__ = [
     "fit_budget",
     "leaderboard",
     "pipeline",
+    "reference",
     "regression",
     "report",
     "tuning",

@@ -1,12 +1,12 @@
-"""The nouns that tasks pass around: small frozen records that hold facts, digests and paths into the store."""
+"""The nouns that tasks pass around: small frozen records that hold facts, digests and references into the store."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.records.decision import Calibrated, Decided, ResamplingTrial
 from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import Budgeted
+from evenhand.records.reference import Reference
 from evenhand.records.tuning import Tuning
 from evenhand.records.verdicts import Expected, MetricVerdicts, Versus, verdict_of
 
@@ -34,7 +34,7 @@ class Snapshot:
     """Raw rows as canonical Parquet, with the fingerprint of their content."""
 
     digest: str
-    path: Path
+    stored: Reference
     n_rows: int
     columns: tuple[Column, ...]
     origin: str
@@ -54,7 +54,7 @@ class Table:
     """Cleaned rows with the role of each column; `classes` is empty where numbers are predicted."""
 
     digest: str
-    path: Path
+    stored: Reference
     n_rows: int
     features: tuple[Feature, ...]
     target: str
@@ -80,7 +80,7 @@ class Ledger:
     """
 
     digest: str
-    path: Path
+    stored: Reference
     n_training: int
     n_holdout: int
     n_withheld: int
@@ -106,7 +106,7 @@ class Matrix:
     """An encoded matrix with its target and the rows it was made of."""
 
     digest: str
-    path: Path
+    stored: Reference
     n_rows: int
     outputs: tuple[Output, ...]
 
@@ -194,7 +194,7 @@ class Scores:
 
     plan: str
     fold: str
-    path: Path
+    stored: Reference
     held_metrics: dict[str, float]
     training_metrics: dict[str, float]
     held_spreads: dict[str, tuple[float, float, float]]
@@ -268,7 +268,7 @@ class Judgement:
     metric: str
     metrics: tuple[str, ...]
     figures: tuple[Figures, ...]
-    predictions: Path
+    predictions: Reference
     failed: tuple[Failed, ...] = ()
     ensembles: dict[str, Ensemble] = field(default_factory=dict)
     versus: tuple[Versus, ...] = ()
@@ -327,6 +327,6 @@ class Model:
     """The winner as one pipeline that takes raw rows."""
 
     plan: Plan
-    path: Path
+    stored: Reference
     digest: str
     largest_difference: float

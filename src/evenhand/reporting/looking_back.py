@@ -11,7 +11,8 @@ from evenhand.records.pipeline import Judgement, Ledger, Snapshot, Table
 from evenhand.records.since import ColumnShape, SinceRun
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
-from evenhand.storage.artifact_store import versions
+from evenhand.storage.artifact_store import local
+from evenhand.storage.code_digest import versions
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
@@ -30,7 +31,7 @@ class Back:
 def look_back(study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, judgement: Judgement) -> Back:
     """What differs from the run before and the champion, and how columns have moved since the run before."""
     winner = judgement.winner
-    predictions = Predictions(judgement.predictions, table).of(winner.plan.name, winner.scale)
+    predictions = Predictions(local(judgement.predictions), table).of(winner.plan.name, winner.scale)
     facts = {
         "evenhand.data": snapshot.digest,
         "evenhand.split_id": ledger.split_id,

@@ -9,6 +9,7 @@ from evenhand.records.pipeline import FINAL, Ensemble, Judgement, Scores
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
+from evenhand.storage.artifact_store import local
 
 
 def trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
@@ -128,6 +129,6 @@ def commit_tag() -> dict[str, str]:
 def regression_of(scores: Sequence[Scores], name: str) -> RegressionTable | None:
     """The table of one candidate fitted on all training rows, if it is a linear regression."""
     last = next((each for each in scores if each.plan == name and each.fold == FINAL), None)
-    if last is None or not (file := last.path.with_name(COEFFICIENTS)).exists():
+    if last is None or not (file := local(last.stored.beside(COEFFICIENTS))).exists():
         return None
     return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))

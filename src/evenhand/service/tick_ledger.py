@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evenhand.runtime.text import time_text
-from evenhand.storage.artifact_store import digest, home
+from evenhand.storage.artifact_store import home
+from evenhand.storage.digests import digest
 from evenhand.storage.ledger import append_line, read_chain, repair_chain
 from evenhand.storage.locks import is_held, now, waiting, who
 from evenhand.study.study import Schedule, Study

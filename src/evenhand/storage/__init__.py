@@ -6,7 +6,11 @@ Not here: what is in an entry (tasks), and anything of MLflow (tracking).
 __all__ = [
     "artifact_store",
     "code_digest",
+    "digests",
     "ledger",
     "locks",
     "matrices",
+    "shared_store",
+    "verification",
+    "whole_folders",
 ]

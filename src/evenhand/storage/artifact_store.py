@@ -8,7 +8,6 @@ is made (seconds, memory), so that the stages after one that came out equal are 
 """
 
 import errno
-import hashlib
 import json
 import logging
 import math
@@ -18,26 +17,36 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, is_dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from evenhand.errors import PlaceError
+from evenhand.records.reference import Reference
 from evenhand.runtime.fault_injection import around
+from evenhand.runtime.text import parsed_size
 from evenhand.storage.code_digest import code_digest, versions
+from evenhand.storage.digests import digest, file_digest, plain
+from evenhand.storage.shared_store import SharedStore, shared_store
+from evenhand.storage.verification import FACTS, Damaged, is_verified, parsed_facts, read_facts, renamed, verify
+from evenhand.storage.whole_folders import files_in, rename_whole, to_disk
 
-FACTS = "facts.json"
 UNCOUNTED = frozenset({"seconds", "fit_seconds", "predict_seconds", "peak_mb", "notes", "warnings", "ended", "words"})
 _under_way: dict[Path, threading.Lock] = {}
 _guard = threading.Lock()
-_verified: dict[Path, list[tuple[int, int, int]]] = {}
+NOTED_SECONDS, KNOWN_SECONDS, OPENING_SECONDS = 86_400.0, 3600.0, 60.0
+PARTS_OF_CACHE = 20
+_added: dict[Path, int] = {}
+_known: dict[tuple[str, Reference], float] = {}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A folder of the store, the digest of its content, the facts kept with it, and whether it was there before."""
+    """What is in an entry, where it lies on this machine, the facts kept with it, and whether it was there before."""
 
     digest: str
+    reference: Reference
     path: Path
     facts: dict[str, Any]
     reused: bool
@@ -54,28 +63,16 @@ def home() -> Path:
     return Path(os.environ.get("EVENHAND_HOME", ".evenhand")).absolute()
 
 
-def digest(content: Any) -> str:
-    """The digest of anything made of records, mappings, sequences, text and numbers."""
-    text = json.dumps(content, sort_keys=True, default=_plain, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """The digest of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-
-
-def text_digest(text: str) -> str:
-    """The digest of a file that would hold this text."""
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
 class Store:
-    """Makes an entry once; later calls with the same key find it."""
+    """Makes an entry once; later calls with the same key find it.
+
+    Where $EVENHAND_STORE names a store that machines share, an entry is made once for all of them, and the folder of
+    this machine holds copies of what was used last, up to $EVENHAND_CACHE.
+    """
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or home() / "store"
+        self.shared = shared_store() if root is None else None
 
     def keep(
         self, stage: str, inputs: Any, code: str | Sequence[str], build: Callable[[Path], Mapping[str, Any]]
@@ -85,53 +82,170 @@ class Store:
         `code` names where the numbers come from, as code_digest takes it: `module:function`, one or several.
         """
         roots = (code,) if isinstance(code, str) else tuple(code)
-        key = digest([stage, _without_paths(inputs), code_digest(*roots), versions()])
-        path = self.root / stage / key[:2] / key
-        with _building(path):
-            return self._found(path) or self._build(path, build)
+        key = digest([stage, _without_places(inputs), code_digest(*roots), versions()])
+        reference = Reference(stage, key)
+        with _building(self._place(reference)):
+            return self._found(reference) or self._build(reference, build)
 
-    def _found(self, path: Path) -> Entry | None:
-        """The entry at its place if it is what was written; any other is taken away."""
+    def check(self) -> None:
+        """Refuse a shared store that cannot be used, before anything is made."""
+        if self.shared is not None:
+            self.shared.check()
+
+    def get(self, reference: Reference) -> Path:
+        """The folder or file of a reference on this machine, verified."""
+        path = self._place(reference)
+        if is_verified(path):
+            self.touch(reference)
+        elif self._found(reference) is None:
+            raise PlaceError(
+                f"'{reference.entry}' is not in the store '{self.shown}', or was not what had been written and was "
+                "removed. Run the command again: what is missing is made anew."
+            )
+        return path / reference.part
+
+    def has(self, reference: Reference) -> bool:
+        """Whether there is an entry, without a look at its content."""
+        return (self._place(reference) / FACTS).exists() or (self.shared is not None and self.shared.has(reference))
+
+    def touch(self, reference: Reference) -> None:
+        """Note that an entry is in use; in a shared store once a day."""
+        facts = self._place(reference) / FACTS
+        if self.shared is not None and _age(facts) > NOTED_SECONDS:
+            self.shared.touch(reference)
+        os.utime(facts)
+
+    @property
+    def shown(self) -> str:
+        """Where the store lies, as people may read it."""
+        return str(self.root) if self.shared is None else self.shared.shown
+
+    def _place(self, reference: Reference) -> Path:
+        return self.root / reference.entry
+
+    def _found(self, reference: Reference) -> Entry | None:
+        """The entry of this machine, else a copy of the one that machines share; None where there is none."""
         try:
-            kept = _read_facts(path)
+            found = self._found_here(reference)
+            if self.shared is None:
+                return found
+            if found is None:
+                return self._fetched(reference, self.shared)
+            if not _is_known(self.shared, reference):
+                self.shared.put(reference, found.path, found.files)
+            return found
+        except OSError as error:
+            raise _place_error(error, self.shown) from error
+
+    def _found_here(self, reference: Reference) -> Entry | None:
+        """The entry in its folder if it is what was written; any other is taken away."""
+        path = self._place(reference)
+        try:
+            kept = read_facts(path)
             if kept is None:
                 return None
-            _verify(path, kept["files"])
-        except _Damaged as damage:
-            logging.getLogger("evenhand").warning("%s in the store %s: made anew", "/".join(path.parts[-3:]), damage)
+            verify(path, kept["files"])
+        except Damaged as damage:
+            _report(reference, damage)
             self._remove(path)
             return None
-        except OSError as error:
-            raise _place_error(error, path) from error
-        return Entry(kept["digest"], path, kept["facts"], True, kept["files"])
+        self.touch(reference)
+        return Entry(kept["digest"], reference, path, kept["facts"], True, kept["files"])
 
-    def _build(self, path: Path, build: Callable[[Path], Mapping[str, Any]]) -> Entry:
-        unfinished = self.root / "unfinished" / f"{os.getpid()}-{uuid.uuid4().hex}"
+    def _fetched(self, reference: Reference, shared: SharedStore) -> Entry | None:
+        """A copy of a shared entry, brought here once for all processes of this machine."""
+        from evenhand.storage.locks import waiting
+
+        with waiting(home() / "locks" / f"fetch-{reference.key[:2]}.lock"), self._unfinished() as folder:
+            if (found := self._found_here(reference)) is not None:
+                return found
+            if (kept := shared.kept(reference)) is None:
+                return None
+            try:
+                (folder / FACTS).write_text(kept[0], encoding="utf-8")
+                files = parsed_facts(kept[0])["files"]
+                for name in files:
+                    shared.download(reference, kept[1], name, folder / name)
+                verify(folder, files)
+            except (Damaged, FileNotFoundError) as damage:
+                _report(reference, damage)
+                shared.delete(reference)
+                return None
+            rename_whole(folder, self._place(reference))
+            renamed(folder, self._place(reference))
+            self._bound(sum(file.stat().st_size for file in files_in(self._place(reference))))
+            return self._found_here(reference)
+
+    def _bound(self, n_bytes: int) -> None:
+        """Remove the copies that were not used for longest, each time so much was added that it may be needed."""
+        most = parsed_size(os.environ.get("EVENHAND_CACHE", "20GB"))
+        with _guard:
+            _added[self.root] = _added.get(self.root, most) + n_bytes
+            if _added[self.root] < most / PARTS_OF_CACHE:
+                return
+            _added[self.root] = 0
+        Store(self.root).prune(most, lambda: (frozenset(), time.time() - OPENING_SECONDS))
+
+    def _build(self, reference: Reference, build: Callable[[Path], Mapping[str, Any]]) -> Entry:
         try:
-            unfinished.mkdir(parents=True)
-            facts = json.loads(json.dumps(dict(build(unfinished)), default=_plain))
-            files = {str(file.relative_to(unfinished)): file_digest(file) for file in _files(unfinished)}
-            kept = {"digest": digest([files, _counted(facts)]), "facts": facts, "files": files}
-            with around("store.facts"):
-                (unfinished / FACTS).write_text(json.dumps({**kept, "seal": digest(kept)}), encoding="utf-8")
-            _to_disk(unfinished)
-            with around("store.rename"):
-                is_ours = _rename(unfinished, path)
+            with self._unfinished() as folder:
+                made = self.put(reference, folder, build(folder))
         except OSError as error:
-            raise _place_error(error, self.root) from error
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-        if not is_ours:
-            return self._found(path) or self._build(path, build)
-        return Entry(kept["digest"], path, facts, False, files)
+            raise _place_error(error, self.shown) from error
+        return made or self._found(reference) or self._build(reference, build)
 
-    def entries(self) -> list[tuple[Path, float, int]]:
+    @contextmanager
+    def _unfinished(self) -> Iterator[Path]:
+        """A folder on the disk of the store that is gone at the end, unless it was renamed."""
+        folder = self.root / "unfinished" / f"{os.getpid()}-{uuid.uuid4().hex}"
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def put(self, reference: Reference, folder: Path, facts: Mapping[str, Any]) -> Entry | None:
+        """Make a folder on the disk of the store an entry; None where somebody else made the same one meanwhile."""
+        found = json.loads(json.dumps(dict(facts), default=plain))
+        files = {str(file.relative_to(folder)): file_digest(file) for file in files_in(folder)}
+        content = digest([files, _counted(found)])
+        kept = {"digest": content, "facts": found, "files": files}
+        with around("store.facts"):
+            (folder / FACTS).write_text(json.dumps({**kept, "seal": digest(kept)}), encoding="utf-8")
+        to_disk(folder)
+        if self.shared is not None and not self.shared.put(reference, folder, files):
+            return None
+        with around("store.rename"):
+            is_ours = rename_whole(folder, self._place(reference))
+        if self.shared is not None:
+            self._bound(sum(file.stat().st_size for file in files_in(self._place(reference))))
+        return Entry(content, reference, self._place(reference), found, False, files) if is_ours else None
+
+    def entries(self) -> list[tuple[Reference, float, int]]:
         """Every entry with the time of its last use and its size in bytes."""
+        if self.shared is not None:
+            return self.shared.entries()
         found = []
         for facts in self.root.glob(f"*/??/*/{FACTS}"):
             size = sum(file.stat().st_size for file in facts.parent.rglob("*") if file.is_file())
-            found.append((facts.parent, facts.stat().st_mtime, size))
+            stage, _, key = facts.parent.relative_to(self.root).parts
+            found.append((Reference(stage, key), facts.stat().st_mtime, size))
         return found
+
+    def delete(self, reference: Reference) -> None:
+        """Take an entry away, and the copy of this machine."""
+        if self.shared is not None:
+            self.shared.delete(reference)
+        if (path := self._place(reference)).exists():
+            self._remove(path)
+
+    def _remove(self, path: Path) -> None:
+        """Take a folder away at once, and then its files."""
+        doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
+        doomed.parent.mkdir(parents=True, exist_ok=True)
+        with around("store.prune"):
+            path.rename(doomed)
+        shutil.rmtree(doomed)
 
     def prune(self, most_bytes: int, kept: Callable[[], tuple[Set[str], float]] | None = None) -> tuple[int, int]:
         """Remove the entries that were not used for longest until the rest fits; how many, and bytes left.
@@ -142,28 +256,14 @@ class Store:
         entries = sorted(self.entries(), key=lambda entry: entry[1])
         left, removed = sum(size for _, _, size in entries), 0
         names, busy_since = (frozenset(), math.inf) if kept is None or left <= most_bytes else kept()
-        for path, used, size in entries:
+        for reference, used, size in entries:
             if left <= most_bytes:
                 break
-            if self.name_of(path) in names or used >= busy_since:
+            if reference.entry in names or used >= busy_since:
                 continue
-            self._remove(path)
+            self.delete(reference)
             left, removed = left - size, removed + 1
         return removed, left
-
-    def name_of(self, path: Path) -> str:
-        """The entry that a file or folder belongs to, by a name that holds wherever the store lies; else nothing."""
-        if not path.is_relative_to(self.root):
-            return ""
-        return "/".join(path.relative_to(self.root).parts[:3])
-
-    def _remove(self, path: Path) -> None:
-        """Take an entry away at once, and then its files."""
-        doomed = self.root / "unfinished" / f"pruned-{uuid.uuid4().hex}"
-        doomed.parent.mkdir(parents=True, exist_ok=True)
-        with around("store.prune"):
-            path.rename(doomed)
-        shutil.rmtree(doomed)
 
     def sweep(self, older_than_seconds: float = 7 * 86_400.0) -> None:
         """Remove what processes that ended in the middle left behind; a fit that goes on for days is left alone."""
@@ -172,6 +272,22 @@ class Store:
             gone = owner.isdigit() and not Path(f"/proc/{owner}").exists() and Path("/proc").exists()
             if gone or _age(path) > older_than_seconds:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def local(reference: Reference) -> Path:
+    """The folder or file of a reference on this machine, verified."""
+    return Store().get(reference)
+
+
+def kept_file(file: Path) -> Reference:
+    """A file from elsewhere as an entry of its own, by its content."""
+
+    def build(folder: Path) -> dict[str, Any]:
+        shutil.copyfile(file, folder / file.name)
+        return {}
+
+    inputs = {"file": file_digest(file), "name": file.name}
+    return Store().keep("files", inputs, f"{__name__}:kept_file", build).reference.inside(file.name)
 
 
 def _building(path: Path) -> threading.Lock:
@@ -188,56 +304,18 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if hasattr(value, "model_dump"):
-        return value.model_dump(by_alias=True)
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, set | frozenset | tuple):
-        return sorted(value) if isinstance(value, set | frozenset) else list(value)
-    return str(value)
+def _is_known(shared: SharedStore, reference: Reference) -> bool:
+    """Whether a shared store has an entry; it is asked once an hour, since it may have been pruned."""
+    known, now = (shared.root, reference), time.monotonic()
+    if now - _known.get(known, -math.inf) < KNOWN_SECONDS:
+        return True
+    if is_there := shared.has(reference):
+        _known[known] = now
+    return is_there
 
 
-class _Damaged(Exception):
-    """An entry is not what was written."""
-
-
-def _read_facts(path: Path) -> dict[str, Any] | None:
-    """What is kept beside the files of an entry, proved by its own digest; None where there is no entry."""
-    if not path.exists():
-        return None
-    try:
-        kept = json.loads((path / FACTS).read_text(encoding="utf-8"))
-        seal = kept.pop("seal")
-    except FileNotFoundError:
-        raise _Damaged("has no facts") from None
-    except (ValueError, KeyError, AttributeError, TypeError):
-        raise _Damaged("has facts that cannot be read") from None
-    if seal != digest(kept):
-        raise _Damaged("has facts that were changed after they were written")
-    os.utime(path / FACTS)
-    return kept
-
-
-def _verify(path: Path, files: Mapping[str, str]) -> None:
-    """Hold the files of an entry against their digests; once in this process, and again if a file was touched."""
-    try:
-        stats = [(path / name).stat() for name in files]
-        seen = [(found.st_size, found.st_mtime_ns, found.st_ino) for found in stats]
-        if _verified.get(path) == seen:
-            return
-        changed = next((name for name, expected in files.items() if file_digest(path / name) != expected), None)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
-        raise _Damaged(f"lacks its file {Path(str(error.filename)).name}") from None
-    if changed is not None:
-        raise _Damaged(f"has a file that is not what was written, {changed}")
-    _verified[path] = seen
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.is_file())
+def _report(reference: Reference, damage: Exception) -> None:
+    logging.getLogger("evenhand").warning("%s in the store %s: to be made anew", reference.entry, damage)
 
 
 def _counted(facts: Any) -> Any:
@@ -247,51 +325,18 @@ def _counted(facts: Any) -> Any:
     return [_counted(value) for value in facts] if isinstance(facts, list) else facts
 
 
-def _without_paths(inputs: Any) -> Any:
-    """The inputs, refused if a place is among them: a key holds content, so that a moved store is found."""
-    if isinstance(inputs, PurePath):
-        raise TypeError(f"a key holds digests, not places such as '{inputs}'")
+def _without_places(inputs: Any) -> Any:
+    """The inputs, refused if a place is among them: a key holds content, so that a moved or copied store is found."""
+    if isinstance(inputs, PurePath | Reference):
+        raise TypeError(f"a key holds digests of content, not places such as '{inputs}'")
+    if is_dataclass(inputs) and not isinstance(inputs, type):
+        return {each.name: _without_places(getattr(inputs, each.name)) for each in fields(inputs)}
     if isinstance(inputs, Mapping):
-        return {name: _without_paths(value) for name, value in inputs.items()}
-    return [_without_paths(value) for value in inputs] if isinstance(inputs, list | tuple) else inputs
+        return {name: _without_places(value) for name, value in inputs.items()}
+    return [_without_places(value) for value in inputs] if isinstance(inputs, list | tuple) else inputs
 
 
-def _to_disk(folder: Path) -> None:
-    """Have the kernel write all files below a folder, and the folders, before the entry gets its name."""
-    for path in (*_files(folder), *_folders(folder)):
-        _fsync(path)
-
-
-def _folders(folder: Path) -> Iterator[Path]:
-    yield from (path for path in folder.rglob("*") if path.is_dir())
-    yield folder
-
-
-def _fsync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
-
-
-def _rename(unfinished: Path, path: Path) -> bool:
-    """Give a whole entry its name; false where another process gave it to the same entry meanwhile."""
-    try:
-        unfinished.rename(path)
-        return True
-    except FileNotFoundError:
-        if not unfinished.exists():
-            raise
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return _rename(unfinished, path)
-    except OSError as error:
-        if error.errno not in {errno.EEXIST, errno.ENOTEMPTY} or not path.exists():
-            raise
-        return False
-
-
-def _place_error(error: OSError, place: Path) -> PlaceError:
+def _place_error(error: OSError, place: str) -> PlaceError:
     if error.errno == errno.ENOSPC:
         return PlaceError(
             f"the disk is full: the store '{place}' could not be written. Nothing half-written was kept. "

@@ -35,7 +35,12 @@ OBEYED = ("PYARROW_IGNORE_TIMEZONE",)
 NOT_NUMERIC = {
     "evenhand.errors": "words of messages",
     "evenhand.runtime": "logs, progress, memory, signals: they look at the work and hand no number to it",
+    "evenhand.records.reference": "names of entries; their content is in the key",
     "evenhand.storage.artifact_store": "moves files whose digests it compares",
+    "evenhand.storage.digests": "makes digests, whose content is compared",
+    "evenhand.storage.shared_store": "moves files whose digests are compared",
+    "evenhand.storage.verification": "compares digests",
+    "evenhand.storage.whole_folders": "brings files to the disk as they are",
     "evenhand.study.registry": "entries looked up by name: what the one at hand says is in the key",
     "evenhand.models.entries": "the class, code and arguments of the entry at hand are in the key",
     "evenhand.models.catalogue:class_of": "finds the class whose code is in the key (models.model_code)",

@@ -13,7 +13,8 @@ import yaml
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import MODEL_FILE, Distrusted, folder_digest, load_model
 from evenhand.runtime.fault_injection import around
-from evenhand.storage.artifact_store import file_digest, home
+from evenhand.storage.artifact_store import home
+from evenhand.storage.digests import file_digest
 from evenhand.storage.ledger import append_line, broken, read_chain, repair_chain
 from evenhand.storage.locks import now, waiting, who
 from evenhand.study.study import Study

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evenhand.errors import EvenhandError
-from evenhand.storage.artifact_store import Store, home
+from evenhand.records.reference import Reference
+from evenhand.storage.artifact_store import home
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
 
@@ -14,11 +15,9 @@ ENTRIES = "evenhand.entries"
 MOST_RUNS = 50_000
 
 
-def entries_tag(paths: Iterable[Path]) -> dict[str, str]:
-    """A tag that names the entries of files; what is kept elsewhere needs none."""
-    store = Store()
-    names = dict.fromkeys(name for path in paths if (name := store.name_of(path)))
-    return {ENTRIES: json.dumps(list(names))}
+def entries_tag(references: Iterable[Reference]) -> dict[str, str]:
+    """A tag that names entries of the store."""
+    return {ENTRIES: json.dumps(list(dict.fromkeys(each.entry for each in references)))}
 
 
 def kept_entries() -> tuple[frozenset[str], float]:

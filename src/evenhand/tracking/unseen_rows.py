@@ -9,6 +9,7 @@ from evenhand.data.splits import fold_rows
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, TRAINING, Ledger, Table
 from evenhand.runtime.logs import logger
+from evenhand.storage.artifact_store import local
 from evenhand.tracking import mlflow_client
 
 FEWEST_OF_A_CLASS = 2
@@ -26,8 +27,8 @@ def unseen(place: mlflow_client.Place, run_id: str, model: RawRowModel, table: T
     """
     if list(model.features) != [(feature.name, feature.kind) for feature in table.features]:
         raise Unsure("it reads other columns")
-    mine = pq.read_table(ledger.path)
-    theirs = pq.read_table(mlflow_client.artifact(place, run_id, ledger.path.name))
+    mine = pq.read_table(local(ledger.stored))
+    theirs = pq.read_table(mlflow_client.artifact(place, run_id, ledger.stored.part))
     trained_on = theirs.filter(pa.array(theirs["side"].to_numpy() == TRAINING))
     is_known, is_trained = _is_among(mine, theirs), _with_copies(mine, _is_among(mine, trained_on))
     if not is_known.any():

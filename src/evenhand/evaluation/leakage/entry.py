@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from evenhand.errors import ConfError
 from evenhand.records.checks import SEVERITIES, Severity
 from evenhand.records.pipeline import FINAL, Feature, Ledger, Plan, Table
+from evenhand.storage.artifact_store import local
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +90,7 @@ class CheckedRows:
     @cached_property
     def sides(self) -> "pd.DataFrame":
         """The ledger: side, content and folds of each row."""
-        return pq.read_table(self.ledger.path).to_pandas()
+        return pq.read_table(local(self.ledger.stored)).to_pandas()
 
     @cached_property
     def training(self) -> np.ndarray:

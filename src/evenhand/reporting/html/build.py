@@ -15,6 +15,7 @@ from evenhand.reporting.html import content
 from evenhand.reporting.html.build_tuning import tuned_curves
 from evenhand.runtime.text import counted
 from evenhand.statistics import normal_quantiles
+from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
@@ -34,7 +35,7 @@ def page_content(
 ) -> content.PageContent:  # fmt: skip
     """All that the page of a run shows; `champion` is the name of the candidate that serves at present."""
     judgement = report.judgement
-    predictions = Predictions(judgement.predictions, table)
+    predictions = Predictions(local(judgement.predictions), table)
     best = predictions.of(judgement.winner.plan.name, judgement.winner.scale)
     return content.PageContent(
         title=_title(study, judgement),

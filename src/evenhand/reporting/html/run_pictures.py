@@ -10,6 +10,7 @@ from evenhand.evaluation.training_pictures import cells, correlations, plane, st
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Scores, Table
 from evenhand.reporting.html.training import correlation_picture, region_picture, scatter_picture, tree_picture
+from evenhand.storage.artifact_store import local
 from evenhand.study.study import Study
 
 TREE, TREES_ON_PAGE = "tree.json", 3
@@ -59,14 +60,14 @@ def pictures_of_rows(table: Table, ledger: Ledger, model: Model, study: Study) -
         yield "correlations", correlation_picture(matrix)
     if (found := plane(frame, target, table, names)) is not None:
         yield "scatter", scatter_picture(found)
-        served, _ = read_model(model.path, models_named(study))
+        served, _ = read_model(local(model.stored), models_named(study))
         shaded = replace(found, cells=cells(served, frame, target, table, found))
         yield "regions", region_picture(shaded, model.plan.name)
 
 
 def trees_of(judgement: Judgement, scores: tuple[Scores, ...], table: Table) -> dict[str, str]:
     """The picture of each candidate that is one decision tree, fitted on all training rows, best first."""
-    last = {each.plan: each.path.parent / TREE for each in scores if each.fold == FINAL}
+    last = {each.plan: local(each.stored.beside(TREE)) for each in scores if each.fold == FINAL}
     labels = [str(label) for label in table.classes]
     return {
         each.plan.name: tree_picture(json.loads(file.read_text(encoding="utf-8")), labels, each.plan.name)

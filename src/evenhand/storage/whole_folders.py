@@ -1,0 +1,46 @@
+"""A folder that is seen whole or not at all: brought to the disk, and then renamed."""
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def to_disk(folder: Path) -> None:
+    """Have the kernel write all files below a folder, and the folders, before the entry gets its name."""
+    for path in (*files_in(folder), *_folders(folder)):
+        _fsync(path)
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    yield from (path for path in folder.rglob("*") if path.is_dir())
+    yield folder
+
+
+def _fsync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def rename_whole(unfinished: Path, path: Path) -> bool:
+    """Give a whole entry its name; false where another process gave it to the same entry meanwhile."""
+    try:
+        unfinished.rename(path)
+        return True
+    except FileNotFoundError:
+        if not unfinished.exists():
+            raise
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return rename_whole(unfinished, path)
+    except OSError as error:
+        if error.errno not in {errno.EEXIST, errno.ENOTEMPTY} or not path.exists():
+            raise
+        return False
+
+
+def files_in(folder: Path) -> list[Path]:
+    """All files below a folder, by name."""
+    return sorted(file for file in folder.rglob("*") if file.is_file())
