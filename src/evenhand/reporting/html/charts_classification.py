@@ -86,8 +86,9 @@ def _calibration_canvas(named: Sequence[tuple[str, CalibrationCurve]]) -> Canvas
     rate = sum(one.share * one.n_rows for one in bins) / sum(one.n_rows for one in bins)
     seen = [value for one in bins for value in (one.mean_score, one.share) if value > 0]
     if rate >= RARE or not seen:
-        return Canvas(*map(unit_axis, words))
-    return Canvas(*(log_axis(each, max(min(seen), LOWEST)) for each in words))
+        return Canvas(unit_axis(words[0]), unit_axis(words[1]))
+    lowest = max(min(seen), LOWEST)
+    return Canvas(log_axis(words[0], lowest), log_axis(words[1], lowest))
 
 
 def bins_table(curve: CalibrationCurve) -> Html:

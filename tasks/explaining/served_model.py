@@ -37,8 +37,12 @@ MODEL_CODE = (
     "evenhand.estimators.ensemble.selection:EnsembleSelection",
     "evenhand.estimators.ensemble.voting:ScoreVoting",
 )
-CODE = ("evenhand.tasks.explaining:_explained", *MODEL_CODE)
-INSIGHT_CODE = ("evenhand.tasks.explaining:_looked_into", "evenhand.evaluation.predictions:Predictions", *MODEL_CODE)
+CODE = ("evenhand.tasks.explaining.served_model:_explained", *MODEL_CODE)
+INSIGHT_CODE = (
+    "evenhand.tasks.explaining.served_model:_looked_into",
+    "evenhand.evaluation.predictions:Predictions",
+    *MODEL_CODE,
+)
 
 
 @step("explain")
