@@ -104,7 +104,7 @@ class Parity:
     column: str
     value: str
     n_rows: int
-    called: tuple[float, float, float]
+    called: tuple[float, float, float] | None
     recall: tuple[float, float, float] | None
     false_positive_rate: tuple[float, float, float] | None
 

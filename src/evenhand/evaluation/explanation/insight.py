@@ -163,9 +163,9 @@ def _worst(known: Known, held: pd.DataFrame, background: pd.DataFrame) -> tuple[
         truth, predicted = part.truth[k], part.predicted[k]
         output = output_of(known.n_classes, int(predicted) if labels else 0)
         reasons, rest = reasons_in(parts, place, output, rows.iloc[place], N_REASONS)
-        words = [labels[int(each)] if labels else f"{each:.6g}" for each in (truth, predicted)]
+        true, called = (labels[int(each)] if labels else f"{each:.6g}" for each in (truth, predicted))
         source, base = int(known.source[part.row[k]]), float(parts.base[place][output])
-        found.append(ReasonedRow(source, *words, float(losses[k]), base, reasons, rest))
+        found.append(ReasonedRow(source, true, called, float(losses[k]), base, reasons, rest))
     return tuple(found), parts
 
 
