@@ -183,7 +183,8 @@ def metrics_page() -> str:
 def checks_page() -> str:
     """Every leakage check by its name."""
     rows = [(f"`{name}`", entry.words) for name, entry in CHECKS.items()]
-    words = "Each can be switched off by its name: `checks: {identifiers: off}`. See [why it cannot leak](../explanation/leakage.md)."
+    why = "[why it cannot leak](../explanation/leakage.md)"
+    words = f"Each can be switched off by its name: `checks: {{identifiers: off}}`. See {why}."
     return "\n\n".join(["# Leakage checks", words, _table(("check", "what it looks for"), rows)])
 
 

@@ -48,7 +48,10 @@ def test_influence_is_the_slope_of_the_metric_by_the_weight_of_each_row(told, n_
 
 @pytest.mark.parametrize("told, n_classes", [(of_two(), 2), (of_three(), 3), (of_numbers(), 0)])
 def test_influences_add_up_to_nothing(told, n_classes):
-    for metric in metrics_of(told, n_classes):
+    given = metrics_of(told, n_classes)
+
+    assert set(given) == set(applicable(n_classes))
+    for metric in given:
         assert influence_of(told, metric, n_classes).mean() == pytest.approx(0, abs=0.15 / len(told.truth) ** 0.5)
 
 

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 
 from evenhand.evaluation.intervals import intervals_of, intervals_of_means, spreads_of
@@ -13,7 +12,6 @@ from evenhand.statistics.intervals import (
     mean_of_shares,
     share_interval,
     skewed_mean_interval,
-    table_interval,
 )
 
 
@@ -176,17 +174,6 @@ def test_the_interval_of_a_skewed_mean_reaches_farther_to_the_long_side():
 
 def test_an_error_of_nothing_has_no_width():
     assert (log_interval(0.0, 0.0, degrees=10).low, log_interval(0.0, 0.0, degrees=10).high) == (0, 0)
-
-
-def test_the_interval_of_a_function_of_a_table_covers_a_share():
-    def share(tables):
-        return tables[:, 1, 1] / tables.sum(axis=(1, 2))
-
-    found = [table_interval(np.array([[75 - k, 0], [0, k]]), share) for k in range(76)]
-
-    # each count of 75 rows weighed by its chance where the share is .2
-    covered = sum(binom.pmf(k, 75, 0.2) for k, each in enumerate(found) if each.covers(0.2))
-    assert 0.93 <= covered <= 0.98
 
 
 def test_the_interval_of_a_mean_over_folds_stays_inside_the_bounds_of_the_metric():

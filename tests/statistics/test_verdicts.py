@@ -52,10 +52,13 @@ def test_a_candidate_far_behind_is_worse_and_its_lower_limit_is_above_zero():
 
 
 def test_verdict_limit_and_p_value_never_contradict_each_other():
-    for seed in range(20):
-        for each in verdicts(apart(0.5, 0.49, 0.48, 0.47, 0.46, n_rows=200, noise=0.2, seed=seed)):
-            if each.verdict != "best":
-                assert (each.verdict == "worse") == (each.low > 0) == (each.p_value <= 0.05)
+    draws = [verdicts(apart(0.5, 0.49, 0.48, 0.47, 0.46, n_rows=200, noise=0.2, seed=seed)) for seed in range(20)]
+
+    others = [each for found in draws for each in found if each.verdict != "best"]
+    assert len(others) == 20 * 4
+    assert {each.verdict for each in others} == {"worse", "unseparated"}
+    for each in others:
+        assert (each.verdict == "worse") == (each.low > 0) == (each.p_value <= 0.05)
 
 
 def test_identical_candidates_are_practically_the_same_with_no_gap_at_all():
@@ -146,7 +149,10 @@ def test_any_number_of_folds_gives_finite_verdicts(n_folds):
     draw = np.random.default_rng(0)
     joint = of_losses(0.1 * draw.normal(size=(300, 4)) + [0.5, 0.5, 0.4, 0.2], n_folds)
 
-    for each in verdicts(joint):
+    found = verdicts(joint)
+
+    assert len(found) == 4
+    for each in found:
         assert np.isfinite([each.estimate, each.low, each.high, each.detectable, each.p_value]).all()
         assert each.low <= each.estimate <= each.high
 

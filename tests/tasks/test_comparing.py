@@ -33,6 +33,7 @@ def test_the_gap_of_a_candidate_is_the_difference_of_the_figures_on_the_leaderbo
     judgement = compare.fn(found.judgement, found.table, found.study)
 
     means = {each.plan.name: each.mean("roc_auc") for each in judgement.figures}
+    assert {each.name for each in judgement.versus} == set(means) - {judgement.best.plan.name}
     for each in judgement.versus:
         assert each.difference == pytest.approx(judgement.best.mean("roc_auc") - means[each.name])
 
@@ -63,6 +64,7 @@ def test_every_metric_that_a_study_asks_for_has_the_verdicts_of_a_study_ranked_b
     judgement = compare.fn(asked.judgement, asked.table, asked.study)
 
     own = compare.fn(ranked, asked.table, by_loss)
+    assert len(judgement.figures) == 3
     for each in judgement.figures:
         found = judgement.verdicts(each.plan.name)
         assert list(found) == ["roc_auc", "log_loss"]

@@ -25,7 +25,6 @@ from evenhand.study.registry import LOWER_IS_BETTER
 FEWEST_OF_A_CLASS, N_DRAWS = 5, 500
 RANKED = frozenset({"roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovr_weighted"})
 WITH_A_METHOD = RANKED | {"root_mean_squared_error", "mean_absolute_error", "median_absolute_error", "r2"}
-TOO_FEW = "too few positives for an interval"
 MEAN_OF_AREAS = 0.65  # the mean of the areas of all classes varies as one area of so many of the rows in each class
 RARE_UPS = 50
 STILL = 1e-9  # influences below it are rounding

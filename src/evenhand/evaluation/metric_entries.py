@@ -50,7 +50,7 @@ class MetricEntry:
 
     def __post_init__(self) -> None:
         asked = f"the metric entry '{self.name}'"
-        if unknown := [task for task in self.tasks if task not in TASKS] or not self.tasks:
+        if (unknown := [task for task in self.tasks if task not in TASKS]) or not self.tasks:
             raise ConfError(f"{asked} has tasks {unknown or self.tasks}. Give some of {', '.join(TASKS)}.")
         if self.needs not in NEEDS:
             raise ConfError(f"{asked} needs {self.needs!r}. Give one of {', '.join(NEEDS)}.")

@@ -15,7 +15,6 @@ from evenhand.errors import ConfError, nearest
 from evenhand.estimators.distances import inverse_square
 from evenhand.estimators.machines.composition import with_columns
 from evenhand.models.entries.models import ModelEntry
-from evenhand.models.stored_names import source_module
 from evenhand.records.pipeline import Output, Plan
 from evenhand.study.registry import MODELS, Task, named_object
 
@@ -66,11 +65,6 @@ def _is(found: type, asks: Callable[[Any], bool], mixin: type) -> bool:
         return asks(found())
     except TypeError:
         return False
-
-
-def home_module(model: str) -> str:
-    """The module that holds the code of a model."""
-    return source_module(class_of(model))
 
 
 def parameter_mistake(model: str, name: str) -> str:

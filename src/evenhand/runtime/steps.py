@@ -54,7 +54,8 @@ def _naming(module: str) -> Iterator[None]:
 
 def step(name: str, **options: Any) -> Callable[[Callable[..., Any]], Step]:
     """A decorator that makes a function the box of that name; `options` are those of a Prefect task."""
-    return lambda function: Step(function, name=name, cache_policy=NO_CACHE, persist_result=False, **options)
+    given = {"name": name, "task_run_name": name, "cache_policy": NO_CACHE, "persist_result": False, **options}
+    return lambda function: Step(function, **given)
 
 
 @contextmanager
