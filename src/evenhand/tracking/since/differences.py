@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.errors import PlaceError
 from evenhand.evaluation.paired_comparison import ALPHA, gaps_of
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.since import Difference, SinceRun
@@ -23,9 +24,11 @@ def since_runs(
 
     `facts` are the tags that this run will have: data, split, candidate and versions.
     """
-    runs, champion = runs_of(study), decisions_of(study).champion
-    if not runs:
+    try:
+        runs = runs_of(study)
+    except PlaceError:  # the first run of a study; where MLflow is not there, recording fails with its own words
         return [], None
+    champion = decisions_of(study).champion
     roles = {runs[-1].run.info.run_id: "the run before"}
     if champion is not None:
         roles[champion.run_id] = "the champion" if champion.run_id not in roles else "the run before, and champion"
