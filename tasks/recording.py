@@ -1,7 +1,7 @@
 """Every number, curve and model to MLflow: one parent run, one child for each candidate."""
 
 import json
-import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +14,19 @@ from typing import Any
 import yaml
 
 from evenhand.data.frames import ORDER, read_order, read_rows
-from evenhand.data.splits import positives_of
-from evenhand.errors import EvenhandError, PlaceError
+from evenhand.data.splits import fold_rows, positives_of
+from evenhand.errors import PlaceError
 from evenhand.evaluation.class_report import class_report
+from evenhand.evaluation.explanation.insight import background_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
+from evenhand.models.serialization import (
+    BACKGROUND,
+    HOLDOUT_SCORES,
+    MODEL_FILE,
+    folder_digest,
+    models_named,
+    read_model,
+)
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
@@ -42,10 +50,12 @@ from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
+from evenhand.reporting.looking_back import Back, champion_of, look_back
 from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
     check_tags,
+    commit_tag,
     decided_tags,
     expected_metrics,
     fold_table,
@@ -53,6 +63,7 @@ from evenhand.reporting.run_record import (
     members_text,
     outlier_notes,
     positive_counts,
+    regression_of,
     trial_table,
     trial_tags,
     tuned_words,
@@ -68,7 +79,6 @@ from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.recorded_models import RecordedModel, database_digests, note_model
 from evenhand.tracking.references import entries_tag
 from evenhand.tracking.ui.shared_views import NOTE, share_views
@@ -103,6 +113,7 @@ class Results:
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
     pictures: RunPictures = NO_PICTURES
+    back: Back = field(default_factory=Back)
 
 
 @contextmanager
@@ -113,7 +124,7 @@ def opened(study: Study) -> Iterator[OpenRun]:
     store.check()
     store.sweep()
     place = mlflow_client.open_experiment(study.name)
-    tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
+    tags = {"evenhand.kind": "run", "evenhand.study": study.name, **commit_tag()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:
         yield OpenRun(place, run_id, started, begun, stages)
 
@@ -126,6 +137,9 @@ def record(run: OpenRun, results: Results) -> Report:
         results = replace(results, pictures=run_pictures(
             results.table, results.ledger, results.model, results.study, results.judgement, results.scores
         ))  # fmt: skip
+    with _optional(run, "the differences from earlier runs"):
+        back = look_back(results.study, results.snapshot, results.table, results.ledger, results.judgement)
+        results = replace(results, back=back)
     report = _report(run, results)
     report = replace(report, page=_page_or_note(run, report, results))
     try:
@@ -158,6 +172,8 @@ def _report(run: OpenRun, results: Results) -> Report:
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
+        since=results.back.since,
+        shapes=results.back.shapes,
         **positives_of(results.table, results.ledger),
     )
 
@@ -250,7 +266,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         with _optional(run, f"a picture of {plan.name}"):
             for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
                 mlflow_client.log_text(run.place, run_id, picture, name)
-        if (table := _regression(results, plan.name)) is not None:
+        if (table := regression_of(results.scores, plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
@@ -260,16 +276,8 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
 
 def _regressions(results: Results) -> tuple[RegressionTable, ...]:
     """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
-    found = (_regression(results, each.plan.name) for each in results.judgement.figures)
+    found = (regression_of(results.scores, each.plan.name) for each in results.judgement.figures)
     return tuple(table for table in found if table is not None)
-
-
-def _regression(results: Results, name: str) -> RegressionTable | None:
-    """The table of one candidate, if it is a linear regression."""
-    last = next((each for each in results.scores if each.plan == name and each.fold == FINAL), None)
-    if last is None or not (file := local(last.stored.beside(COEFFICIENTS))).exists():
-        return None
-    return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
@@ -332,7 +340,21 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     with _optional(run, "the picture of all curves"):
         if (picture := overlay(scored, results.table.classes)) is not None:
             mlflow_client.log_picture(place, run_id, picture, "overlay.png")
-    return {name: text_digest(text) for name, text in texts.items()} | {file.name: file_digest(file) for file in files}
+    digests = {name: text_digest(text) for name, text in texts.items()} | {
+        each.name: file_digest(each) for each in files
+    }
+    return {**digests, BACKGROUND: _record_background(run, results)}
+
+
+def _record_background(run: OpenRun, results: Results) -> str:
+    """Log the training rows that reasons of scores are set against; the digest of their file."""
+    frame = read_rows(results.table, [feature.name for feature in results.table.features])
+    trained = fold_rows(results.ledger, FINAL)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / BACKGROUND
+        background_of(frame, trained, results.study.seed).to_parquet(file, index=False)
+        mlflow_client.log_file(run.place, run.run_id, file)
+        return file_digest(file)
 
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
@@ -356,7 +378,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = run.begun.strftime("%Y-%m-%d %H:%M %Z")
-    champion = _champion(run.place, results.study.name)
+    champion = champion_of(run.place, results.study.name)
     content = page_content(
         report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
     )
@@ -372,26 +394,3 @@ def _kept_by(results: Results) -> list[Reference]:
     """The entries of the store that the record of a run refers to; all others can be made of them."""
     found = (results.snapshot, results.table, results.ledger, results.model)
     return [*(each.stored for each in found), results.judgement.predictions]
-
-
-def _champion(place: mlflow_client.Place, study: str) -> str:
-    """The candidate of the model that serves at present; empty where there is none, or where it is unknown."""
-    try:
-        champion = decisions_of(study).champion
-        return (
-            ""
-            if champion is None
-            else str(mlflow_client.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
-        )
-    except EvenhandError as error:
-        logger().warning("the champion of '%s' is not marked on the page: %s", study, error)
-        return ""
-
-
-def _commit() -> dict[str, str]:
-    """The commit of the folder that the study is run in, where it is a git checkout."""
-    try:
-        found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    return {"mlflow.source.git.commit": found.stdout.strip()}

@@ -99,12 +99,12 @@ def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick"
     return cast("Tick", result_of(tick, conf, as_of, because=because, promotes=promotes))
 
 
-def run_scoring(study: str, source: str, output: Path, run_id: str | None = None) -> "Scored":
+def run_scoring(study: str, source: str, output: Path, run_id: str | None = None, n_reasons: int = 0) -> "Scored":
     """What came of scoring the rows of a file."""
     check_places()
     from evenhand.flows.score import score
 
-    return result_of(score, study, source, output, run_id)
+    return result_of(score, study, source, output, run_id, n_reasons)
 
 
 def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "") -> "Watched":

@@ -18,13 +18,18 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
-ROWS, TARGET, ORDER = "rows.parquet", "target.npy", "order.npy"
+ROWS, TARGET, ORDER, SLICES = "rows.parquet", "target.npy", "order.npy", "slices.parquet"
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """The cleaned rows, all columns that were kept or those named, in the order asked for."""
     names = None if columns is None else list(columns)
     return pq.read_table(local(table.stored) / ROWS, columns=names).to_pandas()
+
+
+def read_slices(table: Table) -> pd.DataFrame:
+    """The columns that rows are judged by and that the model does not read, in the order of the rows."""
+    return pq.read_table(local(table.stored) / SLICES).to_pandas()
 
 
 def read_target(table: Table) -> np.ndarray:

@@ -157,6 +157,8 @@ class Columns(Settings):
     key: Names = ()
     time: str | None = None
     group: str | None = None
+    slices: Names = Field((), description="columns that the page judges the model by, value by value; ignored ones too")
+    protected: Names = Field((), description="columns of groups to be treated alike: parity figures; ignored ones too")
 
 
 class Cleaning(Settings):

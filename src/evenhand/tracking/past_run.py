@@ -46,6 +46,11 @@ class PastRun:
         """The report as it was recorded."""
         return dict(self._read("report.json", json.loads))
 
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """The numeric packages that the run was made with."""
+        return dict(self._read("versions.json", json.loads))
+
     def _read(self, name: str, read: Callable[[str], Any]) -> Any:
         file = artifact(self.chosen.place, self.run_id, name)
         try:
