@@ -5,6 +5,7 @@ from evenhand.records.standing import Recalled, Standing
 from evenhand.runtime.steps import step
 from evenhand.storage.locks import one_run_of
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.run_names import finished_runs
 
 
 @step("recall")
@@ -16,7 +17,7 @@ def recall(standing: Standing) -> Recalled | None:
     """
     with one_run_of(standing.study):
         try:
-            place, (last,) = mlflow_client.finished_runs(standing.study, most=1)
+            place, (last,) = finished_runs(standing.study, most=1)
         except PlaceError:
             return None
         if last.info.run_id != standing.run_id:

@@ -162,11 +162,6 @@ class RawRowModel(BaseEstimator):
             return False
         return len(self.classes) > 2 or not hasattr((self.members or [])[0][1], "decision_function")
 
-    @property
-    def gives_probabilities(self) -> bool:
-        """Whether scores are probabilities."""
-        return self._is_probability
-
     def scores_or_none(self, frame: pd.DataFrame) -> np.ndarray | None:
         """The scores of each label; None where models only decide."""
         encoder, estimator = (self.members or [])[0]
