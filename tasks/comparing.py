@@ -26,7 +26,7 @@ Z_95, STILL = 1.96, 1e-12
 DRAWS_ON_HOLDOUT = 400  # the least p-value of so many draws is still below 0.05 after Holm over eight
 
 
-@step("compare")
+@step("compare", anywhere=True)
 def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with the verdict of each candidate, what the best is expected to score, and the one to serve."""
     comparable = [each for each in judgement.figures if each.folds.get(judgement.metric)]

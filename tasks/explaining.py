@@ -32,7 +32,7 @@ CODE = (
 )
 
 
-@step("explain")
+@step("explain", anywhere=True)
 def explain(model: Model, judgement: Judgement, table: Table, ledger: Ledger, study: Study) -> Explained:
     """The effect of each column on the metric of the study, by shuffling it on the holdout."""
     rows = fold_rows(ledger, FINAL)[1]

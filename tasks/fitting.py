@@ -35,7 +35,7 @@ TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_built_or_failed", "evenhand.tasks.fitting:_measure"
 
 
-@step("fit")
+@step("fit", anywhere=True)
 def fit(
     plan: Plan,
     prepared: Prepared,

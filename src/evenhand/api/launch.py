@@ -33,11 +33,11 @@ def _run_study(study: Study, *settings: Any) -> "Report":
     server.start()
     from evenhand.data.in_memory import with_kept_rows
     from evenhand.flows.retrain import retrain
-    from evenhand.runtime.engines import runner
+    from evenhand.service.engine import runner
 
     study = with_kept_rows(study)
     server.join()
-    flow = retrain.with_options(task_runner=runner(study.engine, study.workers))
+    flow = retrain.with_options(task_runner=runner(study))
     state = ended(flow, study, *settings)
     try:
         return cast("Report", state.result())

@@ -12,6 +12,7 @@ from evenhand.cli.shared import check_writable, echo, only_option, set_option, s
 @click.argument("conf", type=click.Path())
 @set_option
 @only_option
+@click.option("--engine", help="threads, processes, dask, or the address of a Dask scheduler.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON to this file.")
 @click.option("--accept-contract", is_flag=True, help="Take data of another form than earlier runs had.")
 @click.option("--allow-leaks", is_flag=True, help="Go on where a leakage check failed; the run is tagged.")
@@ -19,6 +20,7 @@ def run(
     conf: str,
     changes: tuple[str, ...],
     only: str | None,
+    engine: str | None,
     json_file: str | None,
     accept_contract: bool,
     allow_leaks: bool,
@@ -26,7 +28,7 @@ def run(
     """Run the study in CONF from raw data to a ranked comparison."""
     import evenhand as eh
 
-    study = study_of(conf, changes)
+    study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
     if json_file:
         check_writable(Path(json_file))
 

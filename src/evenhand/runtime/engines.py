@@ -18,9 +18,9 @@ Spares = Callable[[str, Any, Exception], bool]
 WAKE_SECONDS = 0.2
 
 
-def runner(engine: str, workers: int | None) -> TaskRunner[Any]:
-    """The task runner that a study's `engine` and `workers` ask for; as many workers as cores where none are named."""
-    kind = _Processes if engine == "processes" else _Threads
+def local_runner(engine: str, workers: int | None) -> TaskRunner[Any]:
+    """The task runner of this machine that is asked for; as many workers as cores where none are named."""
+    kind = Processes if engine == "processes" else Threads
     return kind(max_workers=workers or os.cpu_count() or 1)
 
 
@@ -36,11 +36,11 @@ class _Hasty:
         super().__exit__(kind, *more)  # type: ignore[misc]
 
 
-class _Threads(_Hasty, ThreadPoolTaskRunner[Any]):
+class Threads(_Hasty, ThreadPoolTaskRunner[Any]):
     """Threads of this process."""
 
 
-class _Processes(_Hasty, ProcessPoolTaskRunner):
+class Processes(_Hasty, ProcessPoolTaskRunner):
     """Processes of their own."""
 
 

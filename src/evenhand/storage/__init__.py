@@ -9,6 +9,7 @@ __all__ = [
     "digests",
     "ledger",
     "locks",
+    "machine_identity",
     "matrices",
     "shared_store",
     "verification",

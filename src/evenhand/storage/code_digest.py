@@ -38,6 +38,7 @@ NOT_NUMERIC = {
     "evenhand.records.reference": "names of entries; their content is in the key",
     "evenhand.storage.artifact_store": "moves files whose digests it compares",
     "evenhand.storage.digests": "makes digests, whose content is compared",
+    "evenhand.storage.machine_identity": "compares machines",
     "evenhand.storage.shared_store": "moves files whose digests are compared",
     "evenhand.storage.verification": "compares digests",
     "evenhand.storage.whole_folders": "brings files to the disk as they are",

@@ -26,7 +26,8 @@ PACKAGES = {"s3": "s3", "gs": "gs", "gcs": "gs"}
 SETTINGS: dict[str, dict[str, Any]] = {
     "s3": {"config_kwargs": {"connect_timeout": 3, "read_timeout": 60, "retries": {"max_attempts": 2}}}
 }
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 TIMES = ("mtime", "LastModified", "last_modified", "updated", "created")
 
 
@@ -40,7 +41,7 @@ def _reported(method: Callable[P, T]) -> Callable[P, T]:
         except (EvenhandError, FileNotFoundError):
             raise
         except Exception as error:
-            shown, why = given[0].shown, " ".join(str(error).split()) or type(error).__name__  # type: ignore[attr-defined]
+            shown, why = given[0].shown, " ".join(str(error).split()) or type(error).__name__
             raise PlaceError(
                 f"the store '{shown}' ({VARIABLE}) could not be used: {why}. Nothing half-written counts. Run the "
                 "command again when it can be reached: what was made is found."
