@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install demo week test lint types bench lock clean
+.PHONY: install licences docs docs-build demo week test lint types bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -34,11 +35,20 @@ types: install
 	MYPYPATH=build/types $(BIN)/mypy -p evenhand
 	PYTHONPATH=build/types $(BIN)/lint-imports --no-cache
 
+docs: install
+	$(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000
+
+licences: install
+	$(BIN)/python .ci/licences.py
+
+docs-build: install
+	$(BIN)/mkdocs build --strict --quiet
+
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py
 
 lock:
-	uv pip compile pyproject.toml --extra dev --extra fast --extra lightgbm --extra postgres --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
 
 clean:

@@ -152,9 +152,23 @@ def test_nothing_in_the_program_prints():
     assert called == set()
 
 
-def test_every_command_is_named_in_the_readme():
+def test_every_command_is_shown_in_the_docs():
     from evenhand.cli.main import main
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
 
     assert [name for name in main.commands if f"evenhand {name}" not in text] == []
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    scripts = re.findall(r"`((?:benchmarks|tests)/[\w/]+\.py)`", text)
+
+    assert len(links) > 20
+    assert [each for each in (*links, *scripts) if not (ROOT / each).exists()] == []
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150

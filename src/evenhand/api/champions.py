@@ -20,6 +20,8 @@ NOBODY = "study '{0}' has no champion yet: promote one with eh.champion('{0}').p
 class Champion:
     """The champion of a study by the ledger of decisions; every change is kept with who, when and why.
 
+    Examples
+    --------
     >>> found = champion("clouds").promote(why="the first")
     >>> found.version, found.why
     (1, 'the first')
@@ -104,6 +106,8 @@ class Champion:
 def champion(study: str) -> Champion:
     """The champion of a study, with `promote`, `rollback`, `restart`, `history` and `model`.
 
+    Examples
+    --------
     >>> champion("clouds").history["verdict"].tolist()
     ['promote']
     """

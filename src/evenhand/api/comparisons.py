@@ -69,6 +69,8 @@ def compare(*named: "Run | str", metric: str | None = None, rescore: bool = Fals
     A run is a Run, a study (its latest run), STUDY~1 (the one before), STUDY@3 (its third) or a run id; one alone is
     compared with the run before it. `rescore` has all models predict rows that none of them was trained on.
 
+    Examples
+    --------
     >>> compare("clouds@1", "clouds@2").table["where"].unique().tolist()
     ['folds', 'holdout']
     """
@@ -81,6 +83,8 @@ def compare(*named: "Run | str", metric: str | None = None, rescore: bool = Fals
 def history(study: str, metric: str | None = None) -> "pd.DataFrame":
     """The winner of every finished run of a study, the oldest first, with its metric and the verdicts on it.
 
+    Examples
+    --------
     >>> history("clouds").index.name
     'run'
     """

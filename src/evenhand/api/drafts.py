@@ -48,6 +48,8 @@ class Draft:
 def draft(data: Any, target: str, heading: tuple[str, ...] = (), name: str = "drafted") -> Draft:
     """A study for a data file, an address or a data frame, with a reason for each choice; known to run as it is.
 
+    Examples
+    --------
     >>> draft(frame, target="y").study.target
     'y'
     """

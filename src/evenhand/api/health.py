@@ -76,6 +76,8 @@ class Findings(Sequence[Finding]):
 def doctor() -> Findings:
     """What is well and what is not with versions, folders, databases, servers and speed; nothing is changed.
 
+    Examples
+    --------
     >>> doctor()[0].what
     'Python'
     """

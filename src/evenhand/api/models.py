@@ -26,6 +26,8 @@ __all__ = ["load_model", "model_of", "score"]
 def load_model(name: str) -> "RawRowModel":
     """The champion's model of a study, else that of its latest run; or the model of a run by its id or STUDY@3.
 
+    Examples
+    --------
     >>> load_model("clouds").pipeline.steps[0][0]
     'encoder'
     """
@@ -50,6 +52,8 @@ def score(
     `rows` is a data frame or the path of a file. With `output`, the rows of a file are scored in batches into that
     file, with a manifest beside it; what became of them is returned.
 
+    Examples
+    --------
     >>> score("clouds", frame.head(2)).columns.tolist()
     ['score', 'probability', 'decision']
     """

@@ -24,6 +24,8 @@ def watch(study: StudyOrName, rows: Any, *, changes: Changes = (), as_of: str = 
     `study` is a name, a study file or a Study, `rows` a data frame or the path of a file. `state` of what is returned
     is drift, unsure, stable or unknown.
 
+    Examples
+    --------
     >>> watch("clouds", frame).state
     'stable'
     """

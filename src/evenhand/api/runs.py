@@ -27,6 +27,8 @@ __all__ = ["Run", "Runs", "load_run", "run", "runs"]
 class Run:
     """One finished run of a study: what was compared, how it came out, and every model of it.
 
+    Examples
+    --------
     >>> found = load_run("clouds")
     >>> found.leaderboard.loc[found.best, "verdict"]
     'best'
@@ -248,6 +250,8 @@ def run(
     where a file is given, `accept_contract` takes data of another form than earlier runs had, `allow_leaks` goes on
     where a leakage check failed. Progress is shown in a notebook and on a terminal; `progress=False` silences it.
 
+    Examples
+    --------
     >>> again = run("clouds.yaml", only="gaussian*", progress=False)
     >>> again.leaderboard.index.tolist()
     ['gaussian_nb']
@@ -265,6 +269,8 @@ def run(
 def load_run(name: str) -> Run:
     """A finished run read back: by its id, or a study (its latest), STUDY~1 (the one before), STUDY@3 (its third).
 
+    Examples
+    --------
     >>> load_run("clouds@1").metric
     'roc_auc'
     """
@@ -275,6 +281,8 @@ def load_run(name: str) -> Run:
 def runs(study: str) -> Runs:
     """The finished runs of a study, the oldest first.
 
+    Examples
+    --------
     >>> runs("clouds")[0].name
     'clouds@1'
     """

@@ -29,6 +29,8 @@ def prune(most: str = "10GB") -> Pruned:
 
     What the record of a run or a champion refers to stays whatever its age, and so does what a run is using now.
 
+    Examples
+    --------
     >>> prune("10GB").removed
     0
     """

@@ -22,6 +22,8 @@ StudyOrFile = Study | str | os.PathLike[str]
 def load_study(path: str | os.PathLike[str], changes: Changes = ()) -> Study:
     """The study in a file, with changes by dotted names; every mistake is reported at once.
 
+    Examples
+    --------
     >>> load_study("clouds.yaml", {"split.folds": 4}).split.folds
     4
     """
@@ -36,6 +38,8 @@ def as_study(study: StudyOrFile, changes: Changes = ()) -> Study:
 def candidates(study: StudyOrFile, only: str | None = None) -> "pd.DataFrame":
     """What a study would run: a line for each candidate, with model, encoding, balance and parameters.
 
+    Examples
+    --------
     >>> candidates("clouds.yaml", only="gaussian*").index.tolist()
     ['gaussian_nb']
     """
@@ -89,6 +93,8 @@ def refuse_fractions(study: Study, plans: "list[Plan]") -> str:
 def schema() -> str:
     """The JSON Schema of study files, which lets editors complete them.
 
+    Examples
+    --------
     >>> '"holdout_share"' in schema()
     True
     """
@@ -98,6 +104,8 @@ def schema() -> str:
 def studies() -> list[str]:
     """The names of the studies that have runs, the newest first.
 
+    Examples
+    --------
     >>> studies()
     ['clouds']
     """

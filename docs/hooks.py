@@ -1,0 +1,239 @@
+"""The reference of the docs, made of settings, commands and registries when the site is built."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from mkdocs.structure.files import File, Files
+
+import evenhand
+from evenhand.cli.main import main as cli
+from evenhand.estimators import HOMES
+from evenhand.study.registry import CHECKS, ENCODERS, METRICS, MODELS, SAMPLERS
+from evenhand.study.study import Study
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRST_VERSION = "0.1.0"
+FORMULAS = {
+    "accuracy": "right rows / rows",
+    "balanced_accuracy": "mean over classes of recall",
+    "precision": "TP / (TP + FP)",
+    "recall": "TP / (TP + FN)",
+    "f1": "2 TP / (2 TP + FP + FN)",
+    "precision_macro": "mean over classes of precision",
+    "recall_macro": "mean over classes of recall",
+    "f1_macro": "mean over classes of F1",
+    "precision_weighted": "mean over classes of precision, weighted by their rows",
+    "recall_weighted": "mean over classes of recall, weighted by their rows",
+    "f1_weighted": "mean over classes of F1, weighted by their rows",
+    "minority_accuracy": "recall of the rarest class",
+    "roc_auc": "share of pairs (positive, negative) in which the positive has the higher score; ties count half",
+    "average_precision": "sum over thresholds of (R_n - R_(n-1)) P_n",
+    "roc_auc_ovr": "mean over classes of the area of one class against the rest",
+    "roc_auc_ovr_weighted": "the same, weighted by the rows of each class",
+    "average_precision_macro": "mean over classes of the average precision of one class against the rest",
+    "log_loss": "- mean of log p(true class)",
+    "brier_score_loss": "mean of (p - y)^2; of several classes, of the sum over classes",
+    "matthews_corrcoef": "correlation of true and predicted classes",
+    "r2": "1 - sum (y - f)^2 / sum (y - mean y)^2",
+    "mean_squared_error": "mean of (y - f)^2",
+    "root_mean_squared_error": "root of the mean of (y - f)^2",
+    "mean_absolute_error": "mean of |y - f|",
+    "median_absolute_error": "median of |y - f|",
+}
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the generated pages to those that were written."""
+    for name, text in pages().items():
+        files.append(File.generated(config, f"reference/{name}.md", content=text))
+    return files
+
+
+def pages() -> dict[str, str]:
+    """Every generated page by its name."""
+    return {
+        "study": study_page(),
+        "commands": commands_page(),
+        "metrics": metrics_page(),
+        "checks": checks_page(),
+        "models": models_page(),
+        "python": python_page(),
+        "estimators": estimators_page(),
+    }
+
+
+def study_page() -> str:
+    """Every key of a study with its type, default, what it does, an example, and since when it is there."""
+    schema = Study.model_json_schema(by_alias=True)
+    parts = ["# The keys of a study", "Since: 0.1.0 where nothing else is said. Lists may be written as one word."]
+    for title, section in (("Study", schema), *schema["$defs"].items()):
+        if rows := list(_keys(section, schema)):
+            parts.append(f"## {title}\n\n{section.get('description', '')}")
+            parts.append(_table(("key", "type", "default", "what it does", "example"), rows))
+    return "\n\n".join(parts)
+
+
+def _keys(section: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    required = section.get("required", ())
+    for name, about in section.get("properties", {}).items():
+        default = "required" if name in required else f"`{_short(about.get('default'))}`"
+        since = f" (since {about['since']})" if about.get("since", FIRST_VERSION) != FIRST_VERSION else ""
+        yield f"`{name}`", _type(about), default, _described(about, schema) + since, example_of(name)
+
+
+def _described(about: dict[str, Any], schema: dict[str, Any]) -> str:
+    """The words of a key; of one that holds further keys, what those are about."""
+    if words := about.get("description"):
+        return str(words)
+    below = [schema["$defs"][each.rpartition("/")[2]].get("description", "") for each in _references(about)]
+    return next(filter(None, below), "")
+
+
+def _references(about: dict[str, Any]) -> list[str]:
+    parts = [about, *about.get("anyOf", ()), *about.get("allOf", ())]
+    return [part["$ref"] for part in parts if "$ref" in part]
+
+
+def _type(about: dict[str, Any]) -> str:
+    """A type as people read it."""
+    if choices := about.get("enum"):
+        shown = ", ".join(f"`{choice}`" for choice in choices[:6])
+        return f"one of {shown}" + (" ..." if len(choices) > 6 else "")
+    if "$ref" in about:
+        name = about["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in about:
+        kinds = dict.fromkeys(_type(each) for each in about["anyOf"] if each.get("type") != "null")
+        return " or ".join(kinds)
+    if about.get("type") == "array":
+        return f"list of {_type(about.get('items', {}))}"
+    if isinstance(about.get("additionalProperties"), dict):
+        return f"{_type(about['additionalProperties'])} by name"
+    return {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}.get(
+        about.get("type", ""), "value"
+    )
+
+
+def example_of(key: str) -> str:
+    """How one of our own studies sets a key."""
+    for file in sorted((*ROOT.glob("examples/*.yaml"), *ROOT.glob("conf/*.yaml"))):
+        for found in _values(yaml.safe_load(file.read_text(encoding="utf-8")), key):
+            return f"`{key}: {_short(found, 44)}`"
+    return ""
+
+
+def _values(node: Any, key: str) -> Iterator[Any]:
+    if isinstance(node, dict):
+        if node.get(key) is not None:
+            yield node[key]
+        for each in node.values():
+            yield from _values(each, key)
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options, and the exit codes."""
+    parts = ["# Commands"]
+    for path, command in _commands(cli, "evenhand"):
+        words = " ".join((command.help or "").split())
+        usage = " ".join(command.collect_usage_pieces(click.Context(command, info_name=path)))
+        parts.append(f"## {path}\n\n`{path} {usage}`\n\n{words}")
+        options = [param for param in command.params if isinstance(param, click.Option)]
+        if rows := [(f"`{', '.join(each.opts)}`", each.help or "", _default(each)) for each in options]:
+            parts.append(_table(("option", "what it does", "default"), rows))
+    parts.append(
+        "## Exit codes\n\n0 done; 2 a mistake in conf or data, in one message; 1 anything else, with its traceback."
+    )
+    return "\n\n".join(parts)
+
+
+def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{path} {name}")
+        elif command is not None:
+            yield f"{path} {name}", command
+
+
+def _default(option: click.Option) -> str:
+    return f"`{option.default}`" if isinstance(option.default, str | int) and not option.is_flag else ""
+
+
+def metrics_page() -> str:
+    """Every metric with its formula, its direction and what it needs."""
+    rows = [
+        (
+            f"`{name}`",
+            FORMULAS[name],
+            "lower" if entry.lower_is_better else "higher",
+            ", ".join(entry.tasks),
+            entry.needs,
+        )
+        for name, entry in METRICS.items()
+    ]
+    words = "Metrics are named as scikit-learn names them. `cv_` is the mean over folds, `holdout_` the holdout."
+    return "\n\n".join(["# Metrics", words, _table(("metric", "formula", "better", "task", "needs"), rows)])
+
+
+def checks_page() -> str:
+    """Every leakage check by its name."""
+    rows = [(f"`{name}`", entry.words) for name, entry in CHECKS.items()]
+    why = "[why it cannot leak](../explanation/leakage.md)"
+    words = f"Each can be switched off by its name: `checks: {{identifiers: off}}`. See {why}."
+    return "\n\n".join(["# Leakage checks", words, _table(("check", "what it looks for"), rows)])
+
+
+def models_page() -> str:
+    """The catalogues: models, samplers and steps of encodings."""
+    models = [
+        (f"`{name}`", f"`{entry.home}`", entry.task, entry.takes, ", ".join(f"`{key}`" for key in entry.ranges))
+        for name, entry in MODELS.items()
+    ]
+    samplers = [(f"`{name}`", f"`{entry.home}`" if entry.home else "") for name, entry in SAMPLERS.items()]
+    steps = [(entry.step, f"`{entry.word}`", f"`{entry.home}`" if entry.home else "") for entry in ENCODERS.values()]
+    return "\n\n".join(
+        [
+            "# Models, samplers and encodings",
+            "Any scikit-learn estimator can be named by its path instead: `model: package.module.Class`.",
+            "## Models",
+            _table(("model", "class", "task", "takes", "tuned over"), models),
+            "## Balance",
+            _table(("balance", "class"), samplers),
+            "## Steps of an encoding",
+            _table(("step", "word", "class"), steps),
+        ]
+    )
+
+
+def python_page() -> str:
+    """The Python API."""
+    parts = ["# Python", "`import evenhand as eh` loads nothing slow; each name is imported when it is first used."]
+    return "\n\n".join([*parts, *(f"::: {_home(name)}" for name in evenhand.__all__)])
+
+
+def _home(name: str) -> str:
+    found = getattr(evenhand, name)
+    return f"{found.__module__}.{found.__qualname__}"
+
+
+def estimators_page() -> str:
+    """The estimators that stand on their own."""
+    parts = ["# Estimators", "They follow scikit-learn's conventions and know nothing of studies."]
+    shown = (f"::: evenhand.estimators.{home}.{name}" for name, home in sorted(HOMES.items()))
+    return "\n\n".join([*parts, *shown])
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _short(value: Any, most: int = 40) -> str:
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
