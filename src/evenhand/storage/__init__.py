@@ -6,6 +6,7 @@ Not here: what is in an entry (tasks), and anything of MLflow (tracking).
 __all__ = [
     "artifact_store",
     "code_digest",
+    "database_locks",
     "digests",
     "ledger",
     "locks",
