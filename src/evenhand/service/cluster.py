@@ -99,7 +99,7 @@ class Cluster:
         )  # fmt: skip
         self._under_way[key] = future
         try:
-            return unpacked(future.result())  # type: ignore[no-any-return]
+            return unpacked(future.result())
         except KilledWorker as error:
             raise _deadly(function.__name__, given, error) from None
         except (FutureCancelledError, OSError, TimeoutError) as error:
