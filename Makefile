@@ -5,7 +5,7 @@ export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install licences docs docs-build demo week test lint types bench lock clean
+.PHONY: install licences docs docs-build demo week test test-shuffled mutants lint types audit bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,13 @@ week: install
 test: install
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
+test-shuffled: SEED ?= $(shell date +%Y%m%d)
+test-shuffled: install
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder --shuffle $(SEED)
+
+mutants: install
+	$(BIN)/python benchmarks/mutants.py $(MUTANTS)
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,6 +41,11 @@ types: install
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --target build/types .
 	MYPYPATH=build/types $(BIN)/mypy -p evenhand
 	PYTHONPATH=build/types $(BIN)/lint-imports --no-cache
+
+audit:
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/pip install --quiet pip-audit
+	build/audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock $(AUDIT)
 
 docs: install
 	$(BIN)/mkdocs serve --dev-addr 127.0.0.1:8000

@@ -38,6 +38,7 @@ PROTOCOLS = {
     "california_housing": {"all": Protocol("all")},
 }
 ENSEMBLES = {"ensemble_auc": "roc_auc", "ensemble_precision": "average_precision"}
+FEW = 7  # models of an ensemble in one fold, as published
 
 
 @flow(name="replicate", validate_parameters=False)
@@ -88,11 +89,15 @@ def _tables(name: str, study: Study, table: Table, ledger: Ledger) -> StudyOutco
     judgement, prepared = _judged(study, table, ledger)
     machines = library(judgement)
     ensembles = {key: select(machines, table, _steered(study, metric)) for key, metric in ENSEMBLES.items()}
+    of_few = {
+        key: select(machines, table, _steered(study, metric, bags=1, max_size=FEW)) for key, metric in ENSEMBLES.items()
+    }
     values = [prepared["values", fold] for fold in ledger.folds]
     C = next(each.plan.params["C"] for each in judgement.figures if each.plan.candidate == "lin")
     semi = side_by_side(count_over_test_rows, {one.fold: (one, C) for one in values})
     rankings = rank_columns(table, study, "values")
-    return StudyOutcome(name, tuple(compare_upselling(judgement, ensembles, values, rankings, list(semi.values()))))
+    lines = compare_upselling(judgement, ensembles, values, rankings, list(semi.values()), of_few)
+    return StudyOutcome(name, tuple(lines))
 
 
 def _rows(study: Study) -> Snapshot:
@@ -129,7 +134,7 @@ def _judged(study: Study, table: Table, ledger: Ledger) -> tuple[Judgement, dict
     return judge(plans, scores, prepared, table, study), prepared
 
 
-def _steered(study: Study, metric: str) -> Study:
+def _steered(study: Study, metric: str, **more: int) -> Study:
     """The study with its ensemble chosen by another metric."""
     assert study.ensemble is not None
-    return study.model_copy(update={"ensemble": study.ensemble.model_copy(update={"metric": metric})})
+    return study.model_copy(update={"ensemble": study.ensemble.model_copy(update={"metric": metric, **more})})

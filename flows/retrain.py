@@ -11,6 +11,7 @@ from evenhand.records.pipeline import FINAL
 from evenhand.records.report import Report
 from evenhand.runtime.engines import side_by_side
 from evenhand.runtime.progress import report_judged
+from evenhand.service.flow_run_names import run_name
 from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.checking import check
@@ -23,6 +24,7 @@ from evenhand.tasks.fitting import fit
 from evenhand.tasks.gating import gate
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
+from evenhand.tasks.operation.publishing import publish
 from evenhand.tasks.planning import balances_of, costly_first, encodings_of, plan
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
@@ -32,7 +34,7 @@ from evenhand.tasks.tracing import trace
 from evenhand.tasks.tuning import settle, tune
 
 
-@flow(name="retrain", validate_parameters=False)
+@flow(name="retrain", flow_run_name=run_name, validate_parameters=False)
 def retrain(
     study: Study,
     only: str | None = None,
@@ -83,4 +85,4 @@ def retrain(
         explained = explain(model, judgement, table, ledger, study)
         found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
         results = Results(study, snapshot, table, ledger, judgement, model, *found)
-        return gate(run, record(run, results), table, ledger, study)
+        return publish(gate(run, record(run, results), table, ledger, study))

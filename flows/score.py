@@ -4,12 +4,13 @@ from pathlib import Path
 
 from prefect import flow
 
+from evenhand.service.flow_run_names import run_name
 from evenhand.tasks.scoring import Scored, choose_model, score_rows
 
 __all__ = ["Scored", "score"]
 
 
-@flow(name="score", validate_parameters=False)
+@flow(name="score", flow_run_name=run_name, validate_parameters=False)
 def score(study: str, source: str, output: Path, run_id: str | None = None) -> Scored:
     """Choose the model, check that it is the one that was recorded, and score the rows of a file."""
     return score_rows(choose_model(study, run_id), source, output)

@@ -1,40 +1,49 @@
 """A tick of a schedule: decide whether to run the study as of a moment, run it, write down what became of it."""
 
 from datetime import UTC, datetime
+from typing import Annotated, Any
 
 from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.states import Cancelled, Completed, State
+from pydantic import Field
 
 from evenhand.records.pipeline import Table
 from evenhand.service.announcements import failure, notify, notify_skips
+from evenhand.service.flow_run_names import name_skipped, run_name
 from evenhand.service.schedules import clock, fail, has_finished, lateness, one_tick_of, refuse, refuse_unbounded
 from evenhand.service.tick_ledger import Tick
 from evenhand.storage.locks import LockHeld
 from evenhand.study.study import Study
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.ingestion import ingest
+from evenhand.tasks.operation.publishing import publish, publish_skip
 from evenhand.tasks.operation.ticking import begin, finish, read, skip, unchanged
 
 
-@flow(name="retrain-on-schedule")
-def tick(
-    conf: str,
-    as_of: datetime | None = None,
-    changes: list[str] | None = None,
-    because: str | None = None,
-    force: bool = False,
-    promotes: bool = True,
-) -> State[Tick]:
-    """Retrain a study as of a moment, unless it comes too late, another run goes on, or nothing changed.
+def _shown(title: str, description: str) -> Any:
+    """What the form of the deployment says of a parameter."""
+    return Field(json_schema_extra={"title": title, "description": description})
 
-    conf: the study file.
-    as_of: rows later than this are not seen; left out: when the run was due.
-    changes: settings to change, such as split.folds=10.
-    because: the reason that is noted; left out: schedule or trigger.
-    force: run even if nothing changed.
-    promotes: false: the gate does not decide.
-    """
+
+@flow(name="retrain-on-schedule", flow_run_name=run_name)
+def tick(
+    conf: Annotated[str, _shown("Study file", "The YAML file of the study, as a path on the machine that runs it.")],
+    as_of: Annotated[
+        datetime | None,
+        _shown("As of", "Rows later than this by columns.time are not seen. Left empty: the time the run was due."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        _shown("Changed settings", "Settings to change for this run alone, one each, such as split.folds=10."),
+    ] = None,
+    because: Annotated[
+        str | None, _shown("Reason", "Noted in the record of ticks. Left empty: schedule or trigger.")
+    ] = None,
+    force: Annotated[bool, _shown("Run in any case", "Run also if neither rows nor settings have changed.")] = False,
+    promotes: Annotated[bool, _shown("Gate decides", "Off: the model is recorded and never made champion.")] = True,
+) -> State[Tick]:
+    """Retrain a study as of a moment, unless it comes too late, another run goes on, or nothing changed."""
     at = clock()
     try:
         study = read(conf, changes or [], promotes)
@@ -46,7 +55,10 @@ def tick(
         with one_tick_of(study):
             return _ticked(this, study, at, force)
     except LockHeld as held:
-        return Cancelled(message=skip(this, str(held)).why)
+        why = skip(this, str(held)).why
+        name_skipped(why)
+        publish_skip(study.name, why)
+        return Cancelled(message=why)
 
 
 def check_bounded(study: Study, moment: datetime) -> None:
@@ -91,6 +103,7 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
 
         report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
         done = finish(this, report, table)
+        publish(report)
         return Completed(message=done.why, data=done)
     except LockHeld:
         raise
@@ -115,5 +128,7 @@ def _against(this: Tick, table: Table, study: Study, unchanged_because: str) -> 
 
 def _skipped(this: Tick, study: Study, why: str) -> State[Tick]:
     skipped = skip(this, why)
+    name_skipped(why)
+    publish_skip(study.name, why)
     notify_skips(study)
     return Completed(name="Skipped", message=why, data=skipped)

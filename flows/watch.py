@@ -3,13 +3,14 @@
 from prefect import flow
 
 from evenhand.records.pipeline import Table
+from evenhand.service.flow_run_names import run_name
 from evenhand.study.study import Study
 from evenhand.tasks.operation.watching import Watched, choose_reference, look_at_file, look_at_new_rows, record_watch
 
 __all__ = ["Watched", "on_drift", "watch"]
 
 
-@flow(name="watch", validate_parameters=False)
+@flow(name="watch", flow_run_name=run_name, validate_parameters=False)
 def watch(name: str, source: str, settings: Study | None = None, as_of: str = "") -> Watched:
     """Hold the rows of a file against the champion's training rows, and keep what was found in MLflow.
 

@@ -20,7 +20,7 @@ from evenhand.data.frames import ORDER, ROWS, TARGET, as_array
 from evenhand.data.row_filter import compile_rule
 from evenhand.data.snapshot import fingerprint
 from evenhand.data.splits import canonical_order
-from evenhand.data.targets import target_values
+from evenhand.data.targets import target_of
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Snapshot, Table
 from evenhand.runtime.logs import logger
@@ -54,7 +54,7 @@ def clean(snapshot: Snapshot, study: Study, as_of: datetime | None = None) -> Ta
         **({} if until is None else {"until": str(until)}),
     }
     entry = Store().keep("table", inputs, CODE, partial(_build, snapshot, study, until))
-    table = replace(_table(entry, snapshot, study.target), unbounded=found.why_none)
+    table = replace(_table(entry, snapshot, study), unbounded=found.why_none)
     if found.why_none:
         table = replace(table, notes=(*table.notes, found.why_none))
     for line in _notes_of(table):
@@ -69,14 +69,15 @@ def _notes_of(table: Table) -> list[str]:
     return [*taken, *table.notes, f"{counted(table.n_rows, 'row')} left; columns: {summary(table.roles)}"]
 
 
-def _table(entry: Entry, snapshot: Snapshot, target: str) -> Table:
+def _table(entry: Entry, snapshot: Snapshot, study: Study) -> Table:
     facts = entry.facts
     return Table(
         digest=facts["digest"],
         stored=entry.reference,
         n_rows=facts["n_rows"],
         features=tuple(Feature(**feature) for feature in facts["features"]),
-        target=target,
+        target=study.target_name,
+        is_multilabel=study.is_multilabel,
         classes=tuple(facts["classes"]),
         roles=facts["roles"],
         taken=facts["taken"],
@@ -95,7 +96,7 @@ def _bound(snapshot: Snapshot, study: Study, as_of: datetime | None) -> Bound:
 
 def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Path) -> Mapping[str, Any]:
     raw = pq.read_table(local(snapshot.stored))
-    given = given_roles(study.columns, study.target, raw.column_names)
+    given = given_roles(study.columns, study.targets, raw.column_names)
     notes: list[str] = []
     read = _read_as_configured(raw, study.cleaning, given, notes).append_column(
         PLACE, pa.array(np.arange(raw.num_rows))
@@ -104,7 +105,7 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     places, rows = as_array(rows, PLACE).to_numpy(), rows.drop_columns([PLACE])
     roles = _roles(rows, given, notes)
     kept = _kept(rows, roles)
-    classes, target, target_notes = target_values(as_array(rows, study.target), study)
+    classes, target, target_notes = target_of(rows, study)
     features = [Feature(name, role) for name, role in roles.items() if role in FEATURES]  # type: ignore[arg-type]
     _check_some(features, roles)
     order = canonical_order(kept.append_column(TARGET, pa.array(target)).to_pandas(), study.columns.time)
@@ -112,7 +113,12 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
     np.save(folder / TARGET, target)
     np.save(folder / ORDER, places[order])
-    content = [fingerprint(kept), fingerprint(pa.table({study.target: target})), classes, [asdict(f) for f in features]]
+    content = [
+        fingerprint(kept),
+        fingerprint(pa.table({study.target_name: target})),
+        classes,
+        [asdict(f) for f in features],
+    ]
     return {
         "digest": digest(content),
         "n_rows": rows.num_rows,
@@ -157,10 +163,12 @@ def _by_rules(rows: pa.Table, study: Study, notes: list[str]) -> tuple[pa.Table,
                 f"rule '{text}' took out {counted(mask.null_count, 'row')} because a value it needs is missing"
             )
         rows = _some_left(left, f"cleaning.rows '{text}'")
-    target = rows.column(study.target)
-    if target.null_count:
-        rows = _some_left(rows.filter(_with_target(target, study)), "drop_missing_target")
-        taken["drop_missing_target"] = target.null_count
+    n_rows = rows.num_rows
+    for name in study.targets:
+        if rows.column(name).null_count:
+            rows = _some_left(rows.filter(_with_target(name, rows.column(name), study)), "drop_missing_target")
+    if n_rows > rows.num_rows:
+        taken["drop_missing_target"] = n_rows - rows.num_rows
     if study.cleaning.drop_missing:
         rows = _with_values(rows, study, taken, notes)
     if study.cleaning.drop_duplicates:
@@ -174,7 +182,7 @@ def _with_values(rows: pa.Table, study: Study, taken: dict[str, int], notes: lis
     """The rows that have a value in each column of drop_missing; `any` is every column that models read."""
     names = study.cleaning.drop_missing
     if is_any := names == ("any",) and "any" not in rows.column_names:
-        roles = _roles(rows, given_roles(study.columns, study.target, rows.column_names), [])
+        roles = _roles(rows, given_roles(study.columns, study.targets, rows.column_names), [])
         names = tuple(name for name, role in roles.items() if role in FEATURES)
     if strange := [name for name in names if name not in rows.column_names]:
         raise DataError(
@@ -198,10 +206,10 @@ def _with_values(rows: pa.Table, study: Study, taken: dict[str, int], notes: lis
     return _some_left(rows.filter(pa.array(kept)), rule)
 
 
-def _with_target(target: pa.ChunkedArray, study: Study) -> pa.ChunkedArray:
+def _with_target(name: str, target: pa.ChunkedArray, study: Study) -> pa.ChunkedArray:
     if not study.cleaning.drop_missing_target:
         raise DataError(
-            f"target '{study.target}' is missing in {target.null_count:,} of {len(target):,} rows. Fix the source, or "
+            f"target '{name}' is missing in {target.null_count:,} of {len(target):,} rows. Fix the source, or "
             "say cleaning.drop_missing_target: true."
         )
     return target.is_valid()

@@ -1,50 +1,41 @@
 """The verdict of each candidate against the best, and which of them is to be served."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from evenhand.evaluation.paired_comparison import minority_of, paired
+from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.evaluation.verdicts import clipped_joint, joint_of, ranked, region_of
+from evenhand.evaluation.verdicts import by_holdout, clipped_joint, joint_of, ranked, region_of
 from evenhand.records.pipeline import Figures, Judgement, Plan, Table
 from evenhand.records.verdicts import Expected, MetricVerdicts, Versus
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.statistics import Comparison, holm, power_of
 from evenhand.statistics.against_best import GapToBest, firmer, verdicts
 from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import JointFigures
 from evenhand.storage.artifact_store import local
-from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE, UNSAMPLED
+from evenhand.study.registry import LOWER_IS_BETTER, UNSAMPLED
 from evenhand.study.study import Study
 
-RIVALS_ON_HOLDOUT = 8
 Z_95, STILL = 1.96, 1e-12
-DRAWS_ON_HOLDOUT = 400  # the least p-value of so many draws is still below 0.05 after Holm over eight
 
 
 @step("compare", anywhere=True)
 def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with the verdict of each candidate, what the best is expected to score, and the one to serve."""
     comparable = [each for each in judgement.figures if each.folds.get(judgement.metric)]
-    predicted = _out_of_fold(judgement, comparable, table)
-    joint = _joint(judgement.metric, comparable, predicted, table)
-    if joint is None:
+    predictions = Predictions(local(judgement.predictions), table)
+    predicted = {each.plan.name: predictions.of(each.plan.name, each.scale) for each in comparable}
+    evidence = _evidence(judgement.metric, comparable, predicted, table)
+    if evidence is None:
         return replace(judgement, chosen=judgement.best_served.plan.name)
-    judgement = replace(judgement, expected=_expected(judgement.best, judgement.metric, joint))
-    others = comparable[1:]
-    if not others:
+    judgement = replace(judgement, expected=_expected(judgement.best, judgement.metric, evidence.joint))
+    if not (others := comparable[1:]):
         return replace(judgement, chosen=judgement.best_served.plan.name)
-    found = _verdicts(judgement.metric, comparable[0], joint, predicted, study)
-    on_holdout = _on_holdout(judgement, comparable[: RIVALS_ON_HOLDOUT + 1], table, study.alpha)
-    versus = [_versus(each.plan.name, gap) for each, gap in zip(others, found[1:], strict=True)]
     judgement = replace(
         judgement,
-        versus=tuple(replace(each, **on_holdout.get(each.name, {})) for each in versus),
-        by_other_metrics=tuple(_by_other_metrics(judgement, table, study)),
+        versus=_versus(evidence, study),
+        by_other_metrics=tuple(_by_other_metrics(judgement, predictions, predicted, table, study)),
     )
     n_worse, n_same = len(others) - len(judgement.group) + 1, len(judgement.same) - 1
     logger().info("%d of %d candidates are worse than the best, %d practically the same", n_worse, len(others), n_same)
@@ -52,42 +43,73 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     return replace(judgement, chosen=chosen.plan.name)
 
 
-def _out_of_fold(judgement: Judgement, comparable: Sequence[Figures], table: Table) -> list[CandidatePredictions]:
-    predictions = Predictions(local(judgement.predictions), table)
-    return [predictions.of(each.plan.name, each.scale).out_of_fold for each in comparable]
+@dataclass(frozen=True)
+class _Evidence:
+    """What all verdicts by one metric are made of: candidates, best first, what they predicted and their figures."""
+
+    metric: str
+    figures: Sequence[Figures]
+    predicted: Sequence[CandidatePredictions]
+    joint: JointFigures
+
+    @property
+    def has_holdout(self) -> bool:
+        return self.joint.held is not None
 
 
-def _by_other_metrics(judgement: Judgement, table: Table, study: Study) -> Iterator[MetricVerdicts]:
+def _evidence(
+    metric: str, comparable: Sequence[Figures], predicted: Mapping[str, CandidatePredictions], table: Table
+) -> _Evidence | None:
+    if not comparable or len(comparable[0].folds[metric]) < 2:
+        return None
+    rows, n_classes = [predicted[each.plan.name] for each in comparable], len(table.classes)
+    held = [each.holdout[metric] for each in comparable if metric in each.holdout]
+    joint = joint_of(
+        rows,
+        [each.folds[metric] for each in comparable],
+        metric,
+        n_classes,
+        minority_of(rows[0].out_of_fold.prediction_set, n_classes),
+        held if len(held) == len(comparable) else None,
+    )
+    return None if joint is None else _Evidence(metric, comparable, rows, joint)
+
+
+def _by_other_metrics(
+    judgement: Judgement,
+    predictions: Predictions,
+    predicted: dict[str, CandidatePredictions],
+    table: Table,
+    study: Study,
+) -> Iterator[MetricVerdicts]:
     """The verdicts by the other metrics that a study asks for, each against the best by that metric."""
     for metric in (each for each in study.metrics if each != judgement.metric):
         comparable = ranked((each for each in judgement.figures if each.folds.get(metric)), metric)
-        predicted = _out_of_fold(judgement, comparable, table)
-        if (joint := _joint(metric, comparable, predicted, table)) is None:
-            continue
-        gaps = _verdicts(metric, comparable[0], joint, predicted, study)
-        names = [each.plan.name for each in comparable]
-        versus = tuple(_versus(name, gap) for name, gap in zip(names[1:], gaps[1:], strict=True))
-        yield MetricVerdicts(metric, names[0], versus)
+        for each in (one for one in comparable if one.plan.name not in predicted):
+            predicted[each.plan.name] = predictions.of(each.plan.name, each.scale)
+        if (evidence := _evidence(metric, comparable, predicted, table)) is not None:
+            yield MetricVerdicts(metric, comparable[0].plan.name, _versus(evidence, study))
 
 
-def _joint(
-    metric: str, comparable: Sequence[Figures], predicted: Sequence[CandidatePredictions], table: Table
-) -> JointFigures | None:
-    n_classes = len(table.classes)
-    if not comparable or len(comparable[0].folds[metric]) < 2:
-        return None
-    folds = [each.folds[metric] for each in comparable]
-    return joint_of(predicted, folds, metric, n_classes, minority_of(predicted[0].prediction_set, n_classes))
+def _versus(evidence: _Evidence, study: Study) -> tuple[Versus, ...]:
+    """The verdict of every candidate but the best, and what the holdout alone says of the nearest."""
+    alone = by_holdout(evidence.joint, [each.plan.name for each in evidence.figures], evidence.metric, study.alpha)
+    named = list(zip(evidence.figures, _verdicts(evidence, study), strict=True))[1:]
+    return tuple(_record(each.plan.name, gap, alone.get(each.plan.name, {})) for each, gap in named)
 
 
-def _verdicts(
-    metric: str, best: Figures, joint: JointFigures, predicted: Sequence[CandidatePredictions], study: Study
-) -> list[GapToBest]:
+def _record(name: str, gap: GapToBest, alone: Mapping[str, float | None]) -> Versus:
+    return Versus(name, gap.estimate, gap.low, gap.high, gap.p_value, gap.verdict, gap.detectable, **alone)
+
+
+def _verdicts(evidence: _Evidence, study: Study) -> list[GapToBest]:
+    metric, joint = evidence.metric, evidence.joint
     asked = study.equivalence if metric == study.metric or study.metric is None else None
-    region = region_of(metric, best.mean(metric), asked)
+    region = region_of(metric, evidence.figures[0].mean(metric), asked)
     share = study.split.repeats / len(joint.folds)
     found = verdicts(joint, region=region, alpha=study.alpha, test_share=share)
-    cut = clipped_joint(predicted, metric, joint.leader)
+    rows = evidence.predicted if evidence.has_holdout else [each.out_of_fold for each in evidence.predicted]
+    cut = clipped_joint(rows, metric, joint.leader, has_holdout=evidence.has_holdout)
     if cut is None:
         return found
     return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))
@@ -102,10 +124,6 @@ def _expected(best: Figures, metric: str, joint: JointFigures) -> Expected:
     return Expected(metric, estimate, interval.low, min(interval.high, 1.0))
 
 
-def _versus(name: str, gap: GapToBest) -> Versus:
-    return Versus(name, gap.estimate, gap.low, gap.high, gap.p_value, gap.verdict, gap.detectable)
-
-
 def _simplest(judgement: Judgement, study: Study) -> Figures:
     """The cheapest kind of candidate, of those practically the same as the best that can be served, and the better one.
 
@@ -118,42 +136,3 @@ def _simplest(judgement: Judgement, study: Study) -> Figures:
 
 def _as_they_are(plan: Plan, study: Study) -> bool:
     return plan.balance in study.balance and study.balance_kind(plan.balance) in UNSAMPLED
-
-
-def _on_holdout(
-    judgement: Judgement, rivals: Sequence[Figures], table: Table, alpha: float
-) -> dict[str, dict[str, Any]]:
-    """The best against its nearest rivals on the holdout: DeLong for areas, the paired bootstrap for other metrics.
-
-    P-values are Holm's over these rivals. The power is that of the first step of Holm, where a difference is hardest to
-    find.
-    """
-    predictions, metric = Predictions(local(judgement.predictions), table), judgement.metric
-    best, *others = [predictions.of(each.plan.name, each.scale).holdout for each in rivals]
-    if len(best) < 2 or (table.classes and len(np.unique(best.truth)) < 2):
-        return {}
-    found = {each.name: one for each in others if (one := _pair(metric, best, each, table)) is not None}
-    adjusted = holm([one.p_value for one in found.values()])
-    return {
-        name: {
-            "holdout_difference": one.difference,
-            "holdout_low": one.interval.low,
-            "holdout_high": one.interval.high,
-            "holdout_p_value": float(p_value),
-            "holdout_power": _power(one, metric, alpha / len(found)),
-        }
-        for (name, one), p_value in zip(found.items(), adjusted, strict=True)
-    }
-
-
-def _power(found: Comparison, metric: str, alpha: float) -> float | None:
-    """The chance to find a true difference; None for errors, which have units, and where nothing ever differed."""
-    if metric in LOWER_IS_BETTER or found.interval.high <= found.interval.low:
-        return None
-    return power_of(POWER_DIFFERENCE, found.interval, alpha=alpha)
-
-
-def _pair(metric: str, best: CandidatePredictions, other: CandidatePredictions, table: Table) -> Comparison | None:
-    return paired(
-        best.prediction_set, other.prediction_set, [metric], len(table.classes), n_draws=DRAWS_ON_HOLDOUT
-    ).get(metric)

@@ -73,7 +73,7 @@ CODE = (
 @step("decide")
 def decide(judgement: Judgement, scores: ScoresAt, table: Table, study: Study) -> Judgement:
     """The judgement with calibrated figures, the winner's threshold and probabilities, and the trial of resampling."""
-    if table.task == "regression":
+    if table.task in {"regression", "multilabel"}:
         return judgement
     share = _capacity(table, study)
     inputs = {

@@ -55,7 +55,8 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
     encoder, removed = new_encoder(table, study.encodings[encoding], study.seed), None
     if study.cleaning.outliers != "none":
         is_kept = without_outliers(frame.iloc[trained], y[trained], table, study)
-        by_class = np.bincount(y[trained[~is_kept]].astype(int), minlength=len(table.classes)) if table.classes else ()
+        has_classes = table.classes and not table.is_multilabel
+        by_class = np.bincount(y[trained[~is_kept]].astype(int), minlength=len(table.classes)) if has_classes else ()
         removed = {"n_rows": len(trained), "by_class": [*map(int, by_class)] or [int(np.sum(~is_kept))]}
         trained = trained[is_kept]
     started = time.perf_counter()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import fold_rows
+from evenhand.data.splits import fold_rows, sides_of
 from evenhand.evaluation.permutation_importance import explain_columns
 from evenhand.models.encoder_steps import step_key
 from evenhand.models.ensembling import members_of
@@ -59,8 +59,9 @@ def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
     """Why there is nothing to explain, in words; empty where there is."""
     if not len(rows):
         return "No rows are held out, so no column was shuffled: a model is not asked about rows that it was fitted on."
-    if table.classes and np.bincount(read_target(table)[rows].astype(int), minlength=2).min() < FEWEST_OF_A_CLASS:
-        return f"The holdout has fewer than {FEWEST_OF_A_CLASS} rows of a class, so no column was shuffled."
+    counts = {name: int(side.sum()) for name, side in sides_of(read_target(table)[rows], table).items()}
+    if few := [name for name, n in counts.items() if n < FEWEST_OF_A_CLASS]:
+        return f"The holdout has fewer than {FEWEST_OF_A_CLASS} rows of {few[0]}, so no column was shuffled."
     if judgement.metric not in judgement.winner.holdout:
         return f"The model that is served gives no {judgement.metric} on the holdout, so no column was shuffled."
     return ""

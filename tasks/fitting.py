@@ -10,18 +10,27 @@ import numpy as np
 from evenhand.errors import CandidateError
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
-from evenhand.evaluation.tree_outline import tree_outline
+from evenhand.evaluation.pictures.tree_outline import tree_outline
 from evenhand.models.acceleration import solver_of
-from evenhand.models.catalogue import listing
-from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of, unfit
+from evenhand.models.fitting import (
+    check_finite,
+    decisions_of,
+    failing_alone,
+    fitted_model,
+    keep_coefficients,
+    nearly_constant,
+    scores_of,
+    unfit,
+    warnings_of,
+)
 from evenhand.models.model_code import model_key
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
-from evenhand.records.regression import COEFFICIENTS, LEVEL
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
@@ -29,8 +38,6 @@ from evenhand.study.registry import METRICS
 
 AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
 COSTLY, TREE = 50.0, "tree.json"
-NEARLY_CONSTANT = 1e-6  # distance of decision values
-BASELINES = "sklearn.dummy."  # constant by intent
 TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_built_or_failed", "evenhand.tasks.fitting:_measure"
 
@@ -129,7 +136,9 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         training_decisions=_or_nothing(decisions_of(estimator, original)),
         training_predictions=training_predictions,
     )
-    _keep_coefficients(folder, estimator, plan, prepared)
+    if plan.n_labels:
+        truth = label_columns(truth, plan.n_labels)
+    keep_coefficients(folder, estimator, plan, prepared)
     _keep_tree(folder, estimator, prepared)
     return {
         "fit_seconds": fitted_at - started,
@@ -137,7 +146,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         "peak_mb": memory.rise_mb,
         "solver": solver_of(estimator),
         "scale": scale,
-        "warnings": [*_warnings(estimator), *_nearly_constant(plan, truth, decisions, scores, predictions)],
+        "warnings": [*warnings_of(estimator), *nearly_constant(plan, truth, decisions, scores, predictions)],
         "settled": getattr(estimator, "settled_params_", {}),
         "budgeted": budgeted_of(estimator),
     }
@@ -177,12 +186,15 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
 def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:
     held = dict(np.load(entry.path / "scores.npz"))
     is_probability = entry.facts["scale"] == "probability"
-    minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if n_classes else 0
+    is_multilabel = held["predictions"].ndim == 2
+    has_classes = n_classes and not is_multilabel
+    minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if has_classes else 0
 
     def prediction_set(prefix: str) -> PredictionSet:
         truth, predictions, scores, decisions = (
             held[f"{prefix}{name}"] for name in ("truth", "predictions", "scores", "decisions")
         )
+        truth = label_columns(truth, n_classes) if is_multilabel else truth
         return PredictionSet(
             truth, predictions, scores if scores.size else None, is_probability, decisions if decisions.size else None
         )
@@ -198,71 +210,7 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
     }
 
 
-def _keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepared) -> None:
-    """The table of a linear regression, beside its scores."""
-    inner = getattr(estimator, "regressor_", estimator)
-    if not hasattr(inner, "p_values_"):
-        return
-    names = ["intercept", *(output.name for output in prepared.training.outputs)]
-    low, high = inner.confidence_intervals(LEVEL)
-    figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
-    inflation = [np.nan, *inner.variance_inflation_]
-    measured = ("coefficient", "standard_error", "t", "p", "low", "high")
-    rows = [
-        {
-            "column": name,
-            **dict(zip(measured, map(float, values), strict=True)),
-            "variance_inflation": float(vif) if np.isfinite(vif) else None,
-            "is_made_up": bool(np.isinf(vif)),
-        }
-        for name, vif, *values in zip(names, inflation, *figures, strict=True)
-    ]
-    facts = {
-        "n_rows": prepared.training.n_rows,
-        "degrees_of_freedom": inner.degrees_of_freedom_,
-        "r2": inner.r2_,
-        "adjusted_r2": inner.adjusted_r2_,
-        "residual_standard_error": inner.residual_standard_error_,
-        "f": inner.f_value_,
-        "f_degrees": inner.n_columns_used_,
-        "f_p": float(inner.f_p_value_),
-        "target_transform": plan.target_transform,
-        "coefficients": rows,
-    }
-    (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")
-
-
-def _nearly_constant(plan: Plan, truth: np.ndarray, *given: np.ndarray | None) -> list[str]:
-    """Whether held rows get nearly one and the same score, so that a rank by it means little.
-
-    Decision values count where a model gives them, else its probabilities, else its predictions by the spread of truth.
-    """
-    values = next(each for each in given if each is not None)
-    if len(values) < 2 or listing(plan.model).home.startswith(BASELINES):
-        return []
-    limit = NEARLY_CONSTANT * (1.0 if given[1] is not None else float(np.ptp(truth)))
-    apart = float(np.ptp(values, axis=0).max())
-    if apart >= limit:
-        return []
-    return [f"scores are nearly constant: held rows differ by less than {NEARLY_CONSTANT:g}"]
-
-
 def _keep_tree(folder: Path, estimator: Any, prepared: Prepared) -> None:
     """The upper part of a decision tree."""
     if (found := tree_outline(estimator, [output.name for output in prepared.training.outputs])) is not None:
         (folder / TREE).write_text(json.dumps(found), encoding="utf-8")
-
-
-def _warnings(estimator: Any) -> list[str]:
-    """Solvers that stopped before they were done, and what stands for an exact fit."""
-    estimator = getattr(estimator, "regressor_", estimator)
-    return [*_stopped(estimator), *filter(None, [getattr(estimator, "approximation_", "")])]
-
-
-def _stopped(estimator: Any) -> list[str]:
-    if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
-        return []
-    done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)
-    if done is None or not isinstance(most, int) or most <= 0 or np.max(done) < most:
-        return []
-    return [f"stopped at max_iter={most} before it converged"]

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import usual_metric
+from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import Distrusted, folder_digest, load_model
@@ -120,7 +121,7 @@ def _weighed(
     if list(champion.classes or []) != list(table.classes):
         return Gated("incomparable", "the champion knows other classes")
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
-    metric = study.gate.metric or study.metric or usual_metric(len(table.classes))
+    metric = study.gate.metric or study.metric or usual_metric(len(table.classes), table.is_multilabel)
     verdict = [predictions_on(model, frame, truth, metric in PROBABILITY_METRICS) for model in (mine, champion)]
-    minority = int(np.argmin(np.bincount(truth))) if table.classes else 0
+    minority = minority_of(verdict[0], len(table.classes))
     return weigh(verdict[0], verdict[1], (len(table.classes), minority), metric, study.gate, study.guards, seen.looks)

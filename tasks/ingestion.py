@@ -35,7 +35,7 @@ def _may_pass(task: Any, run: Any, state: Any) -> bool:
 def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
     """The rows of the study's source as they are, kept under the fingerprint of their content."""
     snapshot = snapshot_of(study)
-    if study.target in {column.name for column in snapshot.columns}:
+    if set(study.targets) <= {column.name for column in snapshot.columns}:
         for note in hold(study.name, snapshot.columns, accepts_contract):
             logger().warning(note)
     logger().info(

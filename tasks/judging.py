@@ -18,6 +18,7 @@ from evenhand.records.failures import Failed
 from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.runtime.steps import step
+from evenhand.statistics.label_sets import label_codes
 from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.matrices import read_matrix_rows
 from evenhand.study.study import Study
@@ -37,8 +38,8 @@ def judge(
 ) -> Judgement:
     """Every candidate with its metrics over folds and on the holdout, best first, and those that failed beside them."""
     n_classes = len(table.classes)
-    metric = study.metric or usual_metric(n_classes)
-    _check_metrics(study, metric, n_classes)
+    metric = study.metric or usual_metric(n_classes, table.is_multilabel)
+    _check_metrics(study, metric, table)
     figures = [figures_of(made, [each for (name, _), each in scores.items() if name == made.name]) for made in plans]
     if all(np.isnan(each.mean(metric)) for each in figures):
         raise DataError(
@@ -46,7 +47,7 @@ def judge(
             "one class only. Choose another metric, or lower split.folds."
         )
     kept = _predictions(list(scores.values()), list(prepared.values()), table)
-    chosen = (metric, *study.metrics) if study.metrics else applicable(n_classes)
+    chosen = (metric, *study.metrics) if study.metrics else applicable(n_classes, table.is_multilabel)
     return Judgement(
         metric=metric,
         metrics=tuple(dict.fromkeys(chosen)),
@@ -107,9 +108,14 @@ def _means(each: Sequence[dict[str, float]]) -> dict[str, float]:
     )
 
 
-def _check_metrics(study: Study, metric: str, n_classes: int) -> None:
-    known = applicable(n_classes)
-    kind = {0: "numbers", 2: "two classes"}.get(n_classes, f"{n_classes} classes")
+def _check_metrics(study: Study, metric: str, table: Table) -> None:
+    n_classes = len(table.classes)
+    known = applicable(n_classes, table.is_multilabel)
+    kind = (
+        "several labels"
+        if table.is_multilabel
+        else {0: "numbers", 2: "two classes"}.get(n_classes, f"{n_classes} classes")
+    )
     for key, name in (("metric", metric), *(("metrics", name) for name in study.metrics)):
         if name not in known:
             raise ConfError(f"{key}: {name} does not fit a target of {kind}; use one of {', '.join(known)}")
@@ -138,7 +144,8 @@ def _write_predictions(
         "truth": np.concatenate([kept[plans[0], fold]["truth"] for fold in folds]),
     }
     for plan in plans:
-        columns[f"predicted:{plan}"] = np.concatenate([kept[plan, fold]["predictions"] for fold in folds])
+        predicted = np.concatenate([kept[plan, fold]["predictions"] for fold in folds])
+        columns[f"predicted:{plan}"] = label_codes(predicted) if table.is_multilabel else predicted
         scores_by_fold = [kept[plan, fold]["scores"] for fold in folds]
         if scores_by_fold[0].size and scores_by_fold[0].ndim == 1:
             columns[f"score:{plan}"] = np.concatenate(scores_by_fold)
@@ -147,7 +154,11 @@ def _write_predictions(
         elif scores_by_fold[0].size:
             joined = np.concatenate(scores_by_fold)
             columns |= {f"score:{plan}:{name}": joined[:, k] for k, name in enumerate(table.classes)}
-    labels = {"classes": json.dumps([str(label) for label in table.classes]), "labels": json.dumps(table.classes)}
+    labels = {
+        "is_multilabel": json.dumps(table.is_multilabel),
+        "classes": json.dumps([str(label) for label in table.classes]),
+        "labels": json.dumps(table.classes),
+    }
     made = pa.table(columns).replace_schema_metadata(labels)
     pq.write_table(made, folder / "predictions.parquet", compression="zstd")
     return {"n_rows": made.num_rows, "plans": plans}

@@ -8,8 +8,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evenhand.errors import ConfError, listed, nearest
-from evenhand.models.catalogue import listing, parameter_mistake, predicts_numbers, reads_weights, takes_unlabelled
-from evenhand.models.checks.kernel_columns import kernel_mistakes
+from evenhand.models.catalogue import (
+    class_of,
+    listing,
+    parameter_mistake,
+    predicts_numbers,
+    reads_weights,
+    takes_unlabelled,
+)
+from evenhand.models.checks.kernel_columns import counts_nothing, kernel_mistakes
 from evenhand.models.checks.parameters import combination_mistake, model_value_mistake, value_mistake
 from evenhand.models.checks.storability import encoding_mistakes, model_mistake
 from evenhand.models.encoder_steps import step_mistakes
@@ -80,6 +87,12 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
     except (ConfError, TypeError, AttributeError) as error:
         yield ("candidates", name, "model"), str(error)
         return
+    if study.is_multilabel and "budget" in inspect.signature(class_of(model)).parameters:
+        yield (
+            ("candidates", name, "model"),
+            f"{model} chooses its way by a budget of seconds, which several labels would share: take similarity_svm, "
+            "svm or another model",
+        )
     if is_numeric != (study.kind_of_task == "regression"):
         yield (
             ("candidates", name, "model"),
@@ -158,7 +171,14 @@ def _unlabelled_mistakes(name: str, model: str, candidate: Candidate) -> Iterato
     place, over = ("candidates", name), candidate.tune.over or {} if candidate.tune else {}
     if "frequencies" in over:
         yield (*place, "tune", "over", "frequencies"), "cannot be tuned: list train and all in grid to compare them"
-    is_asked = "all" in [candidate.params.get("frequencies"), *candidate.grid.get("frequencies", ())]
+    points = [{**candidate.params, **point} for point in _points(candidate, model)]
+    is_asked = any(_sees_unlabelled(model, point) for point in points)
+    if any(_sees_unlabelled(model, point) and counts_nothing(model, point) for point in points):
+        yield (
+            (*place, "params", "frequencies"),
+            f"all counts values of the rows to be judged, but a kernel of {model} counts none: put a similarity into "
+            "it, or leave frequencies out",
+        )
     if is_asked and candidate.multiclass:
         yield (
             (*place, "multiclass"),
@@ -246,6 +266,7 @@ def _expanded(study: Study, name: str, candidate: Candidate) -> Iterator[Plan]:
             weight=listing(model).cost,
             tuning=_tuning(model, candidate),
             sees_unlabelled=_sees_unlabelled(model, {**candidate.params, **point}),
+            n_labels=len(study.targets) if study.is_multilabel else 0,
         )
 
 

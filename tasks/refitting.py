@@ -22,6 +22,7 @@ from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_nam
 from evenhand.records.pipeline import FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.digests import file_digest
 from evenhand.storage.matrices import read_matrix, read_matrix_rows
@@ -65,6 +66,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
         selection = weighted_selection(judgement, members, table, study) if is_joined else None
         features = tuple((feature.name, feature.kind) for feature in table.features)
         model = RawRowModel(parts, features, list(table.classes), selection, cleaning=_cleaning(table, study))
+        model.set_params(is_multilabel=table.is_multilabel)
         model.set_params(**_deciding(judgement))
         difference = _difference(model, judgement, table, prepared[members[0].encoding, FINAL], folder)
         skops.io.dump(model, folder / MODEL_FILE)
@@ -126,6 +128,8 @@ def _checked_difference(scores_now: np.ndarray, judgement: Judgement, table: Tab
     best = judgement.winner.plan.name
     has_scores = not table.classes or judgement.winner.scale != "value"
     expected = score_matrix(judged, [best], table) if has_scores else judged[f"predicted:{best}"].to_numpy()
+    if table.is_multilabel and not has_scores:
+        expected = label_columns(expected, len(table.classes))
     expected = expected.reshape(scores_now.shape)
     difference = float(np.max(np.abs(scores_now - expected)))
     if not difference <= CLOSE_ENOUGH * max(1.0, float(np.max(np.abs(expected)))):

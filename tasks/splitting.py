@@ -21,8 +21,8 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
+from evenhand.data import splits
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import content_hashes, linked_rows
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 from evenhand.runtime.logs import logger
@@ -75,6 +75,7 @@ class _Rows:
     """What a split may look at, one value for each row of the table."""
 
     y: np.ndarray
+    strata: np.ndarray
     content: np.ndarray
     links: np.ndarray
     keys: np.ndarray | None
@@ -105,7 +106,7 @@ def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
         "n_training": len(training),
         "n_holdout": int((side == HOLDOUT).sum()),
         "n_withheld": int((side == WITHHELD).sum()),
-        "folds": _fold_names(study.split, fold_of),
+        "folds": splits.fold_names(fold_of),
         "is_by_time": is_by_time,
         "notes": list(_notes(side, rows, study.split)),
     }
@@ -140,11 +141,13 @@ def _rows(table: Table, study: Study) -> _Rows:
     frame = read_rows(table)
     features = frame[[feature.name for feature in table.features]]
     key_columns = [name for name, role in table.roles.items() if role == "key"]
+    y = read_target(table)
     return _Rows(
-        y=read_target(table),
-        content=content_hashes(features, is_near=True),
-        links=linked_rows(features),
-        keys=content_hashes(frame[key_columns]) if key_columns else None,
+        y=y,
+        strata=splits.strata_of(y, table, study.split.folds),
+        content=splits.content_hashes(features, is_near=True),
+        links=splits.linked_rows(features),
+        keys=splits.content_hashes(frame[key_columns]) if key_columns else None,
         times=_times(frame, study),
         groups=_groups(frame, study),
     )
@@ -196,7 +199,9 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=study.seed)
         side[next(splitter.split(rows.y, groups=rows.groups))[1]] = HOLDOUT
     elif how == "hash":
-        side[_as_share(_least_content(rows) if rows.keys is None else rows.keys) < share] = HOLDOUT
+        side[
+            splits.as_share(splits.least_content(rows.content, rows.links) if rows.keys is None else rows.keys) < share
+        ] = HOLDOUT
     elif how == "random":
         side[_drawn_at_random(rows, table, share, study.seed)] = HOLDOUT
     return side
@@ -205,28 +210,16 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
 def _drawn_at_random(rows: _Rows, table: Table, share: float, seed: int) -> np.ndarray:
     """The rows of a random holdout: linked ones together, and of each class the share asked for."""
     if _is_linked(rows.links):
-        labels = rows.y if table.classes else np.zeros(len(rows.y), dtype=int)
+        labels = rows.strata if table.classes else np.zeros(len(rows.y), dtype=int)
         return np.flatnonzero(draw_parts(rows.links, labels, np.array([1 - share, share]), seed) == 1)
     order = np.argsort(rows.links)
-    strata = rows.y[order] if table.classes and np.bincount(rows.y).min() > 1 else None
+    is_even = table.classes and np.unique(rows.strata, return_counts=True)[1].min() > 1
+    strata = rows.strata[order] if is_even else None
     return order[train_test_split(np.arange(len(order)), test_size=share, random_state=seed, stratify=strata)[1]]
 
 
 def _is_linked(links: np.ndarray) -> bool:
     return len(np.unique(links)) < len(links)
-
-
-def _least_content(rows: _Rows) -> np.ndarray:
-    """One content for all rows that are linked: rows keep their side as long as no copy with a smaller one comes."""
-    return pd.Series(rows.content).groupby(rows.links).transform("min").to_numpy()
-
-
-def _as_share(content: np.ndarray) -> np.ndarray:
-    """A number in [0, 1) for each hash, mixed once more so that any share of rows is a fair draw."""
-    mixed = content.astype(np.uint64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
 
 
 def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -> None:
@@ -239,21 +232,20 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
         )
     if not table.classes:
         return
-    counts = np.bincount(y[side == TRAINING], minlength=len(table.classes))
-    rarest = int(np.argmin(counts))
-    if counts[rarest] < split_.folds:
-        n_rarest = int(counts[rarest])
+    members = splits.sides_of(y, table)
+    rarest = min(members, key=lambda name: np.sum(members[name][side == TRAINING]))
+    n_rarest = int(np.sum(members[rarest][side == TRAINING]))
+    if n_rarest < split_.folds:
+        leave = "take that label out of target" if table.is_multilabel else "leave that class out with cleaning.rows"
         lower = f"lower split.folds to {n_rarest}, " if n_rarest >= 2 else "lower split.holdout_share, "
         raise DataError(
-            f"split.folds is {split_.folds}, but class '{table.classes[rarest]}' has {n_rarest} training "
-            f"rows of {int(np.bincount(y, minlength=len(table.classes))[rarest])} in all: {lower}"
-            "leave that class out with cleaning.rows, or get more rows of it"
+            f"split.folds is {split_.folds}, but {rarest} has {n_rarest} training rows of "
+            f"{int(np.sum(members[rarest]))} in all: {lower}{leave}, or get more rows of it"
         )
-    held = np.bincount(y[side == HOLDOUT], minlength=len(table.classes))
-    if n_holdout and np.count_nonzero(held) < 2:
-        only = table.classes[int(np.argmax(held))]
+    held = {name: int(np.sum(member[side == HOLDOUT])) for name, member in members.items()}
+    if n_holdout and (only := next((name for name, n in held.items() if n == n_holdout), "")):
         raise DataError(
-            f"split.holdout: {split_.holdout} gives a holdout of {n_holdout} rows that are all of class '{only}', so "
+            f"split.holdout: {split_.holdout} gives a holdout of {n_holdout} rows that are all of {only}, so "
             "nothing can be judged on it: raise split.holdout_share or hold out another way"
         )
 
@@ -263,16 +255,16 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
     how, n_folds = fold_kind(study, table), study.split.folds
     if how == "time":
         assert rows.times is not None
-        return [_time_folds(rows.times[training], n_folds)]
+        return [splits.time_folds(rows.times[training], n_folds)]
     if how == "group":
         assert rows.groups is not None
         kind, labels, groups = (
             StratifiedGroupKFold if table.classes else GroupKFold,
-            rows.y[training],
+            rows.strata[training],
             rows.groups[training],
         )
         return [_numbered(splitter, training, labels, groups) for splitter in _seeded(kind, study)]
-    links, labels = rows.links[training], rows.y[training]
+    links, labels = rows.links[training], rows.strata[training]
     if _is_linked(links):
         labels = labels if how == "stratified" else np.zeros(len(labels), dtype=int)
         shares, seeds = np.full(n_folds, 1 / n_folds), [study.seed + repeat for repeat in range(study.split.repeats)]
@@ -285,13 +277,14 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
 def _check_folds(fold_of: list[np.ndarray], training: np.ndarray, rows: _Rows, table: Table, study: Study) -> None:
     """Every fold needs training rows, and rows of every class among them, once copies of judged rows are left out."""
     how, links, y = fold_kind(study, table), rows.links[training], rows.y[training]
+    members = splits.sides_of(y, table)
     for numbers, number in [(each, k) for each in fold_of for k in np.unique(each[each >= 0])]:
         is_judged = numbers == number
         is_trained = (numbers < number if how == "time" else ~is_judged) & ~np.isin(links, links[is_judged])
-        counts = np.bincount(y[is_trained], minlength=len(table.classes)) if table.classes else None
-        if is_trained.any() and (counts is None or counts.all()):
+        missing = [name for name, member in members.items() if not member[is_trained].any()]
+        if is_trained.any() and not missing:
             continue
-        lacks = "row" if counts is None else f"row of class '{table.classes[int(np.argmin(counts))]}'"
+        lacks = f"row of {missing[0]}" if missing else "row"
         raise DataError(
             f"split.folds: {study.split.folds} by {how} leaves no {lacks} to train fold {int(number)} on, out of "
             f"{len(training)} training rows: lower split.folds, or choose another split.folds_by"
@@ -318,17 +311,3 @@ def _numbered(splitter: Any, rows: np.ndarray, labels: np.ndarray, groups: np.nd
     for number, (_, judged) in enumerate(splitter.split(rows.reshape(-1, 1), labels, groups)):
         numbers[judged] = number
     return numbers
-
-
-def _time_folds(times: np.ndarray, n_folds: int) -> np.ndarray:
-    """Blocks of rising time, ties together; the first block is only ever trained on."""
-    edges = np.quantile(np.arange(len(times)), np.arange(1, n_folds + 1) / (n_folds + 1)).astype(int)
-    cuts = np.sort(times)[edges]
-    return np.searchsorted(cuts, times, side="right") - 1
-
-
-def _fold_names(split_: Split, fold_of: list[np.ndarray]) -> list[str]:
-    numbers = sorted({int(number) for number in fold_of[0] if number >= 0})
-    if split_.repeats == 1:
-        return [f"fold_{number}" for number in numbers]
-    return [f"repeat_{repeat}_fold_{number}" for repeat in range(split_.repeats) for number in numbers]

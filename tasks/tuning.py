@@ -7,11 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
+from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
 from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of
@@ -26,6 +25,7 @@ from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import LOWER_IS_BETTER, METRICS, UNSAMPLED
@@ -45,7 +45,7 @@ def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> T
     """The parameters of one candidate for one fold, found on inner folds of that fold's training rows."""
     assert plan.tuning is not None
     budget = None if plan.tuning.seconds is None else plan.tuning.seconds / (len(ledger.folds) + 1)
-    metric = study.metric or usual_metric(len(table.classes))
+    metric = study.metric or usual_metric(len(table.classes), table.is_multilabel)
     inputs = {
         **model_key(plan),
         "parts": _parts_code(plan, study),
@@ -174,8 +174,9 @@ class _Inside:
         with failing_alone(plan):
             scale, scores, predictions = scores_of(estimator, others)
             check_finite(plan, scores, predictions)
+        truth = label_columns(truth, n_classes) if plan.n_labels else truth
         predicted = PredictionSet(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
-        minority = int(np.argmin(np.bincount(truth, minlength=n_classes))) if n_classes else 0
+        minority = minority_of(predicted, n_classes)
         return metrics_of(predicted, n_classes, minority).get(self.metric, float("nan"))
 
     def _encoded(self, place: int, share: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

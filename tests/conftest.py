@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,16 @@ for quiet, value in {
     os.environ[quiet] = value  # before a server of the whole session starts
 sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import makers
 
-# A run finds what every other run of the same tests finds; a torture run draws anew, and tells how to draw it again.
+# A run finds what every other run of the same tests finds. With EVENHAND_FREE_SEED=1 each draws anew, and a failure
+# says how to draw it again.
 UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("repeatable", derandomize=True, **UNTIMED)
-settings.register_profile("torture", derandomize=False, max_examples=2000, print_blob=True, **UNTIMED)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+settings.register_profile("free", derandomize=False, max_examples=2000, print_blob=True, **UNTIMED)
+settings.load_profile("free" if os.environ.get("EVENHAND_FREE_SEED") == "1" else "repeatable")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--shuffle", metavar="SEED", help="files, and the tests of each, in an order drawn with this seed")
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
@@ -29,10 +35,18 @@ def pytest_xdist_auto_num_workers():
     return (yield) + 1
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Files with slow tests come first, so that no worker is left with one of them when the others have ended."""
+    if seed := config.getoption("shuffle"):
+        items.sort(key=lambda item: (drawn(seed, item.path), drawn(seed, item.nodeid)))
+        return
     n_slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     items.sort(key=lambda item: -n_slow[item.path])
+
+
+def drawn(seed, name):
+    """A place in an order that is the same in every worker."""
+    return sha256(f"{seed} {name}".encode()).digest()
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ def join_truths(study: Study) -> tuple[list[RealizedPerformance], list[str]]:
             f"study '{study.name}' says nothing of labels that arrive later. Add to its file: feedback: {{source: "
             "{path: labels.csv}, scored: scored/*.parquet}, with columns.key naming a row in both."
         )
-    key, truth = study.feedback.key or study.columns.key, study.feedback.truth or study.target
+    key, truth = study.feedback.key or study.columns.key, study.feedback.truth or study.target_name
     labels = pa.concat_tables(_tables(study, study.feedback.source, (*key, truth), "feedback.source"))
     truths, notes = truths_of(labels, key, truth)
     scores = ScoredRows(truths)

@@ -66,13 +66,13 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
         rows = found.read()
         _check_columns(rows.schema.names, reference.profile, source)
         features = [Feature(shape.name, shape.kind) for shape in reference.profile.columns]  # type: ignore[arg-type]
-        incoming = Incoming(rows, features, _cleaning(study, features), [study.target])
+        incoming = Incoming(rows, features, _cleaning(study, features), study.targets)
         new = Tallies(reference.profile)
         for batch in incoming.batches(BATCH_ROWS):
-            new.add(batch.columns, _truth(batch.beside.get(study.target), reference.profile))
+            new.add(batch.columns, _truth(batch.beside.get(study.target_name), reference.profile))
     if not new.n_rows:
         raise DataError(f"there are no rows in '{source}', so nothing is known of drift: check the file.")
-    notes = (*_notes(incoming, new, study.target), *_no_champion(reference))
+    notes = (*_notes(incoming, new, study.target_name), *_no_champion(reference))
     shifts = shifts_of(reference.profile, new, settings)
     return replace(_watched(reference, new, shifts, as_of), data=digest(found.inputs), notes=notes)
 
@@ -166,6 +166,8 @@ def _as_reported(truth: np.ndarray, table: Table) -> pa.Array:
     """The target of a table as classes or numbers."""
     if not table.classes:
         return pa.array(truth)
+    if table.is_multilabel:
+        return pa.array([str(code) for code in truth.astype(int)])
     return pa.array([class_names(table)[code] for code in truth.astype(int)])
 
 

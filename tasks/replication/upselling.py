@@ -24,7 +24,7 @@ from evenhand.storage.matrices import read_matrix
 from evenhand.study.study import Study
 
 SEMI = "evenhand.tasks.replication.upselling:_counted"
-REFERENCES = ("random_forest", "lin_freed")
+REFERENCES = ("random_forest", "random_forest_equal", "lin_freed")
 
 
 @step("rank columns", anywhere=True)
@@ -54,6 +54,7 @@ def compare_upselling(
     prepared: Sequence[Prepared],
     rankings: Mapping[str, Mapping[str, float]],
     with_test_rows: Sequence[float],
+    of_few: Mapping[str, Judgement],
 ) -> list[Line]:
     """The paper's tables and claims beside what was measured."""
     found = Upselling(
@@ -62,6 +63,7 @@ def compare_upselling(
         counts=[_counts(one) for one in prepared],
         rankings=rankings,
         with_test_rows=with_test_rows,
+        of_few={name: ensemble_of(one) for name, one in of_few.items()},
         scored=_scored(judgement, {each.plan.name: each.plan.name for each in judgement.figures})
         | {key: _scored(one, {key: ENSEMBLE})[key] for key, one in ensembles.items()},
     )

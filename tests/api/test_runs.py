@@ -71,6 +71,37 @@ def test_predictions_name_the_rows_of_the_frame(run, frame):
     assert (frame["y"].to_numpy()[found["row"]] == found["truth"]).all()
 
 
+def test_slices_are_the_metrics_of_the_rows_of_each_value(run, frame):
+    by = pd.Series(np.where(frame["noise"] > 0, "above", "below")).mask(frame["noise"] > 1)
+
+    found = run.slices(by, "logistic")
+
+    accuracy = found[found["metric"] == "accuracy"].set_index(["side", "value"])
+    said = run.predictions("logistic").assign(
+        side=lambda rows: np.where(rows["fold"] == "final", "holdout", "out_of_fold")
+    )
+    said["value"] = by.fillna("missing").to_numpy()[said["row"]]
+    expected = (said["truth"] == said["predicted"]).groupby([said["side"], said["value"]]).agg(["mean", "size"])
+    pd.testing.assert_series_equal(accuracy["figure"], expected["mean"], check_names=False, check_like=True)
+    assert accuracy["rows"].to_dict() == expected["size"].to_dict()
+    assert (accuracy["low"] <= accuracy["figure"]).all()
+    assert (accuracy["figure"] <= accuracy["high"]).all()
+    assert set(found["value"]) == {"above", "below", "missing"}
+
+
+def test_slices_of_one_value_are_the_figures_of_the_leaderboard(run, frame):
+    found = run.slices(["all"] * len(frame), "logistic").query("side == 'holdout'").set_index("metric")
+
+    expected = run.metrics.loc["logistic"]
+    assert found.loc["roc_auc", "figure"] == pytest.approx(expected["holdout_roc_auc"])
+    assert found.loc["log_loss", "figure"] == pytest.approx(expected["holdout_log_loss"])
+
+
+def test_slices_by_fewer_values_than_rows_are_refused(run):
+    with pytest.raises(eh.DataError, match=r"at least [\d,]+, but `by` holds 3\. Give a column of the frame"):
+        run.slices([1, 2, 3])
+
+
 @pytest.mark.parametrize("candidate", [None, "gaussian_nb", "logistic", "svm"])
 def test_every_candidate_is_an_estimator_that_scores_as_it_was_judged(run, frame, candidate):
     held = run.predictions(candidate).query("fold == 'final'")

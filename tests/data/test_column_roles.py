@@ -14,7 +14,7 @@ SENTENCES = [f"the parcel number {number} came too late again" for number in ran
 
 
 def given(**columns):
-    return given_roles(Columns(**columns), "label", NAMES)
+    return given_roles(Columns(**columns), ["label"], NAMES)
 
 
 def test_the_target_has_its_role():
@@ -68,7 +68,7 @@ def test_a_target_that_is_misspelt_is_reported_with_the_nearest_name():
     with pytest.raises(
         DataError, match="target 'labl' is no column of the data. Did you mean 'label'".replace(".", r"\.")
     ):
-        given_roles(Columns(), "labl", NAMES)
+        given_roles(Columns(), ["labl"], NAMES)
 
 
 @pytest.mark.parametrize(

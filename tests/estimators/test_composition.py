@@ -8,7 +8,18 @@ from scipy.optimize import approx_fprime
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
-from evenhand.estimators import Constant, Linear, OnColumns, Rbf, Sum, TableKernelSVC, TableKernelSVR, similarity_matrix
+from evenhand.estimators import (
+    Constant,
+    LeastSquaresSVC,
+    Linear,
+    OnColumns,
+    Rbf,
+    RelevanceVectorClassifier,
+    Sum,
+    TableKernelSVC,
+    TableKernelSVR,
+    similarity_matrix,
+)
 from evenhand.estimators.machines._scales import error_and_pull
 from evenhand.estimators.machines._weights import _part, learn_weights
 from evenhand.estimators.machines.composition import Rows, checked_kernel, learned_kernel, read_kernel
@@ -260,3 +271,37 @@ def test_learning_lowers_the_error_that_it_looks_at():
 def test_scales_given_beside_a_kernel_are_refused():
     with pytest.raises(ValueError, match="Give each rbf a gamma, or scales 'spread' or 'learned'"):
         TableKernelSVC(kernel="rbf", scales=[1.0, 2.0]).fit(X, COLOUR > 0)
+
+
+@pytest.mark.parametrize("machine", [TableKernelSVC, LeastSquaresSVC, RelevanceVectorClassifier])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        {"sum": [AGE_ALONE, {"similarity": {"lin": [2]}}]},
+        {"product": [AGE_ALONE, {"similarity": {"iof": [2]}}]},
+        {"polynomial": {"kernel": {"similarity": {"goodall3": [2]}}, "coefficients": [0, 1, 2]}},
+    ],
+)
+def test_frequencies_of_all_rows_reach_the_parts_of_a_kernel(machine, kernel):
+    train, rest = X[:12], X[12:]
+
+    model = machine(categorical=[2], kernel=kernel, frequencies="all").fit(train, COLOUR[:12] > 0, unlabelled=rest)
+
+    every = learned_kernel(checked_kernel(kernel), Rows(X, np.ones(20), np.array([2])))
+    found = model.kernel_ if machine is not TableKernelSVC else model.kernel_.kernel
+    np.testing.assert_allclose(found(X), every(X), rtol=1e-12)
+    assert (
+        np.abs(machine(categorical=[2], kernel=kernel).fit(train, COLOUR[:12] > 0).kernel_(X) - every(X)).max() > 0.01
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"kernel": "rbf"}, "a kernel that counts no values. Put a similarity into it"),
+        ({"kernel": None, "categorical": ()}, "no columns are compared as values. Name some in categorical"),
+    ],
+)
+def test_frequencies_of_all_rows_are_refused_where_nothing_is_counted(given, words):
+    with pytest.raises(ValueError, match=words):
+        TableKernelSVC(**{"categorical": [2], "frequencies": "all", **given}).fit(X, COLOUR > 0, unlabelled=X)

@@ -79,6 +79,7 @@ def test_every_step_takes_the_best_of_all_candidates(metric, measured):
 
     chosen = [model for model, _ in fitted.path_[0]]
 
+    assert len(chosen) == 6
     for size in range(1, len(chosen) + 1):
         total = scores[:, chosen[: size - 1]].sum(axis=1)
         figures = [measured(y, (total + scores[:, model]) / size) for model in range(scores.shape[1])]

@@ -1,7 +1,9 @@
 """The examples in docstrings run, whatever door their class calls itself by."""
 
+import ast
 import doctest
 import inspect
+import re
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -41,6 +43,23 @@ def test_an_example_gives_what_it_shows(module, name, text):
 
     assert tried > 0
     assert failed == 0
+
+
+def stated_defaults(found):
+    """What the table of parameters in a docstring calls the default of each."""
+    stated = re.findall(r"^ {4}(\w+) : .*default=(.+)$", found.__doc__, re.M)
+    return {name: ast.literal_eval(value) for name, value in stated}
+
+
+@pytest.mark.parametrize("name", evenhand.estimators.__all__)
+def test_defaults_are_those_that_the_docstring_states(name):
+    found = getattr(evenhand.estimators, name)
+    stated = stated_defaults(found)
+
+    actual = {key: each.default for key, each in inspect.signature(found).parameters.items() if key in stated}
+
+    assert actual == stated
+    assert not (inspect.isclass(found) and "default=" in (found.__doc__ or "")) or stated
 
 
 def test_every_estimator_of_the_door_has_an_example():

@@ -225,6 +225,15 @@ def test_column_weights_must_fit_the_columns(weights):
         similarity_matrix([["a", "b"]], measure="lin", column_weights=weights)
 
 
+@pytest.mark.parametrize("measure", ["lin", "overlap"])
+def test_a_column_of_weight_0_is_as_if_it_were_not_there(measure):
+    X = np.array([["red", "low"], ["red", "high"], ["blue", "low"], ["green", "high"]], dtype=object)
+
+    found = similarity_matrix(X, measure=measure, column_weights=[0.5, 0])
+
+    np.testing.assert_allclose(found, similarity_matrix(X[:, :1], measure=measure))
+
+
 def test_counts_must_cover_every_column():
     with pytest.raises(ValueError, match=r"counts for 1 columns.*X has 2"):
         similarity_matrix([["a", "b"]], measure="lin", counts=[{"a": 1}])

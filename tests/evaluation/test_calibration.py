@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -15,13 +13,11 @@ from evenhand.evaluation.calibration import (
     best_by_metric,
     calibration_report,
     choose_calibration,
-    correct_prior,
     decide_by_cost,
     fit_logistic,
     for_capacity,
     operating_points,
     share_offset,
-    shift_odds,
     with_false_positive_rate,
     with_precision,
 )
@@ -48,24 +44,11 @@ def undersampled(seed, n_rows=200_000):
     return known.mean(), model.predict_proba(x)[:, 1], model.predict_proba(fresh)[:, 1], happened, chance.mean()
 
 
-def test_models_of_undersampled_rows_are_right_again_after_prior_correction():
-    ratios, slopes = [], []
-    for seed in range(5):
-        share, _, fresh, happened, truth = undersampled(seed)
-        report = calibration_report(happened, correct_prior(fresh, trained=0.5, true=share))
-        ratios.append(report.mean_probability / truth)
-        slopes.append(report.slope.value)
-
-    assert 0.005 < truth < 0.015
-    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
-    assert 0.9 < min(slopes) < max(slopes) < 1.1
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_an_offset_from_naturally_balanced_rows_is_right_each_time(seed):
     share, seen, fresh, happened, truth = undersampled(seed)
 
-    report = calibration_report(happened, shift_odds(fresh, share_offset(seen, share)))
+    report = calibration_report(happened, expit(logit(fresh) + share_offset(seen, share)))
 
     assert report.mean_probability == pytest.approx(truth, rel=0.05)
     assert 0.9 < report.slope.value < 1.1
@@ -76,33 +59,6 @@ def test_an_offset_worked_by_hand():
     offset = share_offset([0.5, 0.75], 3 / 8)
 
     assert offset == pytest.approx(-np.log(3))
-    assert shift_odds([0.5, 0.75], offset) == pytest.approx([0.25, 0.5])
-
-
-def test_even_odds_from_even_classes_become_the_true_share():
-    assert correct_prior([0.5, 0.9], trained=0.5, true=0.01) == pytest.approx([0.01, 0.09 / (0.09 + 0.99)])
-
-
-def test_vectors_of_shares_agree_with_the_second_share_alone():
-    second = np.array([0.1, 0.4, 0.8])
-
-    found = correct_prior(np.column_stack([1 - second, second]), trained=[0.6, 0.4], true=[0.9, 0.1])
-
-    np.testing.assert_allclose(found[:, 1], correct_prior(second, trained=0.4, true=0.1))
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-
-
-@settings(deadline=None)
-@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.floats(0.01, 0.99))
-def test_prior_correction_is_undone_by_its_opposite(chance, trained, true):
-    there = correct_prior([chance], trained=trained, true=true)
-
-    assert correct_prior(there, trained=true, true=trained) == pytest.approx([chance])
-
-
-def test_a_share_of_nothing_cannot_be_corrected():
-    with pytest.raises(ValueError, match=r"between 0 and 1, but true is 0\.0"):
-        correct_prior([0.5], trained=0.5, true=0.0)
 
 
 def test_probabilities_that_are_right_are_left_alone():

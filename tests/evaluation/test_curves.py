@@ -53,6 +53,7 @@ def test_each_kept_threshold_gives_the_rates_beside_it():
 
     found = curves.roc(truth, score)
 
+    assert len(found.fpr) > 20
     for fpr, tpr, threshold in list(zip(found.fpr, found.tpr, found.thresholds, strict=True))[::20]:
         called = score >= threshold
         assert fpr == pytest.approx(called[truth == 0].mean())

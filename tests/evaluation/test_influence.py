@@ -22,6 +22,13 @@ def of_three(n: int = 90) -> PredictionSet:
     return PredictionSet(truth, shares.argmax(axis=1), shares / shares.sum(axis=1, keepdims=True), is_probability=True)
 
 
+def of_labels(n: int = 70) -> PredictionSet:
+    draw = np.random.default_rng(3)
+    truth = (draw.random((n, 3)) < [0.2, 0.5, 0.7]).astype(int)
+    scores = np.round(1 / (1 + np.exp(-draw.normal(size=(n, 3)) - 2 * (truth - 0.5))), 2)  # with ties
+    return PredictionSet(truth, (scores > 0.5).astype(int), scores, is_probability=True)
+
+
 def of_numbers(n: int = 60) -> PredictionSet:
     draw = np.random.default_rng(2)
     y = draw.normal(size=n)
@@ -31,11 +38,14 @@ def of_numbers(n: int = 60) -> PredictionSet:
 CASES = [
     *((of_two(), 2, name) for name in applicable(2)),
     *((of_three(), 3, name) for name in applicable(3) if name != "roc_auc_ovr_weighted"),
+    *((of_labels(), 3, name) for name in applicable(3, is_multilabel=True)),
     *((of_numbers(), 0, name) for name in applicable(0) if name != "median_absolute_error"),
 ]
 
 
-@pytest.mark.parametrize("told, n_classes, metric", CASES, ids=[f"{n}-{name}" for _, n, name in CASES])
+@pytest.mark.parametrize(
+    "told, n_classes, metric", CASES, ids=[f"{n}-{told.is_multilabel}-{name}" for told, n, name in CASES]
+)
 def test_influence_is_the_slope_of_the_metric_by_the_weight_of_each_row(told, n_classes, metric):
     n = len(told.truth)
 
@@ -46,9 +56,12 @@ def test_influence_is_the_slope_of_the_metric_by_the_weight_of_each_row(told, n_
     np.testing.assert_allclose(found, n * (heavier - plain) / STEP, atol=2e-3 * max(1, np.abs(found).max()))
 
 
-@pytest.mark.parametrize("told, n_classes", [(of_two(), 2), (of_three(), 3), (of_numbers(), 0)])
+@pytest.mark.parametrize("told, n_classes", [(of_two(), 2), (of_three(), 3), (of_labels(), 3), (of_numbers(), 0)])
 def test_influences_add_up_to_nothing(told, n_classes):
-    for metric in metrics_of(told, n_classes):
+    given = metrics_of(told, n_classes)
+
+    assert set(given) == set(applicable(n_classes))
+    for metric in given:
         assert influence_of(told, metric, n_classes).mean() == pytest.approx(0, abs=0.15 / len(told.truth) ** 0.5)
 
 

@@ -85,7 +85,22 @@ def test_the_first_tick_retrains_and_the_next_on_the_same_rows_is_skipped_in_bot
     [run], [skipped] = mlflow_runs("run"), mlflow_runs("tick")
     assert run.data.tags["evenhand.as_of"] == "2026-03-10T12:00:00+00:00"
     assert skipped.data.tags["evenhand.skipped"] == second.message
-    assert skipped.data.metrics == {"fits_executed": 0}
+    assert skipped.data.metrics == {"fits_executed": 0, "ticks_skipped": 1}
+
+
+def test_ticks_skipped_on_one_day_are_one_run_of_mlflow_that_counts_them(room, monkeypatch):
+    ticked()
+    for n_hours in (1, 2, 13):
+        stand_at(monkeypatch, NOON + n_hours * HOUR)
+        ticked(as_of=NOON + n_hours * HOUR)
+
+    found = {run.data.tags["evenhand.day"]: run for run in mlflow_runs("tick")}
+
+    assert {day: run.data.metrics["ticks_skipped"] for day, run in found.items()} == {"2026-03-10": 2, "2026-03-11": 2}
+    assert len(mlflow_runs("tick")) == 2
+    words = found["2026-03-10"].data.tags["mlflow.note.content"].splitlines()
+    assert [line[:25] for line in words] == ["- 2026-03-10 13:00 UTC: n", "- 2026-03-10 14:00 UTC: n"]
+    assert found["2026-03-10"].data.tags["evenhand.as_of"] == "2026-03-10T14:00:00+00:00"
 
 
 def test_rows_or_settings_that_changed_are_a_reason_and_another_schedule_is_none(room):

@@ -148,6 +148,15 @@ def test_weights_multiply_after_scaling():
     assert X.tolist() == [[0, 0], [1, 20]]
 
 
+def test_each_column_has_its_own_weight_in_whatever_order_weights_are_given():
+    columns = {"z": [0.0, 10.0], "a": [0.0, 10.0], "m": [0.0, 10.0]}
+
+    X, _, made = encoded(columns, {"numeric": {"scale": "min_max", "weights": {"a": 3, "z": 2}}})
+
+    assert names(made) == ["z", "a", "m"]
+    assert X[1].tolist() == [2, 3, 1]
+
+
 @pytest.mark.parametrize("key", ["weights", "at"])
 def test_a_name_that_is_no_numeric_column_is_reported(key):
     numeric = {"weights": {"lenght": 2.0}} if key == "weights" else {"bins": "at", "at": {"length": 1.0, "lenght": 2.0}}
@@ -351,6 +360,36 @@ def test_selection_keeps_the_columns_that_report_the_classes_apart():
     assert {o["source"] for o in made.outputs_} == {"telling", "sky", "words"}
     assert set(made.importances_) == {"accuracy", "gini"}
     assert made.importances_["gini"]["noise"] < made.importances_["gini"]["telling"]
+
+
+def test_selection_draws_by_the_seed_alone():
+    random = np.random.default_rng(1)
+    columns = {f"noise_{k}": random.normal(size=60) for k in range(12)}
+    frame, y = pd.DataFrame(columns), random.integers(0, 2, 60)
+
+    made = [
+        encoder(columns, {"select": {"top": 3, "trees": 5, "by": "gini"}}, seed).fit(frame, y) for seed in (0, 0, 1)
+    ]
+
+    first, again, other = (each.importances_["gini"] for each in made)
+    assert first == again
+    assert first != other
+    assert set(names(made[0])) == set(sorted(first, key=first.get)[-3:])
+
+
+def test_text_stays_where_nothing_else_could_be_selected():
+    _, _, made = encoded({"words": ["rain", "sun"]}, {"select": {"top": 1, "trees": 2}})
+
+    assert names(made) == ["words:rain", "words:sun"]
+
+
+def test_no_rows_have_an_empty_matrix_of_the_same_width():
+    _, none, made = encoded({"a": [1.0, 2.0], "b": [1.0, 2.0]}, {}, new={"a": [], "b": []})
+    _, texts, worded = encoded({"words": ["rain", "sun"]}, {}, new={"words": []})
+
+    assert none.shape == (0, 2) == (0, len(names(made)))
+    assert texts.shape == (0, 2) == (0, len(names(worded)))
+    assert sparse.issparse(texts)
 
 
 def test_evidence_is_one_number_for_two_classes_and_one_for_each_of_more():

@@ -1,5 +1,6 @@
 """The exact figures come out as printed, and a line's verdict says what it should."""
 
+import csv
 import json
 import tomllib
 from pathlib import Path
@@ -17,11 +18,11 @@ from evenhand.replication import lines as lined
 from evenhand.replication import plane
 from evenhand.replication import studies as placed
 from evenhand.replication.facts import chosen, names, published
-from evenhand.replication.made import FILES, csv_text, days, spirals
+from evenhand.replication.made import FILES, days, spirals
 from evenhand.replication.outcome import Replication
 from evenhand.replication.page import page
 from evenhand.replication.studies import studies
-from evenhand.replication.wording import markdown, part_of, section_text
+from evenhand.replication.wording import markdown, marked, section_text
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.ingestion import ingest
@@ -71,12 +72,13 @@ def test_a_slip_that_is_shown_as_right_is_also_shown_as_printed(exact_lines):
 def test_the_page_in_docs_is_current_for_the_exact_part(exact_lines):
     kept = (TOP / "docs/replication.md").read_text(encoding="utf-8")
 
-    assert part_of(kept, "exact") == section_text("exact", exact_lines), "run evenhand replicate --markdown again"
+    assert marked("exact", section_text("exact", exact_lines)) in kept, "run evenhand replicate --markdown again"
 
 
 def test_the_rows_made_by_a_formula_are_those_in_conf():
     for name, (header, make) in FILES.items():
-        assert (TOP / "conf/replication/data" / name).read_text() == csv_text(header, make()), name
+        with (TOP / "conf/replication/data" / name).open(encoding="utf-8", newline="") as file:
+            assert list(csv.reader(file)) == [list(header), *([str(cell) for cell in row] for row in make())], name
 
 
 def test_the_arms_of_the_spiral_are_a_half_turn_apart():

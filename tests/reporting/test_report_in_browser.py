@@ -299,6 +299,7 @@ def test_all_words_can_be_read_in_both_schemes(tmp_path, flags):
 def test_page_fits_a_narrow_window(tmp_path, width):
     told, _, _ = visit(tmp_path, MEASURE, width=width, **all_kinds())
 
+    assert set(told) == set(KINDS)
     for seen in told.values():
         assert width - 20 <= seen["width"]["client"] <= width  # less a scroll bar
         assert seen["width"]["scroll"] <= seen["width"]["client"]

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from evenhand.data.frames import read_rows
 from evenhand.data.splits import fold_rows
-from evenhand.evaluation.training_pictures import STEPS, cells, correlations, plane, strongest, thinned
-from evenhand.evaluation.tree_outline import tree_outline
+from evenhand.evaluation.pictures.training_pictures import STEPS, cells, correlations, plane, strongest, thinned
+from evenhand.evaluation.pictures.tree_outline import tree_outline
 from evenhand.records.pipeline import FINAL
 from evenhand.reporting.html.run_pictures import pictures_of_rows, trees_of
 from evenhand.reporting.html.training import correlation_picture, region_picture, scatter_picture, tree_picture

@@ -22,7 +22,7 @@ MOST_BYTES = 100_000
 @pytest.fixture(scope="module")
 def client():
     """Two workers in threads of this process, so that a test can look into them."""
-    settings = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    settings = {"processes": False, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
         distributed.LocalCluster(n_workers=2, **settings) as local,
         distributed.Client(local, set_as_default=False) as found,

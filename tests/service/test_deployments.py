@@ -15,7 +15,7 @@ from prefect.states import Cancelled, Completed, Crashed, Paused, Pending, Runni
 
 from evenhand.runtime.process_identity import OWNED_BY, boot_id, owner_tag
 from evenhand.service import deployments
-from evenhand.service.deployments import TAG, close_lost
+from evenhand.service.deployments import TAG, ZOMBIES, close_lost, crash_zombies
 
 pytestmark = pytest.mark.xdist_group("prefect")
 
@@ -85,6 +85,25 @@ def test_what_is_left_of_a_run_that_something_else_crashed_is_closed(client, dea
     close_lost()
 
     assert states(client, parts) == dict.fromkeys(UNFINISHED, "CRASHED")
+
+
+def test_what_runs_inside_a_run_of_a_dead_process_is_closed_however_deep(client, dead):
+    run, parts = begin(client, dead, box=Running())
+    middle = client.create_flow_run(nightly, state=Running(), parent_task_run_id=parts["box"])
+    box = client.create_task_run(fit, middle.id, dynamic_key="box", name="box", state=Running())
+    inner = client.create_flow_run(nightly, state=Running(), parent_task_run_id=box.id)
+
+    close_lost()
+
+    assert {client.read_flow_run(each).state.type.value for each in (run, middle.id, inner.id)} == {"CRASHED"}
+
+
+def test_a_run_that_has_ended_is_not_crashed_by_force_for_want_of_a_heartbeat(client):
+    crash_zombies()
+
+    (made,) = client.read_automations_by_name(ZOMBIES)
+
+    assert [(action.state.value, action.force) for action in made.actions] == [("CRASHED", False)]
 
 
 def test_runs_of_a_living_process_and_of_other_machines_are_left_alone(client):

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from click.testing import CliRunner
+from makers import started_long_ago
 
 from evenhand.cli.main import main
 from evenhand.errors import PlaceError
@@ -123,7 +123,7 @@ def test_the_view_of_no_study_is_the_list_of_all(mlruns):
 
 
 def test_the_view_is_of_the_study_that_ran_last(storm):
-    time.sleep(0.01)
+    started_long_ago(storm[1])
     later = mlflow_client.open_experiment("calm")
     mlflow_client.end_run(later, mlflow_client.start_run(later, "calm", {"evenhand.kind": "run"}))
 

@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from makers import make_study
 
+from evenhand.service.schedules import reckon
 from evenhand.service.tick_ledger import (
     Tick,
     died_in_the_middle,
     is_done,
     last_finished,
     missed,
+    not_fired,
     note,
     overdue,
     settings_digest,
@@ -84,12 +86,23 @@ def test_the_last_finished_as_of_a_moment_is_by_time_not_by_when_it_was_written(
 def test_a_tick_counts_as_seen_to_when_it_or_a_later_one_is_over():
     line("begun", 1)
     line("retrained", 0, because="backfill")
-    assert not is_done(ticks_of("tiny"), NOON)
+    assert not is_done(ticks_of("tiny"), NOON, NOON + HOUR)
 
     line("skipped", 1)
 
-    assert is_done(ticks_of("tiny"), NOON)
-    assert not is_done(ticks_of("tiny"), NOON + 2 * HOUR)
+    assert is_done(ticks_of("tiny"), NOON, NOON + HOUR)
+    assert not is_done(ticks_of("tiny"), NOON + 2 * HOUR, NOON + 2 * HOUR)
+
+
+def test_a_tick_that_a_clock_which_was_ahead_wrote_stands_for_none_that_come_before_it():
+    line("retrained", 48)
+
+    lines = ticks_of("tiny")
+
+    assert not is_done(lines, NOON, NOON + HOUR)
+    assert is_done(lines, NOON + 48 * HOUR, NOON + 48 * HOUR)
+    assert is_done(lines, NOON + 48 * HOUR, NOON + 47.5 * HOUR)  # the same, an hour early where clocks skip its time
+    assert missed(lines, study().schedule, NOON) == []
 
 
 def test_missed_are_the_ticks_between_the_last_seen_to_and_this_one():
@@ -118,6 +131,42 @@ def test_what_was_due_before_the_schedule_began_is_not_pending():
 
     assert owed(NOON + timedelta(minutes=45)) == ""
     assert "never came" in owed(NOON + 2 * HOUR)
+
+
+def test_a_tick_dated_in_the_future_calms_nobody():
+    line("retrained", 48)
+    assert owed(NOON) == (
+        "every tick on record is dated in the future, the first 2026-03-12 12:00 UTC: was the clock of this machine "
+        "ahead?"
+    )
+
+    line("skipped", 0)
+
+    assert owed(NOON + HOUR) == ""
+    assert "the tick of 2026-03-10 13:00 UTC never came" in owed(NOON + 2 * HOUR - timedelta(minutes=1))
+
+
+def test_a_tick_of_the_future_that_died_is_no_tick_to_catch_up_with():
+    line("scheduled", -1, why="0 * * * * UTC")
+    line("begun", 48, flow_run_id="f")
+
+    assert reckon(study(), NOON + timedelta(minutes=10)) == NOON
+    assert reckon(study(), NOON - timedelta(minutes=10)) is None
+    assert (ticks_of("tiny")[-1].outcome, ticks_of("tiny")[-1].moment) == ("failed", NOON + 48 * HOUR)
+
+
+def test_a_tick_that_nobody_fired_is_due_until_its_grace_is_over_unless_the_schedule_is_paused():
+    after = [timedelta(minutes=minutes) for minutes in (2, 4, 29, 31)]
+    assert not_fired(ticks_of("tiny"), study().schedule, NOON + after[1]) is None
+    line("skipped", -1)
+
+    found = [not_fired(ticks_of("tiny"), study().schedule, NOON + each) for each in after]
+
+    assert found == [None, NOON, NOON, None]
+    line("begun", 0)
+    assert not_fired(ticks_of("tiny"), study().schedule, NOON + after[1]) is None
+    line("paused", 0.5)
+    assert not_fired(ticks_of("tiny"), study().schedule, NOON + HOUR + after[1]) is None
 
 
 def test_runs_that_are_no_ticks_of_the_schedule_do_not_stand_for_one():

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import sqlite3
 import stat
@@ -310,10 +311,10 @@ def test_mlflow_answers_to_the_key_alone_too(quiet):
         assert "experiments" in json.load(answer)
 
 
-def test_no_other_site_may_ask_the_api(quiet):
-    _, headers = quiet.api("health", key=False, headers={"Origin": "http://elsewhere.example"})
-
-    assert headers.get("Access-Control-Allow-Origin") is None
+@pytest.mark.parametrize("header", [("Origin", "http://elsewhere.example"), ("Host", "elsewhere.example")])
+def test_no_other_site_and_no_other_name_may_ask_the_api_even_with_the_key(quiet, header):
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        quiet.api("flows/filter", {}, headers=[header])
 
 
 def test_runs_without_a_heartbeat_are_crashed_by_an_automation_that_is_made_once(quiet):
@@ -345,7 +346,8 @@ def test_a_trigger_with_another_setting_runs_and_one_with_a_wrong_setting_starts
     assert (wrong.returncode, quiet.n_runs() - n_before) == (2, 1)
     assert "split.fodls: unknown key. Did you mean 'folds'" in wrong.stderr
     assert right.returncode == 0, right.stdout + right.stderr
-    assert "Completed: 3 fits done, 1 reused" in right.stdout or "Completed: 4 fits done" in right.stdout
+    done, reused = re.search(r"Completed: (\d+) fits? done, (\d+) reused", right.stdout).groups()
+    assert int(done) + int(reused) == 4  # three folds and the holdout; those that the store has are not done again
 
 
 def test_prefects_own_command_does_the_same_and_a_wrong_setting_touches_no_store(quiet):
@@ -374,7 +376,7 @@ def test_a_worker_elsewhere_runs_what_prefect_yaml_deploys(quiet):
     changed = text.replace("conf/creditcard.yaml", "storm.yaml").replace("name: creditcard", "name: elsewhere")
     Path("prefect.yaml").write_text(changed, encoding="utf-8")
 
-    given = {"because": "elsewhere", "changes": ["split.folds=4"]}
+    given = {"because": "elsewhere", "changes": ["split.folds=5"]}  # as no other run of this file
     commands = [
         ["work-pool", "create", "evenhand", "--type", "process"],
         ["--no-prompt", "deploy", "--prefect-file", "prefect.yaml", "--all"],
@@ -386,7 +388,7 @@ def test_a_worker_elsewhere_runs_what_prefect_yaml_deploys(quiet):
     told = [each.stdout + each.stderr for each in done]
     assert [each.returncode for each in done] == [0, 0, 0, 0], told
     lines = [line.outcome for line in ticks_of("storm") if line.because == "elsewhere"]
-    assert lines in (["begun", "retrained"], ["begun", "skipped"]), told
+    assert lines == ["begun", "retrained"], told
 
 
 def test_a_schedule_that_is_not_there_is_reported_with_the_nearest(quiet):

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from evenhand.service.access_key import key, key_file
-from evenhand.service.web_guard import HOSTS, MOST_SESSIONS, SESSION_SECONDS, Guard
+from evenhand.service.web_guard import HOSTS, MOST_SESSIONS, SESSION_SECONDS, Guard, NameGuard
 
 KEY = "evenhand:a-long-secret"
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
@@ -249,3 +249,41 @@ def test_a_key_that_was_cut_off_is_made_anew(content):
 
     assert len(key()) == len("evenhand:") + 32
     assert key() == key_file().read_text()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:4200"}, 200),
+        ({"Origin": "http://127.0.0.1:4200"}, 200),
+        ({"Host": "elsewhere.example"}, 403),
+        ({"Origin": "http://elsewhere.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+def test_an_application_with_a_key_of_its_own_is_asked_under_known_names_by_its_own_pages_alone(
+    inside, headers, status
+):
+    found = asked(NameGuard(inside), base="http://127.0.0.1:4200", headers=headers)
+
+    assert found.status_code == status
+    assert bool(inside.got) == (status == 200)
+
+
+@pytest.mark.parametrize(("origin", "is_in"), [("http://127.0.0.1:4200", True), ("http://elsewhere.example", False)])
+def test_a_socket_that_another_page_opens_is_closed(origin, is_in):
+    reached, sent = [], []
+
+    async def inside(scope, receive, send):
+        reached.append(scope)
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:4200"), (b"origin", origin.encode())]
+    asyncio.run(NameGuard(inside)({"type": "websocket", "headers": headers}, None, send))
+
+    assert bool(reached) == is_in
+    assert sent == ([] if is_in else [{"type": "websocket.close", "code": 1008}])

@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 def scheduler(tmp_path, monkeypatch):
     """The address of a scheduler in this process, and what starts a worker with the home of a machine."""
     monkeypatch.setenv("EVENHAND_STORE", str(tmp_path / "share"))
-    settings = {"host": "127.0.0.1", "dashboard_address": None, "threads_per_worker": 1}
+    settings = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "threads_per_worker": 1}
     started = []
     with distributed.LocalCluster(n_workers=0, **settings) as local:
 

@@ -65,7 +65,7 @@ def test_two_noisy_copies_are_linked_without_the_row_that_they_are_of():
 
 
 @given(st.permutations(range(40)))
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 def test_the_link_of_a_row_does_not_depend_on_the_order_of_rows(order):
     frame = mixed(10, n=20)
     both = pd.concat([frame, altered(frame, "six digits")], ignore_index=True)

@@ -142,7 +142,7 @@ MADE = {
 }
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(**MADE)
 def test_verdict_limits_and_p_value_of_a_candidate_never_contradict_each_other(
     means, seed, n_folds, n_rows, alike, region, alpha
@@ -168,7 +168,7 @@ def test_verdict_limits_and_p_value_of_a_candidate_never_contradict_each_other(
     assert [found[j].estimate for j in ranked] == sorted(one.estimate for one in found)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(**MADE)
 def test_verdict_limits_and_p_value_of_a_pair_never_contradict_each_other(
     means, seed, n_folds, n_rows, alike, region, alpha
@@ -178,6 +178,7 @@ def test_verdict_limits_and_p_value_of_a_pair_never_contradict_each_other(
 
     found = paired_verdicts(joint, pairs, region=region, alpha=alpha, n_families=2)
 
+    assert len(found) == len(pairs)
     for one in found:
         assert one.low <= one.estimate <= one.high
         is_beyond = one.low > 0 or one.high < 0

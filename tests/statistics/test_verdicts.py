@@ -3,8 +3,9 @@ import pytest
 from scipy.stats import t as student
 
 from evenhand.statistics import FoldInfluence, expected_of_chosen, joint_figures, verdicts
-from evenhand.statistics.against_best import firmer, gaps_to_leader, greatest_gaps, moderated
-from evenhand.statistics.joint import JointFigures
+from evenhand.statistics.against_best import firmer, gaps_to_leader, moderated, on_holdout
+from evenhand.statistics.equal_candidates import equal_candidates
+from evenhand.statistics.joint import HeldFigures, JointFigures
 
 
 def of_losses(losses: np.ndarray, n_folds: int = 5) -> JointFigures:
@@ -52,10 +53,13 @@ def test_a_candidate_far_behind_is_worse_and_its_lower_limit_is_above_zero():
 
 
 def test_verdict_limit_and_p_value_never_contradict_each_other():
-    for seed in range(20):
-        for each in verdicts(apart(0.5, 0.49, 0.48, 0.47, 0.46, n_rows=200, noise=0.2, seed=seed)):
-            if each.verdict != "best":
-                assert (each.verdict == "worse") == (each.low > 0) == (each.p_value <= 0.05)
+    draws = [verdicts(apart(0.5, 0.49, 0.48, 0.47, 0.46, n_rows=200, noise=0.2, seed=seed)) for seed in range(20)]
+
+    others = [each for found in draws for each in found if each.verdict != "best"]
+    assert len(others) == 20 * 4
+    assert {each.verdict for each in others} == {"worse", "unseparated"}
+    for each in others:
+        assert (each.verdict == "worse") == (each.low > 0) == (each.p_value <= 0.05)
 
 
 def test_identical_candidates_are_practically_the_same_with_no_gap_at_all():
@@ -94,18 +98,36 @@ def test_equal_candidates_are_called_worse_no_more_often_than_asked():
     assert np.mean(any_worse) <= 0.05
 
 
+def of_equals(n_models: int, degrees: int) -> np.ndarray:
+    """Draws of the greatest standardised gap among equal candidates that vary independently."""
+    joint = JointFigures(np.zeros((5, n_models)), np.eye(n_models), np.zeros((5, n_models, n_models)), degrees)
+    return equal_candidates(joint, n_draws=40_000).gaps(np.ones(n_models, dtype=bool)).max(axis=1)
+
+
 def test_of_two_equal_candidates_the_critical_value_is_that_of_a_two_sided_test():
     # the leader is the greater of two, so the standardised gap is |z|: 1.96 at 95 %
-    nulls = greatest_gaps(np.diag([1.0, 1.0]), degrees=100_000, n_draws=40_000)
-
-    assert np.quantile(nulls, 0.95) == pytest.approx(1.96, abs=0.03)
+    assert np.quantile(of_equals(2, degrees=100_000), 0.95) == pytest.approx(1.96, abs=0.03)
 
 
 def test_the_more_candidates_the_greater_the_critical_value():
-    few, many = (np.quantile(greatest_gaps(np.eye(n), 1000), 0.95) for n in (3, 20))
+    few, many = (np.quantile(of_equals(n, 1000), 0.95) for n in (3, 20))
 
     # the range of 20 normals is 5.01 at 95 % by the tables of the studentized range, over sqrt 2
     assert few < many == pytest.approx(5.01 / np.sqrt(2), abs=0.06)
+
+
+def test_how_far_equal_candidates_lie_apart_is_chi_squared():
+    joint = JointFigures(np.zeros((5, 2)), np.eye(2), np.zeros((5, 2, 2)), 100_000)
+
+    equals, both = equal_candidates(joint, n_draws=40_000), np.ones(2, dtype=bool)
+    seen, drawn = equals.spreads(both, np.array([1.0, 3.0]), np.ones(2))
+
+    # of two, both deviations from the mean are the same one turned round: twice chi squared with one degree, which is
+    # 3.84 at 95 %; the deviations of 1 have a variance of 1.75 / 2
+    assert seen == pytest.approx(2 * 1 / (1.75 / 2))
+    assert np.quantile(drawn, 0.95) == pytest.approx(2 * 3.84, rel=0.03)
+    # one that may lie twice as far by chance counts a sixteenth, once what steady ones show is allowed for
+    assert equals.spreads(both, np.array([1.0, 3.0]), np.array([1.0, 2.8]))[0] == pytest.approx(seen * (1 + 1 / 16) / 2)
 
 
 def test_the_variance_of_a_gap_is_never_below_that_of_the_judged_rows_raised():
@@ -146,7 +168,10 @@ def test_any_number_of_folds_gives_finite_verdicts(n_folds):
     draw = np.random.default_rng(0)
     joint = of_losses(0.1 * draw.normal(size=(300, 4)) + [0.5, 0.5, 0.4, 0.2], n_folds)
 
-    for each in verdicts(joint):
+    found = verdicts(joint)
+
+    assert len(found) == 4
+    for each in found:
         assert np.isfinite([each.estimate, each.low, each.high, each.detectable, each.p_value]).all()
         assert each.low <= each.estimate <= each.high
 
@@ -177,7 +202,7 @@ def test_a_figure_that_no_row_moves_has_the_error_that_is_given_for_it():
 
     estimate, interval = expected_of_chosen(still, least_error=0.01)
 
-    reach = student.ppf(0.975, 10) * 0.01 * 1.2**0.5
+    reach = student.ppf(0.975, 10) * 0.01 * 1.4**0.5
     assert (estimate, interval.low, interval.high) == pytest.approx((1.0, 1 - reach, 1 + reach))
 
 
@@ -208,3 +233,77 @@ def test_evidence_that_was_cut_decides_only_what_was_not_separated():
     assert [each.verdict for each in found] == ["best", "worse", "worse"]
     assert (found[1].low, found[1].estimate) == (cut[1].low, plain[1].estimate)
     assert found[2] == plain[2]
+
+
+def with_holdout(joint: JointFigures, *figures: float, error: float = 0.01, share: float = 0.2) -> JointFigures:
+    """The same with figures on a holdout, whose standard error is given."""
+    held = HeldFigures(np.array(figures), error**2 * np.eye(len(figures)), share, degrees=500)
+    return JointFigures(joint.folds, joint.covariance, joint.of_folds, joint.degrees, held)
+
+
+def test_the_gap_is_that_of_all_judged_rows():
+    joint = with_holdout(apart(0.5, 0.45), 0.5, 0.3)
+
+    gaps, _ = gaps_to_leader(joint)
+
+    over_folds = joint.means[0] - joint.means[1]
+    assert gaps.tolist() == pytest.approx([0, 0.8 * over_folds + 0.2 * 0.2])
+
+
+def test_the_holdout_has_no_say_in_who_leads():
+    joint = with_holdout(apart(0.5, 0.45), 0.2, 0.9)
+
+    found = verdicts(joint)
+
+    assert joint.leader == 0
+    assert [each.verdict for each in found] == ["best", "unseparated"]
+    assert found[1].estimate < 0
+
+
+def test_a_gap_that_folds_and_holdout_show_together_is_found_where_the_folds_alone_are_unsure():
+    folds = apart(0.5, 0.5, 0.48, n_rows=200, noise=0.1, seed=3)
+    error = 0.1 / np.sqrt(50)
+
+    alone, both = verdicts(folds), verdicts(with_holdout(folds, 0.5, 0.5, 0.4, error=error))
+
+    assert alone[2].verdict == "unseparated"
+    assert both[2].verdict == "worse"
+    assert both[2].low > 0 >= alone[2].low
+
+
+def test_verdict_limit_and_p_value_agree_with_a_holdout_too():
+    draw = np.random.default_rng(4)
+    for seed in range(40):
+        means = 0.5 - 0.01 * np.arange(8)
+        joint = apart(*means, n_rows=200, noise=0.2, seed=seed)
+        held = with_holdout(joint, *(means + 0.03 * draw.normal(size=8)), error=0.03)
+        for each in verdicts(held):
+            if each.verdict != "best":
+                assert (each.verdict == "worse") == (each.low > 0) == (each.p_value <= 0.05)
+
+
+def test_equal_candidates_with_one_far_behind_are_called_worse_no_more_often_than_asked():
+    any_worse = [
+        any(each.verdict == "worse" for each in verdicts(apart(*[0.5] * 8, 0.2, n_rows=200, seed=seed))[:8])
+        for seed in range(60)
+    ]
+
+    assert np.mean(any_worse) <= 0.05
+
+
+def test_the_holdout_alone_gives_the_difference_of_its_figures_with_its_error():
+    joint = with_holdout(apart(0.5, 0.4), 0.6, 0.5, error=0.01)
+
+    _, found = on_holdout(joint)
+
+    reach = student.ppf(0.975, 500) * 0.01 * np.sqrt(2)
+    assert (found.difference, found.interval.low, found.interval.high) == pytest.approx((0.1, 0.1 - reach, 0.1 + reach))
+    assert found.p_value == pytest.approx(2 * student.sf(0.1 / (0.01 * np.sqrt(2)), 500))
+
+
+def test_a_holdout_with_four_rows_of_a_class_has_no_say():
+    fold = FoldInfluence(np.zeros(2), np.zeros((10, 2)), np.arange(10), np.arange(10) % 2)
+    held = FoldInfluence(np.zeros(2), np.zeros((12, 2)), np.arange(20, 32), (np.arange(12) < 4).astype(int))
+
+    assert joint_figures([fold, fold], held).held is None
+    assert on_holdout(joint_figures([fold, fold], held)) is None

@@ -41,6 +41,9 @@ HARMLESS_VARIABLES = {
 HARMLESS_PREFIXES = ("OMP_", "MKL_", "OPENBLAS_", "NUMBA_", "JOBLIB_", "LOKY_", "SKLEARN_", "SCIPY_", "PYTHON")
 HARMLESS_CODE = {
     "evenhand.study.study:Study.kind_of_task": "its value is in the key of the table",
+    "evenhand.study.study:Study.is_multilabel": "the target is in the key of the table",
+    "evenhand.study.study:Study.target_name": "the target is in the key of the table",
+    "evenhand.study.study:Study.targets": "the target is in the key of the table",
     "evenhand.evaluation.metric_entries:MetricEntry.by_scikit_learn": "names a scorer; weights are made in `ensembles`",
 }
 HANDS_ON = ("<lambda>", "build", "made")  # in a task: what hands the arguments on to the function that is declared
@@ -264,13 +267,24 @@ def numbers():
     )  # fmt: skip
 
 
+def labels():
+    columns, y = two_clouds()
+    write_rows("rows.csv", {**columns, "wet": (columns["noise"] > 0).astype(int)}, y)
+    return make_study(
+        target=["y", "wet"],
+        balance=["none", "class_weight"],
+        candidates={"logistic": {"tune": {"trials": 2}}, "gaussian_nb": {}},
+        cleaning={"outliers": "iqr"},
+    )
+
+
 def every_sampler():
     columns, y = two_clouds()
     write_rows("rows.csv", {**columns, "sky": np.where(columns["noise"] > 0, "red", "blue")}, y)
     return make_study(candidates={"gaussian_nb": {}}, balance=SAMPLERS)
 
 
-STUDIES = {made.__name__: made for made in (everything, by_time, by_group, numbers, every_sampler)}
+STUDIES = {made.__name__: made for made in (everything, by_time, by_group, numbers, labels, every_sampler)}
 
 
 @pytest.mark.filterwarnings("ignore")

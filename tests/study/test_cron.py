@@ -1,15 +1,18 @@
 """The moments that a cron expression names, also on the days on which clocks change."""
 
 import asyncio
+import runpy
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from evenhand.study.cron import parsed_cron
 
+SIMULATION = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "clock_changes.py"))
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
@@ -63,6 +66,24 @@ def test_a_time_that_clocks_leave_out_comes_as_much_later_and_one_they_repeat_co
     assert ticks("30 2 * * *", "2026-10-24T12:00", 2, "Europe/Berlin") == ["10-25 00:30", "10-26 01:30"]  # the first
 
 
+def test_a_time_left_out_before_midnight_comes_once_and_in_order():
+    cron = parsed_cron("0,30 * * * *", "America/Nuuk")  # clocks go from 23:00 to 00:00 on 28 March 2026, at 01:00 UTC
+
+    found = list(cron.between(at("2026-03-29T00:00"), at("2026-03-29T03:00")))
+
+    assert [f"{tick:%H:%M}" for tick in found] == ["00:00", "00:30", "01:00", "01:30", "02:00", "02:30", "03:00"]
+    assert [cron.latest(at(f"2026-03-29T01:{minute}")) for minute in ("29", "31", "59")] == [
+        at("2026-03-29T01:00"), at("2026-03-29T01:30"), at("2026-03-29T01:30"),
+    ]  # fmt: skip
+
+
+def test_what_a_scheduler_meant_is_as_much_later_as_clocks_skip_and_no_more():
+    two_hours = parsed_cron("30 2 * * *", "Antarctica/Troll")
+
+    assert two_hours.meant(at("2026-03-29T00:30")) == at("2026-03-29T02:30")
+    assert two_hours.meant(at("2026-03-28T00:30")) == at("2026-03-27T02:30")
+
+
 def from_prefect(expression, timezone, start, n):
     """What Prefect's server would schedule from a moment on."""
     from prefect.server.schemas.schedules import CronSchedule
@@ -96,6 +117,32 @@ def test_what_prefect_schedules_means_one_tick_a_day_across_a_change_of_clocks(e
     days = Counter(meant.astimezone(BERLIN).date() for meant in {cron.meant(moment) for moment in scheduled})
     assert set(days.values()) == {1}
     assert max(days) - min(days) == timedelta(days=len(days) - 1)
+
+
+# Clocks change by half an hour, by two, at midnight, around Ramadan, and on a Saturday evening.
+NASTY = ["Australia/Lord_Howe", "Antarctica/Troll", "America/Havana", "Africa/Casablanca", "America/Santiago"]
+
+
+@pytest.mark.parametrize("zone", NASTY)
+def test_a_year_has_the_ticks_that_a_walk_by_the_wall_clock_finds_each_once(zone):
+    for expression in ("30 2 * * *", "0 0 * * *", "45 23 * * *", "30 1,2,3 * * *", "0 * * * *"):
+        cron = parsed_cron(expression, zone)
+        ticks = list(cron.between(at("2026-01-01"), at("2026-12-31T23:59:59")))
+
+        assert len(ticks) == len(set(ticks))
+        assert set(ticks) == SIMULATION["walked"](cron, 2026)
+
+
+@pytest.mark.parametrize("zone", NASTY)
+def test_around_a_change_of_clocks_each_tick_is_run_once_also_when_a_clock_was_set_back_or_was_ahead(zone):
+    wrong = []
+
+    for expression in ("30 2 * * *", "0 0 * * *", "0 */6 * * *"):
+        changes = SIMULATION["changes"](ZoneInfo(zone), 2026)
+        SIMULATION["around"](parsed_cron(expression, zone), expression, zone, changes, wrong)
+
+    assert changes
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

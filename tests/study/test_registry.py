@@ -134,36 +134,47 @@ def test_the_function_of_every_source_is_there(name):
     assert callable(named_object(SOURCES[name].home, name))
 
 
-def told_of(n_classes, n=60):
+TASKS = {"regression": 0, "binary": 2, "multiclass": 3, "multilabel": 3}
+METRICS_OF_TASKS = [(task, name) for task, k in TASKS.items() for name in applicable(k, task == "multilabel")]
+
+
+def told_of(task, n=60):
+    n_classes = TASKS[task]
     random = np.random.default_rng(n_classes)
     if n_classes == 0:
         y = random.normal(size=n)
         return PredictionSet(y, y + random.normal(size=n) / 2, None)
+    if task == "multilabel":
+        truth = (random.random((n, 3)) < 0.4).astype(int)
+        scores = (truth + random.random((n, 3))) / 2
+        scores[:6] = 1 - scores[:6]
+        return PredictionSet(truth, (scores > 0.5).astype(int), scores, is_probability=True)
     truth = np.arange(n) % n_classes
     shares = random.dirichlet(np.ones(n_classes), n) + 0.5 * np.eye(n_classes)[truth]
     shares /= shares.sum(axis=1, keepdims=True)
     return PredictionSet(truth, shares.argmax(axis=1), shares[:, 1] if n_classes == 2 else shares, is_probability=True)
 
 
-@pytest.mark.parametrize("n_classes", [0, 2, 3])
-def test_every_metric_has_an_interval(n_classes):
-    told = told_of(n_classes)
+@pytest.mark.parametrize("task", TASKS)
+def test_every_metric_has_an_interval(task):
+    told, n_classes = told_of(task), TASKS[task]
 
-    assert set(spreads_of(told, n_classes)) == set(metrics_of(told, n_classes)) == set(applicable(n_classes))
+    known = set(applicable(n_classes, task == "multilabel"))
+    assert set(spreads_of(told, n_classes)) == set(metrics_of(told, n_classes)) == known
 
 
-@pytest.mark.parametrize(("n_classes", "name"), [(k, name) for k in (0, 2, 3) for name in applicable(k)])
-def test_the_vectorised_form_of_rows_that_count_once_is_the_formula(n_classes, name):
-    judged = Judged(told_of(n_classes), n_classes)
+@pytest.mark.parametrize(("task", "name"), METRICS_OF_TASKS)
+def test_the_vectorised_form_of_rows_that_count_once_is_the_formula(task, name):
+    judged = Judged(told_of(task), TASKS[task])
 
     found = METRICS[name].of_weighted(judged, np.ones((2, 60)))
 
     assert found == pytest.approx([METRICS[name].formula(judged)] * 2, rel=1e-12)
 
 
-@pytest.mark.parametrize(("n_classes", "name"), [(k, name) for k in (0, 2, 3) for name in applicable(k)])
-def test_a_weight_of_two_equals_the_row_twice(n_classes, name):
-    told = told_of(n_classes, 30)
+@pytest.mark.parametrize(("task", "name"), METRICS_OF_TASKS)
+def test_a_weight_of_two_equals_the_row_twice(task, name):
+    told, n_classes = told_of(task, 30), TASKS[task]
     twice = PredictionSet(*(np.repeat(each, 2, axis=0) if each is not None else None for each in
                    (told.truth, told.predictions, told.scores)), told.is_probability)  # fmt: skip
 
@@ -175,9 +186,9 @@ def test_a_weight_of_two_equals_the_row_twice(n_classes, name):
 @pytest.mark.parametrize("name", METRICS)
 def test_a_metric_gets_better_in_the_direction_that_it_says(name):
     entry = METRICS[name]
-    n_classes = {"binary": 2, "multiclass": 3, "regression": 0}[entry.tasks[0]]
-    told = told_of(n_classes)
-    perfect = np.eye(max(n_classes, 1))[told.truth.astype(int) % max(n_classes, 1)]
+    n_classes, told = TASKS[entry.tasks[0]], told_of(entry.tasks[0])
+    is_multilabel = told.is_multilabel
+    perfect = told.truth if is_multilabel else np.eye(max(n_classes, 1))[told.truth.astype(int) % max(n_classes, 1)]
     scores = None if n_classes == 0 else perfect[:, 1] if n_classes == 2 else perfect
 
     right = entry.formula(Judged(PredictionSet(told.truth, told.truth, scores, n_classes > 0), n_classes))

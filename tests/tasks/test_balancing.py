@@ -73,6 +73,21 @@ def test_other_settings_make_other_rows(tmp_path):
     assert first.training.digest != second.training.digest
 
 
+def test_another_seed_makes_other_rows_in_a_place_of_their_own(tmp_path):
+    columns, X, y = rows()
+    training = make_training(tmp_path / "training", X, y)
+    table = make_table(tmp_path / "table", columns, np.where(y == 1, "storm", "calm"))
+
+    first, other, again = (
+        balance.fn(training, table, make_study(balance=["undersample"], seed=seed), "undersample") for seed in (0, 1, 0)
+    )
+
+    assert (first.reused, other.reused, again.reused) == (False, False, True)
+    drawn = [read_matrix(each.training.path)[0] for each in (first, other, again)]
+    assert not np.array_equal(drawn[0], drawn[1])
+    assert np.array_equal(drawn[0], drawn[2])
+
+
 def test_too_few_rare_rows_are_reported_and_nothing_is_kept(tmp_path):
     with pytest.raises(DataError, match="needs at least 6 training rows of every class, but class 'storm' has 3"):
         balanced(tmp_path, "smote", n_rare=3)

@@ -3,9 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from makers import make_study, work, write_rows, write_two_clouds
+from scipy import stats
 
-from evenhand.statistics import Comparison, Interval
-from evenhand.tasks.comparing import _power, compare
+from evenhand.evaluation.predictions import Predictions
+from evenhand.evaluation.verdicts import power_on_holdout
+from evenhand.statistics import Comparison, Interval, delong_test
+from evenhand.storage.artifact_store import local
+from evenhand.tasks.comparing import compare
 
 
 def two_models(**changes):
@@ -28,13 +32,31 @@ def test_a_model_that_learned_nothing_is_worse_than_the_best():
 
 
 def test_the_gap_of_a_candidate_is_the_difference_of_the_figures_on_the_leaderboard():
-    found = two_models()
+    found = two_models(split={"folds": 5, "holdout_share": 0.25})
+
+    judgement = compare.fn(found.judgement, found.table, found.study)
+
+    rows = Predictions(local(judgement.predictions), found.table).of("dummy", "probability")
+    n_folds, n_held = len(rows.out_of_fold), len(rows.holdout)
+    figure = {
+        each.plan.name: (n_folds * each.mean("roc_auc") + n_held * each.holdout["roc_auc"]) / (n_folds + n_held)
+        for each in judgement.figures
+    }
+    assert n_held > 50
+    for each in judgement.versus:
+        assert each.difference == pytest.approx(figure[judgement.best.plan.name] - figure[each.name])
+
+
+def test_without_a_holdout_the_gap_is_that_of_the_folds():
+    found = two_models(split={"folds": 5, "holdout": "none"})
 
     judgement = compare.fn(found.judgement, found.table, found.study)
 
     means = {each.plan.name: each.mean("roc_auc") for each in judgement.figures}
+    assert {each.name for each in judgement.versus} == set(means) - {judgement.best.plan.name}
     for each in judgement.versus:
         assert each.difference == pytest.approx(judgement.best.mean("roc_auc") - means[each.name])
+        assert each.holdout_difference is None
 
 
 def test_models_that_predict_alike_are_not_worse():
@@ -63,6 +85,7 @@ def test_every_metric_that_a_study_asks_for_has_the_verdicts_of_a_study_ranked_b
     judgement = compare.fn(asked.judgement, asked.table, asked.study)
 
     own = compare.fn(ranked, asked.table, by_loss)
+    assert len(judgement.figures) == 3
     for each in judgement.figures:
         found = judgement.verdicts(each.plan.name)
         assert list(found) == ["roc_auc", "log_loss"]
@@ -113,22 +136,38 @@ def test_the_holdout_difference_is_that_of_the_two_holdout_figures():
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
 def test_p_values_on_the_holdout_are_holms_over_the_candidates(metric, monkeypatch):
-    from evenhand.tasks import comparing
+    from evenhand.evaluation import verdicts
 
-    found, raw = two_models(metric=metric), {}
-    honest = comparing._pair
+    found, raw = two_models(metric=metric), []
+    honest = verdicts.on_holdout
 
-    def noted(name, best, other, table):
-        raw[other.name] = honest(name, best, other, table)
-        return raw[other.name]
+    def noted(joint):
+        raw.extend(honest(joint)[1:])
+        return honest(joint)
 
-    monkeypatch.setattr(comparing, "_pair", noted)
+    monkeypatch.setattr(verdicts, "on_holdout", noted)
     judgement = compare.fn(found.judgement, found.table, found.study)
 
     told = {each.name: each.holdout_p_value for each in judgement.versus}
-    low, high = sorted(one.p_value for one in raw.values())
+    low, high = sorted(one.p_value for one in raw)
     assert sorted(told.values()) == pytest.approx([min(2 * low, 1), min(max(2 * low, high), 1)])
     assert told["dummy"] <= 0.05
+
+
+def test_the_difference_of_areas_on_the_holdout_has_the_deviation_of_delong():
+    found = two_models()
+    judgement = compare.fn(found.judgement, found.table, found.study)
+    one = judgement.versus[0]
+    predictions = Predictions(local(judgement.predictions), found.table)
+    first, second = (predictions.of(name, "probability").holdout for name in (judgement.best.plan.name, one.name))
+
+    by_delong = delong_test(first.truth, first.ranks, second.ranks)
+
+    # both divide by the rows of a class less one; the limits here take the rarest class for the degrees of freedom
+    degrees = int(np.bincount(first.truth).min()) - 1
+    deviation = (one.holdout_high - one.holdout_difference) / stats.t.ppf(0.975, degrees)
+    assert one.holdout_difference == pytest.approx(by_delong.difference)
+    assert deviation == pytest.approx(abs(by_delong.difference / by_delong.statistic))
 
 
 def test_the_power_of_the_holdout_is_reported_where_the_metric_is_a_share():
@@ -147,7 +186,7 @@ def test_the_power_of_the_holdout_is_reported_where_the_metric_is_a_share():
 def test_no_power_is_reported_where_nothing_ever_differed():
     nothing = Comparison(0.0, Interval(0.0, 0.0, 0.95), 0.0, 1.0, "paired bootstrap")
 
-    assert _power(nothing, "f1_macro", 0.05) is None
+    assert power_on_holdout(nothing, "f1_macro", 0.05) is None
 
 
 def test_the_best_is_chosen_unless_the_simplest_is_preferred():

@@ -37,7 +37,7 @@ from evenhand.tasks.refitting import refit
 class Leaning:
     """A model that reads one column."""
 
-    classes = ("calm", "storm")
+    classes, is_multilabel = ("calm", "storm"), False
     classes_ = np.array(classes)
 
     def scores_and_decisions(self, frame):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from makers import know_models_of, make_study, room_of_its_own, two_clouds, work, write_rows
+from sklearn.metrics import log_loss
 
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
@@ -18,7 +19,7 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tracking import champion, mlflow_client
 from evenhand.tracking.champion import proposed_by, withdrawn
-from evenhand.tracking.champion_ledger import Contender, Decision, Decisions, Looks, decide, decisions_of
+from evenhand.tracking.champion_ledger import Contender, Decision, Looks, decide, decisions_of
 from evenhand.tracking.promotion_gate import card, weigh
 from evenhand.tracking.reload_check import difference
 
@@ -119,21 +120,6 @@ def test_horizons_that_are_made_longer_spend_alpha_once():
     assert taken.spent == pytest.approx(0.05)
 
 
-def look(level=0.99, verdict="keep"):
-    """A line of the ledger that compared two models."""
-    return Decision("tiny", verdict, "", Contender("a"), None, "", {"look": 1, "gap": {"level": level}})
-
-
-def test_looks_are_counted_from_the_last_restart():
-    nothing = Decision("tiny", "keep", "the same", Contender("a"), None, "", {"look": 0, "gap": None})
-    restart = Decision("tiny", "restart", "a new year", Contender(""))
-    lines = (look(), look(verdict="promote"), restart, nothing, look(0.98), look(verdict="rollback"), look())
-
-    assert Decisions(lines[:2]).looks == Looks(2, pytest.approx(0.02))
-    assert Decisions(lines[:3]).looks == Looks()
-    assert Decisions(lines).looks == Looks(2, pytest.approx(0.03))  # a rollback holds the figures of an older line
-
-
 def test_the_interval_leaves_half_of_its_share_of_alpha_on_either_side():
     draw = np.random.default_rng(1)
     first, second = (PredictionSet(TRUTH, (draw.random(400) < 0.8).astype(int) ^ (1 - TRUTH), None) for _ in range(2))
@@ -191,6 +177,36 @@ def test_a_guard_keeps_a_better_model_out():
     assert found.verdict == "keep"
     assert f"but recall falls by {recall:.4f}, where 0.1 is allowed" in found.words
     assert weighed(better, told(0.5, 1), guards={"recall": 0.1}).verdict == "promote"
+
+
+def chances(strength, seed):
+    """What a model says in probabilities."""
+    plain = told(strength, seed)
+    return PredictionSet(TRUTH, plain.predictions, 1 / (1 + np.exp(strength / 2 - plain.scores)), True)
+
+
+def test_a_guard_of_a_loss_counts_what_it_rises():
+    better, champion = chances(3, 0), chances(0.5, 1)
+    timid = replace(
+        better, scores=0.02 * better.scores
+    )  # ranks as before, but gives nothing more than two in a hundred
+
+    rise = log_loss(TRUTH, timid.scores) - log_loss(TRUTH, champion.scores)
+    found = [weighed(timid, champion, guards={"log_loss": allowed}) for allowed in (0.9 * rise, 1.1 * rise)]
+
+    assert rise > 0
+    assert [each.guards for each in found] == [{"log_loss": pytest.approx(rise)}] * 2
+    assert [each.verdict for each in found] == ["keep", "promote"]
+
+
+def test_a_guard_of_nothing_allows_what_falls_by_nothing():
+    better, champion = told(3, 0), told(0.5, 1)
+    as_called = PredictionSet(TRUTH, champion.predictions, better.scores)
+
+    found = weighed(as_called, champion, guards={"recall": 0.0})
+
+    assert found.guards == {"recall": 0.0}
+    assert found.verdict == "promote"
 
 
 def test_a_metric_that_one_cannot_give_makes_them_incomparable():

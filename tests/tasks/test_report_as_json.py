@@ -12,6 +12,7 @@ from evenhand.data.frames import read_target
 from evenhand.data.splits import fold_rows
 from evenhand.records.pipeline import ENSEMBLE, FINAL
 from evenhand.reporting.terminal.run import show_judgement, show_report
+from evenhand.runtime.text import counted
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
 from evenhand.tasks.recording import Results, opened, record
@@ -70,7 +71,7 @@ def test_verdict_gap_and_rank_are_the_same_wherever_a_run_is_read(run, capsys):
     show_judgement(report.study, judgement)
     shown = capsys.readouterr().out
     n_worse = sum(each["verdict"] == "worse" for each in told["candidates"])
-    assert f"{n_worse} candidates worse than the best" in shown or "1 candidate worse than the best" in shown
+    assert f"{counted(n_worse, 'candidate')} worse than the best" in shown
 
 
 def test_a_candidate_that_cannot_have_the_metric_is_not_separated_and_has_no_gap(run):

@@ -87,6 +87,7 @@ def test_the_selection_never_sees_the_fold_it_is_judged_on(monkeypatch, repeats)
 
     rows = pd.read_parquet(local(found.judgement.predictions))
     members = [each.plan.name for each in found.judgement.figures if each.plan.name != "ensemble"]
+    assert len(seen) >= rows.fold.nunique() == 3 * repeats + 1
     for fold, (scores, _) in zip(dict.fromkeys(rows.fold), seen, strict=False):
         judged = rows[rows.fold == fold]
         allowed = rows[(rows.fold != FINAL) & ~rows.row.isin(judged.row)] if fold != FINAL else rows[rows.fold != FINAL]

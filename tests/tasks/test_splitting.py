@@ -85,11 +85,11 @@ def test_a_random_holdout_is_stratified_and_of_the_share_asked_for(clouds):
 @given(st.integers(0, 10**6), st.floats(0.1, 0.5))
 @settings(max_examples=20, deadline=None)
 def test_a_hash_holdout_is_nearly_of_the_share_asked_for(seed, share):
-    from evenhand.tasks.splitting import _as_share
+    from evenhand.data.splits import as_share
 
     hashes = content_hashes(pd.DataFrame({"a": np.random.default_rng(seed).normal(size=2000)}))
 
-    assert np.mean(_as_share(hashes) < share) == pytest.approx(share, abs=0.06)  # five standard deviations
+    assert np.mean(as_share(hashes) < share) == pytest.approx(share, abs=0.06)  # five standard deviations
 
 
 @given(st.integers(60, 79), st.randoms(use_true_random=False))

@@ -155,6 +155,25 @@ def test_ways_in_which_the_rows_would_not_reach_the_fit_are_refused(more, words)
         names({"lin": {"model": "similarity_svm", **more}})
 
 
+@pytest.mark.parametrize("model", ["table_kernel_svm", "ls_svm", "rvm"])
+def test_frequencies_of_all_rows_for_a_kernel_that_counts_nothing_are_refused_before_any_fit(model):
+    params = {"kernel": {"sum": ["rbf", "linear"]}, "frequencies": "all"}
+
+    with pytest.raises(ConfError, match=f"params.frequencies: all counts values .* a kernel of {model} counts none"):
+        names({"mixed": {"model": model, "params": params}})
+
+
+def test_a_kernel_put_together_counts_the_rows_to_be_judged_in_a_whole_study():
+    kernel = {"sum": [{"similarity": "lin"}, {"product": [{"similarity": "iof"}, {"constant": 0.5}]}]}
+    grid = {"frequencies": ["all"]}
+
+    made = work(study_of({"mixed": {"model": "table_kernel_svm", "params": {"kernel": kernel}, "grid": grid}}))
+
+    found = {each.plan.name: each.plan.sees_unlabelled for each in made.judgement.figures}
+    assert found == {"mixed(frequencies=all)": True, "mixed(frequencies=train)": False}
+    assert made.judgement.winner.plan.name == "mixed(frequencies=train)"
+
+
 def test_a_choice_that_leaves_nothing_to_serve_is_refused():
     with pytest.raises(
         ConfError, match=r"'lin/none' leaves no candidate .*: 'lin/none' see the rows to be judged. Let it match"

@@ -5,11 +5,14 @@ import sys
 
 import pytest
 
+from evenhand.storage import ledger
 from evenhand.storage.ledger import anchor_of
 from evenhand.tracking.champion_ledger import (
     Broken,
     Contender,
     Decision,
+    Decisions,
+    Looks,
     Overtaken,
     decide,
     decisions_of,
@@ -133,6 +136,34 @@ def test_a_line_cut_off_in_the_middle_never_counted_and_is_put_aside(n_bytes_los
     assert file.with_suffix(".cut").read_bytes() == before.cut_off
 
 
+def test_a_repair_returns_what_it_put_aside():
+    anchor = anchor_of(written("run_1"))
+    before_the_crash = anchor.read_bytes()
+    file = written("run_2")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    anchor.write_bytes(before_the_crash)
+
+    lost = repair("tiny")
+
+    assert lost == whole.splitlines(keepends=True)[1][:-20]
+    assert file.read_bytes() + lost + whole[-20:] == whole
+    assert repair("tiny") == b""
+
+
+def test_a_line_without_a_champion_has_none_and_one_with_less_than_a_model_is_broken():
+    file = written("run_1")
+    assert decisions_of("tiny").lines[0].champion is None
+
+    line = json.loads(file.read_text()) | {"candidate": {"run": "run_1"}}
+    line |= {"hash": ledger._hash(line)}
+    file.write_bytes(ledger._as_line(line) + b"\n")
+    ledger._anchor(file, line)
+
+    with pytest.raises(Broken, match=r"line 1 of the ledger '.+tiny.+' cannot be read"):
+        decisions_of("tiny")
+
+
 def test_a_repair_of_a_whole_ledger_changes_nothing():
     file = written("run_1")
     whole = file.read_bytes()
@@ -183,3 +214,18 @@ def test_a_line_that_does_not_reach_the_disk_leaves_no_trace(monkeypatch):
         decide(decision("run_2"), decisions_of("tiny").head)
 
     assert file.read_bytes() == before
+
+
+def look(level=0.99, verdict="keep"):
+    """A line of the ledger that compared two models."""
+    return Decision("tiny", verdict, "", Contender("a"), None, "", {"look": 1, "gap": {"level": level}})
+
+
+def test_looks_are_counted_from_the_last_restart():
+    nothing = Decision("tiny", "keep", "the same", Contender("a"), None, "", {"look": 0, "gap": None})
+    restart = Decision("tiny", "restart", "a new year", Contender(""))
+    lines = (look(), look(verdict="promote"), restart, nothing, look(0.98), look(verdict="rollback"), look())
+
+    assert Decisions(lines[:2]).looks == Looks(2, pytest.approx(0.02))
+    assert Decisions(lines[:3]).looks == Looks()
+    assert Decisions(lines).looks == Looks(2, pytest.approx(0.03))  # a rollback holds the figures of an older line

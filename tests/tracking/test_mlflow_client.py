@@ -2,14 +2,13 @@ import json
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.request
 from contextlib import closing, nullcontext
 from pathlib import Path
 
 import psutil
 import pytest
-from makers import make_plan
+from makers import make_plan, started_long_ago
 from mlflow import MlflowClient
 
 from evenhand.errors import PlaceError
@@ -180,8 +179,7 @@ def finished(place, name, parent="", **metrics):
 
 
 def test_the_latest_finished_run_is_found_with_its_candidates(place):
-    finished(place, "old")
-    time.sleep(0.01)
+    started_long_ago(finished(place, "old"))
     latest = finished(place, "new")
     child = finished(place, "knn", parent=latest)
     mlflow_client.start_run(place, "still running", {"evenhand.kind": "run"})
@@ -206,8 +204,7 @@ def test_a_misspelt_study_is_reported_with_the_nearest(place):
 
 
 def test_studies_are_listed_the_newest_first(place):
-    finished(place, "storm")
-    time.sleep(0.01)
+    started_long_ago(finished(place, "storm"))
     finished(mlflow_client.open_experiment("rain"), "rain")
 
     assert mlflow_client.studies() == ["rain", "storm"]

@@ -23,6 +23,7 @@ __all__ = [
     "runs",
     "schedules",
     "servers",
+    "slices",
     "stores",
     "studies",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.runtime.event_loop import away_from_loop
+from evenhand.service.places import check_places
 from evenhand.service.prefect_session import ended, result_of, start_server
 from evenhand.study.study import Study
 
@@ -29,6 +30,7 @@ def run_study(
 
 
 def _run_study(study: Study, *settings: Any) -> "Report":
+    check_places()
     server = threading.Thread(target=start_server, daemon=True)
     server.start()
     from evenhand.data.in_memory import with_kept_rows
@@ -54,6 +56,7 @@ def _notify_failure(study: Study, error: Exception, key: str) -> None:
 
 def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick":
     """What became of a tick that is run here and now; a Prefect server starts where none is configured."""
+    check_places()
     away_from_loop(start_server)
     from evenhand.flows.tick import tick
 
@@ -62,6 +65,7 @@ def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick"
 
 def run_scoring(study: str, source: str, output: Path, run_id: str | None = None) -> "Scored":
     """What came of scoring the rows of a file."""
+    check_places()
     from evenhand.flows.score import score
 
     return result_of(score, study, source, output, run_id)
@@ -69,6 +73,7 @@ def run_scoring(study: str, source: str, output: Path, run_id: str | None = None
 
 def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "") -> "Watched":
     """What the rows of a file have moved by since the champion of a study was trained."""
+    check_places()
     from evenhand.flows.watch import watch
 
     return result_of(watch, name, source, study, as_of)
@@ -76,6 +81,7 @@ def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "
 
 def run_feedback(study: Study, as_of: str) -> "tuple[list[RealizedPerformance], list[str]]":
     """What labels that arrived say of each model that scored rows of a study, and notes on rows that do not fit."""
+    check_places()
     from evenhand.flows.feedback import feedback
 
     return result_of(feedback, study, as_of)
@@ -85,6 +91,7 @@ def run_replication(
     studies: "Mapping[str, Study | None]", beyond: "Mapping[str, Study] | None" = None
 ) -> "Replication":
     """The published figures beside the measured ones."""
+    check_places()
     from evenhand.flows.replicate import replicate
 
     return result_of(replicate, studies, beyond)

@@ -76,7 +76,9 @@ class Run:
 
     @property
     def task(self) -> str:
-        """regression, binary or multiclass."""
+        """regression, binary, multiclass or multilabel."""
+        if self._recorded.all_predictions.is_multilabel:
+            return "multilabel"
         return {0: "regression", 2: "binary"}.get(len(self.classes), "multiclass")
 
     @cached_property
@@ -139,6 +141,16 @@ class Run:
         from evenhand.reporting.prediction_table import predictions_of
 
         return predictions_of(self._prediction_set(candidate), self.classes, self._recorded.places)
+
+    def slices(self, by: Any, candidate: str | None = None) -> "pd.DataFrame":
+        """Every metric on the rows of each value of `by`, with its interval: how a candidate does by region or by age.
+
+        `by` has a value for each row of the source, such as a column of the frame that was run, used by the model or
+        not. Left out, the candidate is the one that is served.
+        """
+        from evenhand.api.slices import slices_of
+
+        return slices_of(self._prediction_set(candidate), self.classes, self._recorded.places, by)
 
     def model(self, candidate: str | None = None) -> "RawRowModel":
         """A scikit-learn estimator that takes raw rows; `.pipeline` shows its steps.

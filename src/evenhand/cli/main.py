@@ -1,5 +1,6 @@
 """The command line: parse, call one flow, print."""
 
+import os
 import sys
 from typing import Any
 
@@ -29,6 +30,7 @@ class EvenhandGroup(click.Group):
         from evenhand.errors import EvenhandError
 
         try:
+            _check_home()
             return super().invoke(ctx)
         except EvenhandError as error:
             from evenhand.runtime.redaction import masked_text
@@ -42,6 +44,14 @@ class EvenhandGroup(click.Group):
             word, code = ("interrupted", INTERRUPTED) if is_ours else ("terminated", TERMINATED)
             click.echo(f"evenhand: {word}; what was finished is kept, run again to go on", err=True)
             ctx.exit(code)
+
+
+def _check_home() -> None:
+    """Refuse an address as home before a command imports what it needs; a folder is looked at by whoever uses it."""
+    if "://" in os.environ.get("EVENHAND_HOME", ""):
+        from evenhand.storage.artifact_store import home
+
+        home()
 
 
 def _without_secrets(kind: type[BaseException], error: BaseException, trace: Any) -> None:

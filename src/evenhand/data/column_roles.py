@@ -23,13 +23,14 @@ DATES = ("ignored", "holds dates; name it in columns.time to split by it")
 ROW_NUMBER = re.compile(r"(unnamed.*|index|id|row|row_?(id|no|num|number)|rownames?)", re.IGNORECASE)
 
 
-def given_roles(columns: Columns, target: str, names: Sequence[str]) -> dict[str, str]:
+def given_roles(columns: Columns, targets: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """The roles a study gives; a name in full goes before a pattern, and a pattern must match something."""
-    if target not in names:
-        raise DataError(
-            f"target '{target}' is no column of the data.{nearest(target, names)} Columns: {listed(names)}."
-        )
-    exact: dict[str, str] = {target: "target"}
+    for target in targets:
+        if target not in names:
+            raise DataError(
+                f"target '{target}' is no column of the data.{nearest(target, names)} Columns: {listed(names)}."
+            )
+    exact: dict[str, str] = dict.fromkeys(targets, "target")
     globbed: dict[str, str] = {}
     for role in GIVEN:
         for pattern in _patterns(columns, role):

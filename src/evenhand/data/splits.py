@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_target
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
+from evenhand.statistics.label_sets import label_columns
 from evenhand.statistics.near_copies import near_links
 from evenhand.storage.artifact_store import local
 
@@ -50,6 +51,32 @@ def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
     return np.argsort(content, kind="stable") if time is None else np.lexsort((content, rows[time].to_numpy()))
 
 
+def sides_of(y: np.ndarray, table: Table) -> dict[str, np.ndarray]:
+    """Which rows are of each class, by its words; of several labels which have each label and which have not."""
+    if not table.is_multilabel:
+        return {f"class '{label}'": y == k for k, label in enumerate(table.classes)}
+    columns = label_columns(y, len(table.classes)) == 1
+    named = zip(table.classes, columns.T, strict=True)
+    return {f"label '{name}' {word}": side for name, has in named for word, side in (("0", ~has), ("1", has))}
+
+
+def strata_of(y: np.ndarray, table: Table, least: int) -> np.ndarray:
+    """What rows are dealt out evenly by: classes, or sets of labels.
+
+    A set of labels with fewer than `least` rows is joined with the others that hold the same rarest label, and what is
+    still smaller with the rows of no such set.
+    """
+    if not table.is_multilabel:
+        return y
+    columns = label_columns(y, len(table.classes)) == 1
+    rarity = np.where(columns, columns.sum(axis=0), len(y) + 1)
+    rarest = np.where(columns.any(axis=1), rarity.argmin(axis=1), len(table.classes))
+    _, place, counts = np.unique(y, return_inverse=True, return_counts=True)
+    joined = np.where(counts[place] >= least, place, len(counts) + rarest)
+    _, place, counts = np.unique(joined, return_inverse=True, return_counts=True)
+    return np.where(counts[place] >= least, place, len(counts))
+
+
 def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
     """The table rows that a fold is trained and judged on; no row that is linked with a judged one is trained on."""
     columns = pq.read_table(local(ledger.stored)).to_pandas()
@@ -76,3 +103,31 @@ def parsed_fold(fold: str) -> tuple[int, int]:
     """The repeat and the number in a fold's name."""
     *before, number = fold.split("_")
     return int(before[1]) if before[0] == "repeat" else 0, int(number)
+
+
+def as_share(content: np.ndarray) -> np.ndarray:
+    """A number in [0, 1) for each hash, mixed once more so that any share of rows is a fair draw."""
+    mixed = content.astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return (mixed >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+def time_folds(times: np.ndarray, n_folds: int) -> np.ndarray:
+    """Blocks of rising time, ties together; the first block is only ever trained on."""
+    edges = np.quantile(np.arange(len(times)), np.arange(1, n_folds + 1) / (n_folds + 1)).astype(int)
+    cuts = np.sort(times)[edges]
+    return np.searchsorted(cuts, times, side="right") - 1
+
+
+def least_content(content: np.ndarray, links: np.ndarray) -> np.ndarray:
+    """One content for all rows that are linked: rows keep their side as long as no copy with a smaller one comes."""
+    return pd.Series(content).groupby(links).transform("min").to_numpy()
+
+
+def fold_names(fold_of: list[np.ndarray]) -> list[str]:
+    """The names of all folds, from the fold of every row in each repeat."""
+    numbers = sorted({int(number) for number in fold_of[0] if number >= 0})
+    if len(fold_of) == 1:
+        return [f"fold_{number}" for number in numbers]
+    return [f"repeat_{repeat}_fold_{number}" for repeat in range(len(fold_of)) for number in numbers]

@@ -76,12 +76,12 @@ def look(snapshot: Snapshot, study: Study) -> DataProfile:
     source = study.source.model_dump(mode="json", exclude_none=True)
     if "path" in source:
         source["path"] = source["path"][0]
-    if study.target not in raw.column_names:
+    if study.target_name not in raw.column_names:
         raise DataError(
-            f"--target {study.target} is no column of the data.{nearest(study.target, raw.column_names)} "
+            f"--target {study.target_name} is no column of the data.{nearest(study.target_name, raw.column_names)} "
             f"Columns: {listed(raw.column_names, 20)}."
         )
-    return _Look(raw, study.target).seen(source)
+    return _Look(raw, study.target_name).seen(source)
 
 
 def written(seen: DataProfile, heading: tuple[str, ...] = ()) -> str:

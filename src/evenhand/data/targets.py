@@ -7,16 +7,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.data.casting import as_text
+from evenhand.data.frames import as_array
 from evenhand.data.type_inference import NUMBER, read_as
 from evenhand.errors import DataError, listed
 from evenhand.runtime.text import counted
+from evenhand.statistics.label_sets import label_codes
 from evenhand.study.study import Study
 
 MOST_FLOAT_CLASSES = 50
+LABEL_WORDS = ((0, 1), ("0", "1"), ("no", "yes"), ("false", "true"), ("False", "True"), ("No", "Yes"), ("n", "y"))
 EXACT = 2.0**53  # whole numbers beyond it are not all held by a decimal number
 LOOKED_AT, MOSTLY = 1000, 0.9
 ADORNED = r"^\s*[-+(]?\s*[^\w\s.,+()-]{0,3}\s*[-+]?\d[\d.,' ]*\s*([^\w\s.,+()-]{1,3}|[A-Z]{3})?\)?\s*$"
 UNADORNED = "Those are numbers with a currency sign, a unit or separators: write them plainly, such as 16884.92"
+
+
+def target_of(rows: pa.Table, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
+    """Classes or labels (none where numbers are predicted), the target row by row, and notes."""
+    return label_values(rows, study) if study.is_multilabel else target_values(as_array(rows, study.target_name), study)
 
 
 def target_values(array: pa.Array, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
@@ -30,6 +38,31 @@ def target_values(array: pa.Array, study: Study) -> tuple[tuple[Any, ...], np.nd
     classes, notes = _ordered(counts, study)
     kept = pa.array(list(classes), array.type)
     return classes, pc.index_in(array, kept).to_numpy(zero_copy_only=False).astype(np.int32), notes
+
+
+def label_values(rows: pa.Table, study: Study) -> tuple[tuple[Any, ...], np.ndarray, list[str]]:
+    """The labels and the label set of each row as one number, with how many rows have each label."""
+    columns = np.column_stack([_has_label(name, as_array(rows, name)) for name in study.targets])
+    shares = ", ".join(f"{name} {share:.1%}" for name, share in zip(study.targets, columns.mean(axis=0), strict=True))
+    n_sets = len(np.unique(columns, axis=0))
+    return study.targets, label_codes(columns), [f"{counted(n_sets, 'label set')}; rows with each label: {shares}"]
+
+
+def _has_label(name: str, array: pa.Array) -> np.ndarray:
+    """Whether each row has a label, from a column of 0 and 1, truth values, or yes and no."""
+    found = set(pc.unique(array).to_pylist())
+    for absent, present in LABEL_WORDS:
+        if found <= {absent, present}:
+            if len(found) < 2:
+                raise DataError(
+                    f"label '{name}' is '{array[0]}' in all {len(array):,} rows, so there is nothing to learn: take it "
+                    "out of target."
+                )
+            return np.array([value == present for value in array.to_pylist()])
+    raise DataError(
+        f"label '{name}' holds {listed(sorted(map(str, found)))}: a label is a column of 0 and 1, of true and false, "
+        "or of yes and no. Write it so, or make a study of that target alone."
+    )
 
 
 def is_adorned(array: pa.Array) -> bool:

@@ -24,6 +24,7 @@ MADE = (
     "gaussian_quantiles",
     "hastie_10_2",
     "moons",
+    "multilabel_classification",
     "regression",
     "s_curve",
     "sparse_uncorrelated",
@@ -33,7 +34,7 @@ TARGET = "target"
 
 
 def bundled_rows(source: BundledSource) -> Rows:
-    """The rows of a data set or generator, its target in the column `target`."""
+    """The rows of a data set or generator, its target in the column `target`, or in `label_1` and so on."""
     frame = _bundled(source)
     if source.majority_per_minority is not None:
         frame = _thinned(frame, source.majority_per_minority, source.seed)
@@ -69,6 +70,8 @@ def _bundled(source: BundledSource) -> pd.DataFrame:
         seeded = {"random_state": source.seed} if "random_state" in inspect.signature(maker).parameters else {}
         values, target = _called(maker, {**seeded, **source.params})[:2]
         frame = pd.DataFrame(values, columns=[f"x{number}" for number in range(1, values.shape[1] + 1)])
+        if target.ndim == 2:
+            return frame.assign(**{f"label_{k}": column for k, column in enumerate(target.T, 1)})
         return frame.assign(**{TARGET: target})
     known = sorted((*LOADED, *MADE))
     raise DataError(
@@ -86,6 +89,10 @@ def _called(maker: Any, params: dict[str, Any]) -> Any:
 
 def _thinned(frame: pd.DataFrame, majority_per_minority: float, seed: int) -> pd.DataFrame:
     """The frame with fewer rows of the rarest class, drawn by the seed, in the same order."""
+    if TARGET not in frame:
+        raise DataError(
+            "source.sklearn.majority_per_minority thins out a class, but these rows have labels: leave it out."
+        )
     target = frame[TARGET]
     counts = target.value_counts()
     rare, n_rare = counts.index[-1], int(counts.iloc[-1])

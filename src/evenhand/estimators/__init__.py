@@ -38,6 +38,7 @@ HOMES = {
     "CutPoints": "encoding.binning",
     "TopValues": "encoding.top_values",
     "inverse_square": "distances",
+    "OneModelALabel": "labels",
     "OutlierClassifier": "outlier",
     "OutlierRows": "outlier_rows",
     "OrdinaryLeastSquares": "ols",

@@ -44,7 +44,7 @@ def drawn_pair(
 
 def _times(truth: np.ndarray, n_classes: int, seed: int, n_draws: int) -> Iterator[np.ndarray]:
     """How often each row is drawn, for so many draws, in parts that memory has room for."""
-    strata = truth if n_classes else np.zeros(len(truth), dtype=int)
+    strata = truth if n_classes and truth.ndim == 1 else np.zeros(len(truth), dtype=int)
     draw, block = np.random.default_rng(seed), max(1, CELLS // len(truth))
     for start in range(0, n_draws, block):
         yield times_drawn(strata, min(block, n_draws - start), draw)

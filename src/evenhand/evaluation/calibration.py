@@ -32,12 +32,10 @@ __all__ = [
     "best_by_metric",
     "calibration_report",
     "choose_calibration",
-    "correct_prior",
     "decide_by_cost",
     "for_capacity",
     "operating_points",
     "share_offset",
-    "shift_odds",
     "with_false_positive_rate",
     "with_precision",
 ]
@@ -47,37 +45,15 @@ MOST_GROUPS = 5_000
 READS_PROBABILITIES = frozenset({"none", "prior"})
 
 
-def correct_prior(probabilities: np.ndarray, *, trained: np.ndarray | float, true: np.ndarray | float) -> np.ndarray:
-    """Return probabilities as they are where classes have their true shares, from a model trained on other shares.
-
-    One number per share speaks of the second of two classes and takes probabilities of shape (n_rows,); a vector of
-    shares takes (n_rows, n_classes). Odds are multiplied by the ratio of the shares: Elkan (2001), IJCAI, theorem 2.
-    This holds where rows were dropped or repeated at random within class, not for synthetic rows near the border.
-    """
-    known, trained, true = np.asarray(probabilities, dtype=float), np.asarray(trained), np.asarray(true)
-    for name, shares in (("trained", trained), ("true", true)):
-        if (shares <= 0).any() or (shares >= 1).any():
-            raise ValueError(f"Shares of classes lie between 0 and 1, but {name} is {shares.tolist()}.")
-    if known.ndim == 1:
-        up, down = known * true / trained, (1 - known) * (1 - true) / (1 - trained)
-        return up / (up + down)
-    tilted = known * (true / trained)
-    return tilted / tilted.sum(axis=1, keepdims=True)
-
-
 def share_offset(probabilities: np.ndarray, true: float, *, sample_weight: np.ndarray | None = None) -> float:
     """Return what to add to log odds so that the mean probability of these rows is the true share.
 
-    Given rows in their natural balance, labelled or not, this is surer than `correct_prior`: the few rows that a model
-    of resampled rows was fitted on leave an error of their own in its intercept, which no formula of shares takes off.
+    Given rows in their natural balance, labelled or not, this is surer than to multiply the odds by the ratio of the
+    shares: the few rows that a model of resampled rows was fitted on leave an error of their own in its intercept,
+    which no formula of shares takes off.
     """
     odds = log_odds(np.asarray(probabilities, dtype=float))
     return float(brentq(lambda offset: np.average(expit(odds + offset), weights=sample_weight) - true, -60, 60))
-
-
-def shift_odds(probabilities: np.ndarray, offset: float) -> np.ndarray:
-    """Return probabilities with the offset added to their log odds."""
-    return expit(log_odds(np.asarray(probabilities, dtype=float)) + offset)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.evaluation.metrics import by_class, confusion, ranking_figures
+from evenhand.evaluation.metrics import Judged, by_class, confusion, ranking_figures
 from evenhand.evaluation.predictions import CandidatePredictions
 
 FIGURES = ("precision", "recall", "f1")
@@ -20,6 +20,8 @@ def class_report(candidate: CandidatePredictions, labels: Sequence[Any]) -> dict
 
 
 def _figures(part: CandidatePredictions, names: Sequence[str]) -> dict[str, Any]:
+    if part.is_multilabel:
+        return {"rows": len(part), "report": labels_report(part, names), "against_rest": areas_of(part, names)}
     table = confusion(part.truth, part.predicted, len(names))
     found = {"rows": len(part), "confusion": table.tolist(), "report": report_of(table, names)}
     return {**found, "against_rest": areas_of(part, names)}
@@ -29,11 +31,22 @@ def areas_of(part: CandidatePredictions, names: Sequence[str]) -> dict[str, dict
     """Area under ROC and average precision of each class against the rest, and their means; {} where none is ranked."""
     if part.scores is None or part.scores.ndim != 2:
         return {}
-    there = [k for k in range(len(names)) if 0 < np.count_nonzero(part.truth == k) < len(part)]
-    both = {names[k]: ranking_figures(part.truth == k, part.scores[:, k]) for k in there}
+    sides = {k: part.prediction_set.is_of(k) for k in range(len(names))}
+    there = [k for k, side in sides.items() if 0 < side.sum() < len(part)]
+    both = {names[k]: ranking_figures(sides[k], part.scores[:, k]) for k in there}
     if both:
         both["macro avg"] = tuple(np.mean(list(both.values()), axis=0).tolist())
     return {name: {"roc_auc": area, "average_precision": found} for name, (area, found) in both.items()}
+
+
+def labels_report(part: CandidatePredictions, names: Sequence[str]) -> dict[str, Any]:
+    """Precision, recall, F1 and support of each label, and their means."""
+    each = Judged(part.prediction_set, len(names)).each
+    rows = {
+        name: {"precision": p, "recall": r, "f1-score": f, "support": n}
+        for name, p, r, f, n in zip(names, *(each[key].tolist() for key in (*FIGURES, "support")), strict=True)
+    }
+    return {**rows, "macro avg": _means(each, np.ones(len(names)), int(each["support"].sum()))}
 
 
 def report_of(table: np.ndarray, names: Sequence[str]) -> dict[str, Any]:

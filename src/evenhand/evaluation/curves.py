@@ -169,14 +169,18 @@ def precision_recall(truth: Any, score: Any, weights: Any = None, most: int = MO
 
 
 def against_rest(truth: Any, scores: Any, labels: Sequence[str]) -> tuple[RankingCurves, ...]:
-    """The curves of each class that some rows are of and others not, against the rest; one column of scores a class."""
+    """The curves of each class that some rows are of and others not, against the rest; one column of scores a class.
+
+    Of several labels truth has a column of 0 and 1 for each.
+    """
     truth, scores = np.asarray(truth), np.asarray(scores, float)
-    there = [k for k in range(len(labels)) if 0 < np.count_nonzero(truth == k) < len(truth)]
+    sides = [truth[:, k] == 1 if truth.ndim == 2 else truth == k for k in range(len(labels))]
+    there = [k for k, side in enumerate(sides) if 0 < np.count_nonzero(side) < len(truth)]
     return tuple(
         RankingCurves(
             labels[k],
-            roc(truth == k, scores[:, k], most=MOST_POINTS // 2),
-            precision_recall(truth == k, scores[:, k], most=MOST_POINTS // 2),
+            roc(sides[k], scores[:, k], most=MOST_POINTS // 2),
+            precision_recall(sides[k], scores[:, k], most=MOST_POINTS // 2),
         )
         for k in there
     )

@@ -11,22 +11,33 @@ from collections.abc import Callable
 import numpy as np
 
 from evenhand.evaluation.bootstrap import figures_of_tables
-from evenhand.evaluation.metrics import PredictionSet, confusion, losses_of
+from evenhand.evaluation.metrics import Judged, PredictionSet, confusion, losses_of
+from evenhand.study.registry import METRICS
 
 STEP = 1e-4
+EACH_AGAINST_REST = frozenset({"roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_macro", "average_precision_macro"})
+RATIOS: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
+    "precision_macro": lambda truth, predicted: (truth * predicted, predicted),
+    "recall_macro": lambda truth, predicted: (truth * predicted, truth),
+    "f1_macro": lambda truth, predicted: (2 * truth * predicted, truth + predicted),
+    "f1_micro": lambda truth, predicted: (2 * truth * predicted, truth + predicted),
+}
 
 
 def influence_of(predicted: PredictionSet, metric: str, n_classes: int, minority: int = 1) -> np.ndarray | None:
     """The influence of every row on a metric; None where the model cannot have the metric on these rows."""
     if n_classes == 0:
         return _of_regression(predicted, metric)
+    if metric in EACH_AGAINST_REST:
+        of = precision_influence if metric.startswith("average_precision") else area_influence
+        return _against_rest(predicted, n_classes, of, is_weighted=metric.endswith("_weighted"))
+    if predicted.is_multilabel:
+        return _of_labels(Judged(predicted, n_classes), metric)
     if metric in {"log_loss", "brier_score_loss"}:
         return _of_losses(predicted, metric)
     if metric in {"roc_auc", "average_precision"}:
         of = area_influence if metric == "roc_auc" else precision_influence
         return _of_ranking(predicted.truth == 1, predicted.ranks, of)
-    if metric.startswith("roc_auc_ovr"):
-        return _of_areas(predicted, n_classes, is_weighted=metric.endswith("_weighted"))
     return _of_table(predicted, metric, n_classes, minority)
 
 
@@ -39,20 +50,23 @@ def _of_ranking(
 
 
 def area_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The influence of every row on the area under the ROC curve: the components of DeLong (1988) by class."""
-    ups, downs = scores[is_positive], scores[~is_positive]
-    n, found = len(scores), np.empty(len(scores))
-    above, below = _share_below(ups, downs), 1 - _share_below(downs, ups)
-    found[is_positive] = (above - above.mean()) * n / len(ups)
-    found[~is_positive] = (below - below.mean()) * n / len(downs)
+    """The influence of every row on the area under the ROC curve: the components of DeLong (1988) by class.
+
+    A positive row counts the share of the others below it, a negative one that of the positive rows above it, equal
+    ones half; both come from one sort.
+    """
+    order = np.argsort(scores, kind="stable")
+    ordered, y = scores[order], is_positive[order].astype(float)
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    ups, n_rows = np.add.reduceat(y, starts), np.diff(starts, append=len(order))
+    downs, n, n_up = n_rows - ups, len(order), y.sum()
+    below = (np.cumsum(downs) - downs / 2) / (n - n_up)
+    above = 1 - (np.cumsum(ups) - ups / 2) / n_up
+    area = float(ups @ below) / n_up
+    of_levels = np.array([(above - area) * n / (n - n_up), (below - area) * n / n_up])
+    found = np.empty(n)
+    found[order] = of_levels[y.astype(int), np.repeat(np.arange(len(starts)), n_rows)]
     return found
-
-
-def _share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The share of others below each value, those equal to it counted half."""
-    ordered = np.sort(others)
-    below, up_to = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
-    return np.asarray((below + up_to) / (2 * len(others)))
 
 
 def precision_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -76,12 +90,33 @@ def precision_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarr
     return found
 
 
-def _of_areas(predicted: PredictionSet, n_classes: int, *, is_weighted: bool) -> np.ndarray | None:
-    counts = np.bincount(predicted.truth.astype(int), minlength=n_classes)
-    if predicted.scores is None or predicted.scores.ndim != 2 or not counts.all():
+def _against_rest(
+    predicted: PredictionSet, n_classes: int, of: Callable[[np.ndarray, np.ndarray], np.ndarray], *, is_weighted: bool
+) -> np.ndarray | None:
+    """The mean of the influences on the figure of each class or label against the rest."""
+    sides = [predicted.is_of(k) for k in range(n_classes)]
+    counts = np.array([side.sum() for side in sides])
+    if predicted.scores is None or predicted.scores.ndim != 2 or not ((counts > 0) & (counts < len(sides[0]))).all():
         return None
-    parts = [area_influence(predicted.truth == k, predicted.scores[:, k]) for k in range(n_classes)]
+    parts = [of(side, predicted.scores[:, k]) for k, side in enumerate(sides)]
     return np.asarray(np.average(parts, axis=0, weights=counts if is_weighted else None))
+
+
+def _of_labels(judged: Judged, metric: str) -> np.ndarray | None:
+    """Of a mean over rows what each adds to it; of precision, recall and F1 the slope of a ratio of two sums."""
+    if (of_rows := METRICS[metric].of_rows) is not None:
+        values = of_rows(judged)
+        return None if values is None else np.asarray(values - values.mean())
+    if metric not in RATIOS:
+        return None
+    truth, predicted = (each.astype(float) for each in (judged.predicted.truth, judged.predicted.predictions))
+    above, below = RATIOS[metric](truth, predicted)
+    if metric == "f1_micro":
+        above, below = above.sum(axis=1, keepdims=True), below.sum(axis=1, keepdims=True)
+    size = np.maximum(below.mean(axis=0), np.finfo(float).tiny)
+    each = (above - above.mean(axis=0) / size * below) / size
+    is_named = judged.is_named if metric != "f1_micro" else np.ones(1, dtype=bool)
+    return np.asarray(each[:, is_named].mean(axis=1))
 
 
 def _of_losses(predicted: PredictionSet, metric: str) -> np.ndarray | None:

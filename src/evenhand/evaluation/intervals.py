@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import norm
 
 from evenhand.evaluation.bootstrap import drawn_rows, figures_of_tables
-from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.influence import EACH_AGAINST_REST, influence_of
 from evenhand.evaluation.metrics import Judged, PredictionSet, confusion, losses_of, metrics_of
 from evenhand.statistics.intervals import (
     area_interval,
@@ -20,14 +20,14 @@ from evenhand.statistics.intervals import (
     skewed_mean_interval,
 )
 from evenhand.statistics.records import Interval
-from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.registry import LOWER_IS_BETTER, METRICS
 
 FEWEST_OF_A_CLASS, N_DRAWS = 5, 500
-RANKED = frozenset({"roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovr_weighted"})
+RANKED = frozenset({"roc_auc", "average_precision", *EACH_AGAINST_REST})
 WITH_A_METHOD = RANKED | {"root_mean_squared_error", "mean_absolute_error", "median_absolute_error", "r2"}
-TOO_FEW = "too few positives for an interval"
 MEAN_OF_AREAS = 0.65  # the mean of the areas of all classes varies as one area of so many of the rows in each class
 RARE_UPS = 50
+SHARE_OF_SQUARES = 0.25  # of the rows: what the variance of squares is known as well as, where errors have heavy tails
 STILL = 1e-9  # influences below it are rounding
 SQUARED = {"mean_squared_error": 1.0, "root_mean_squared_error": 0.5}  # and the power of the mean square that each is
 
@@ -68,6 +68,8 @@ def intervals_of(
     """The interval of each known metric, but for those that so few rows of a class give none for."""
     if n_classes == 0:
         found = _of_regression(predicted, known, level)
+    elif predicted.is_multilabel:
+        found = _of_labels(Judged(predicted, n_classes), known, level)
     else:
         table = confusion(predicted.truth, predicted.predictions, n_classes)
         found = _of_table(table, minority, known, level)
@@ -131,6 +133,8 @@ def _of_ranking(predicted: PredictionSet, n_classes: int, known: dict[str, float
         variance = variance_by_class(influence, predicted.truth)
         if name == "average_precision":
             found[name] = _of_precision(predicted, known[name], variance, int(counts[1]), level)
+        elif name == "average_precision_macro":
+            found[name] = _of_mean_precision(predicted, known[name], variance, counts, level)
         else:
             sizes = (
                 (int(counts.min()), int(counts.max())) if n_classes == 2 else (int(MEAN_OF_AREAS * counts.sum()),) * 2
@@ -157,10 +161,52 @@ def _of_precision(predicted: PredictionSet, figure: float, variance: float, n_up
     return logit_interval(figure, widened * variance**0.5, degrees=n_up - 1, level=level, centre=centre)
 
 
+def _of_mean_precision(
+    predicted: PredictionSet, figure: float, variance: float, counts: np.ndarray, level: float
+) -> Interval:
+    """The same for the mean over classes or labels, with the degrees of freedom of the rarest."""
+    n_up = int(counts.min())
+    if variance == 0 or not 0 < figure < 1:
+        return share_interval(round(figure * n_up), n_up, level=level)
+    assert predicted.scores is not None
+    without = [_without_self(predicted.is_of(k), predicted.scores[:, k]) for k in range(len(counts))]
+    widened = 1 + 0.15 * (1 - figure) * min(1.0, (RARE_UPS / n_up) ** 0.5)
+    centre = (figure + float(np.mean(without))) / 2
+    return logit_interval(figure, widened * variance**0.5, degrees=n_up - 1, level=level, centre=centre)
+
+
+def _of_labels(judged: Judged, known: dict[str, float], level: float) -> dict[str, Interval]:
+    """Means over rows without their skewness, shares by Wilson, all else on the scale of log odds by influence."""
+    counts, n = judged.support, len(judged.predicted.truth)
+    found = {}
+    for name, figure in known.items():
+        influence = influence_of(judged.predicted, name, judged.n_classes)
+        if influence is None or (name in RANKED and min(counts.min(), (n - counts).min()) < FEWEST_OF_A_CLASS):
+            continue
+        variance = float(influence @ influence) / n / max(n - 1, 1)
+        if name == "subset_accuracy":
+            found[name] = share_interval(round(figure * n), n, level=level)
+        elif name == "average_precision_macro":
+            found[name] = _of_mean_precision(judged.predicted, figure, variance, counts, level)
+        elif METRICS[name].of_rows is not None:
+            mean = skewed_mean_interval(influence + figure, level=level)
+            found[name] = Interval(max(0.0, mean.low), min(1.0, mean.high), level)
+        elif 0 < figure < 1 and variance > 0:
+            found[name] = logit_interval(figure, variance**0.5, degrees=n - 1, level=level)
+        else:
+            found[name] = share_interval(round(figure * n), n, level=level)
+    return found
+
+
 def _precision_without_self(predicted: PredictionSet) -> float:
     """Average precision with half of each positive row counted where that row itself is judged."""
     ranks = predicted.scores if predicted.ranks is None else predicted.ranks
-    is_up = predicted.truth[np.argsort(-ranks, kind="stable")] == 1  # type: ignore[operator]
+    assert ranks is not None
+    return _without_self(predicted.truth == 1, ranks)
+
+
+def _without_self(is_positive: np.ndarray, ranks: np.ndarray) -> float:
+    is_up = is_positive[np.argsort(-ranks, kind="stable")]
     up, down = np.cumsum(is_up)[is_up] - 0.5, np.cumsum(~is_up)[is_up]
     return float(np.mean(up / (up + down)))
 
@@ -172,7 +218,7 @@ def _of_losses(predicted: PredictionSet, level: float) -> dict[str, Interval]:
 
 
 def _of_regression(predicted: PredictionSet, known: dict[str, float], level: float) -> dict[str, Interval]:
-    """On the scale of logarithms by Student's t; R2 and RMSE with the jackknife's variance, RMSE's skewness too."""
+    """On the scale of logarithms by Student's t; R2 and RMSE with the jackknife's variance, RMSE with few degrees."""
     degrees = len(predicted.truth) - 1
     found = {}
     for name in ("mean_absolute_error", "median_absolute_error"):
@@ -188,9 +234,9 @@ def _of_squares(predicted: PredictionSet, known: dict[str, float], degrees: int,
     if not squared.any():
         return {name: Interval(known[name], known[name], level) for name in {*SQUARED, "r2"} & known.keys()}
     without = (squared.sum() - squared) / (n - 1)
-    plain = log_interval(
-        float(squared.mean()), float(squared.mean() * _jackknife(np.log(without))), degrees=degrees, level=level
-    )
+    error = _jackknife(np.log(without))
+    middle = float(squared.mean() * np.exp(error**2 / 2))  # a logarithm of a mean lies half its variance too low
+    plain = log_interval(middle, middle * error, degrees=n * SHARE_OF_SQUARES, level=level)
     high = max(plain.high, skewed_mean_interval(squared, level=level).high)
     found = {name: Interval(float(plain.low**power), float(high**power), level) for name, power in SQUARED.items()}
     if "r2" in known:

@@ -7,11 +7,18 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.errors import ConfError
-from evenhand.evaluation.metrics import Judged, PredictionSet, Tables, weighted_areas, weighted_ranking
+from evenhand.evaluation.metrics import (
+    Judged,
+    PredictionSet,
+    Tables,
+    label_ranking_precisions,
+    weighted_ranking,
+    weighted_rankings,
+)
 
 Weighted = Callable[[Judged, np.ndarray], np.ndarray]
-MetricTask = Literal["binary", "multiclass", "regression"]
-TASKS = ("binary", "multiclass", "regression")
+MetricTask = Literal["binary", "multiclass", "multilabel", "regression"]
+TASKS = ("binary", "multiclass", "multilabel", "regression")
 NEEDS = ("predictions", "ranks", "probabilities")
 
 
@@ -22,7 +29,7 @@ class MetricEntry:
     Parameters
     ----------
     name : as scikit-learn names it.
-    tasks : any of binary, multiclass and regression.
+    tasks : any of binary, multiclass, multilabel and regression.
     lower_is_better : whether it is an error or a loss.
     needs : predictions, ranks (scores that rows are put in order by) or probabilities.
     formula : the metric of judged rows; None or NaN where they or the model cannot give it.
@@ -50,7 +57,7 @@ class MetricEntry:
 
     def __post_init__(self) -> None:
         asked = f"the metric entry '{self.name}'"
-        if unknown := [task for task in self.tasks if task not in TASKS] or not self.tasks:
+        if (unknown := [task for task in self.tasks if task not in TASKS]) or not self.tasks:
             raise ConfError(f"{asked} has tasks {unknown or self.tasks}. Give some of {', '.join(TASKS)}.")
         if self.needs not in NEEDS:
             raise ConfError(f"{asked} needs {self.needs!r}. Give one of {', '.join(NEEDS)}.")
@@ -110,17 +117,18 @@ def _ranked(place: int) -> tuple[Callable[[Judged], float | None], Weighted]:
     return formula, lambda judged, times: weighted_ranking(judged.predicted, times)[place]
 
 
-def _areas(is_weighted: bool) -> tuple[Callable[[Judged], float | None], Weighted]:
-    """The mean over classes of the area of each against the rest, by how many rows each has or alike."""
+def _each_against_rest(place: int, is_weighted: bool = False) -> tuple[Callable[[Judged], float | None], Weighted]:
+    """The mean over classes of area or average precision against the rest, by how many rows each has or alike."""
 
     def formula(judged: Judged) -> float | None:
         weights = judged.support if is_weighted else None
-        return None if judged.areas is None else float(np.average(judged.areas, weights=weights))
+        each = judged.rankings
+        return None if each is None else float(np.average([one[place] for one in each], weights=weights))
 
     def weighted(judged: Judged, times: np.ndarray) -> np.ndarray:
-        areas = weighted_areas(judged, times)
+        each = weighted_rankings(judged, times, place)
         weights = judged.support if is_weighted else None
-        return np.full(len(times), np.nan) if areas is None else np.average(areas, axis=0, weights=weights)
+        return np.full(len(times), np.nan) if each is None else np.average(each, axis=0, weights=weights)
 
     return formula, weighted
 
@@ -166,6 +174,7 @@ def _medians(judged: Judged, times: np.ndarray) -> np.ndarray:
 BINARY: tuple[MetricTask, ...] = ("binary",)
 MULTICLASS: tuple[MetricTask, ...] = ("multiclass",)
 CLASSES: tuple[MetricTask, ...] = ("binary", "multiclass")
+LABELS: tuple[MetricTask, ...] = ("multilabel",)
 NUMBERS: tuple[MetricTask, ...] = ("regression",)
 
 
@@ -185,7 +194,7 @@ def _three(name: str, words: str, threshold_by: str = "") -> tuple[MetricEntry, 
         ),
         _share(
             f"{name}_macro",
-            MULTICLASS,
+            (*MULTICLASS, *LABELS),
             lambda one: one.each[name][one.is_named].mean(),
             lambda many: getattr(many, name)[:, many.is_there].mean(axis=1),
         ),
@@ -202,6 +211,22 @@ def _ranking(name: str, tasks: tuple[MetricTask, ...], forms: Any, words: str = 
     formula, weighted = forms
     return MetricEntry(name=name, tasks=tasks, lower_is_better=False, needs="ranks", formula=formula, weighted=weighted,
                  words=words)  # fmt: skip
+
+
+def _of_labels(
+    name: str,
+    of_rows: Callable[[Judged], np.ndarray | None],
+    *,
+    is_loss: bool = False,
+    needs: Literal["predictions", "ranks"] = "predictions",
+) -> MetricEntry:
+    """A mean over rows with several labels."""
+
+    def formula(judged: Judged) -> float | None:
+        values = of_rows(judged)
+        return None if values is None else float(values.mean())
+
+    return MetricEntry(name=name, tasks=LABELS, lower_is_better=is_loss, needs=needs, formula=formula, of_rows=of_rows)
 
 
 def _error(name: str, formula: Callable[[Judged], float], **form: Any) -> MetricEntry:
@@ -227,8 +252,21 @@ ENTRIES = (
     ),
     _ranking("roc_auc", BINARY, _ranked(0), "ROC AUC"),
     _ranking("average_precision", BINARY, _ranked(1)),
-    _ranking("roc_auc_ovr", MULTICLASS, _areas(False)),
-    _ranking("roc_auc_ovr_weighted", MULTICLASS, _areas(True)),
+    _ranking("roc_auc_ovr", MULTICLASS, _each_against_rest(0)),
+    _ranking("roc_auc_ovr_weighted", MULTICLASS, _each_against_rest(0, is_weighted=True)),
+    _ranking("roc_auc_macro", LABELS, _each_against_rest(0)),
+    _ranking("average_precision_macro", (*MULTICLASS, *LABELS), _each_against_rest(1)),
+    _of_labels("subset_accuracy", lambda one: (one.predicted.truth == one.predicted.predictions).all(axis=1) * 1.0),
+    _of_labels(
+        "hamming_loss", lambda one: (one.predicted.truth != one.predicted.predictions).mean(axis=1), is_loss=True
+    ),
+    _of_labels("label_ranking_average_precision", label_ranking_precisions, needs="ranks"),
+    _share(
+        "f1_micro",
+        LABELS,
+        lambda one: 2 * one.counts[0].sum() / max(one.counts[1].sum() + one.counts[2].sum(), 1),
+        lambda many: 2 * many.right.sum(axis=1) / np.maximum((many.predicted + many.true).sum(axis=1), 1),
+    ),
     MetricEntry(
         name="log_loss",
         tasks=CLASSES,

@@ -5,14 +5,21 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.study.registry import BINARY_METRICS, METRICS, MULTICLASS_METRICS, REGRESSION_METRICS
+from evenhand.study.registry import (
+    BINARY_METRICS,
+    METRICS,
+    MULTICLASS_METRICS,
+    MULTILABEL_METRICS,
+    REGRESSION_METRICS,
+)
 
 
 @dataclass(frozen=True)
 class PredictionSet:
     """Predictions for some rows: `scores` are probabilities or decision values, or None where it has neither.
 
-    Rows are ranked by `decisions` where a model gives them beside its probabilities.
+    Rows are ranked by `decisions` where a model gives them beside its probabilities. Of several labels, truth and
+    predictions have a column of 0 and 1 for each.
     """
 
     truth: np.ndarray
@@ -26,10 +33,22 @@ class PredictionSet:
         """What rows are ranked by."""
         return self.scores if self.decisions is None else self.decisions
 
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether a row may have several labels, or none."""
+        return self.truth.ndim == 2
+
+    def is_of(self, k: int) -> np.ndarray:
+        """Which rows are of a class, or have a label."""
+        return np.asarray(self.truth[:, k] == 1 if self.is_multilabel else self.truth == k)
+
 
 @dataclass(frozen=True)
 class Judged:
-    """Predictions for rows, with what metrics are made of; `n_classes` is 0 where numbers are predicted."""
+    """Predictions for rows, with what metrics are made of; `n_classes` is 0 where numbers are predicted.
+
+    Labels are counted as classes are; a row may have several of them.
+    """
 
     predicted: PredictionSet
     n_classes: int
@@ -42,8 +61,16 @@ class Judged:
 
     @cached_property
     def each(self) -> dict[str, np.ndarray]:
-        """Precision, recall, F1 and support of every class."""
-        return by_class(self.table)
+        """Precision, recall, F1 and support of every class or label."""
+        return _figures_by_class(*self.counts)
+
+    @cached_property
+    def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of every class that are predicted rightly, those predicted as it, and those of it."""
+        if self.predicted.is_multilabel:
+            truth, predicted = self.predicted.truth, self.predicted.predictions
+            return (truth * predicted).sum(axis=0), predicted.sum(axis=0), truth.sum(axis=0)
+        return np.diag(self.table), self.table.sum(axis=0), self.table.sum(axis=1)
 
     @property
     def support(self) -> np.ndarray:
@@ -53,7 +80,7 @@ class Judged:
     @property
     def is_named(self) -> np.ndarray:
         """Which classes occur in truth or predictions."""
-        return (self.support > 0) | (self.table.sum(axis=0) > 0)
+        return (self.support > 0) | (self.counts[1] > 0)
 
     @property
     def matthews(self) -> float:
@@ -69,12 +96,12 @@ class Judged:
         return ranking_figures(predicted.truth == 1, predicted.ranks)
 
     @cached_property
-    def areas(self) -> list[float] | None:
-        """The area of each class against the rest; None where a class is missing or there are no scores of each."""
-        predicted = self.predicted
-        if predicted.scores is None or predicted.scores.ndim != 2 or not (self.support > 0).all():
+    def rankings(self) -> list[tuple[float, float]] | None:
+        """Area and average precision of each class against the rest; None where one is missing or has no scores."""
+        predicted, scores = self.predicted, self.predicted.scores
+        if scores is None or scores.ndim != 2 or not ((self.support > 0) & (self.support < len(scores))).all():
             return None
-        return [ranking_figures(predicted.truth == k, predicted.scores[:, k])[0] for k in range(self.n_classes)]
+        return [ranking_figures(predicted.is_of(k), scores[:, k]) for k in range(self.n_classes)]
 
     @cached_property
     def chances(self) -> np.ndarray | None:
@@ -102,6 +129,8 @@ class Tables:
     @classmethod
     def weighted(cls, judged: Judged, times: np.ndarray) -> "Tables":
         """The tables of rows that count as often as each line of `times` says."""
+        if judged.predicted.is_multilabel:
+            return LabelTables.weighted(judged, times)
         k, predicted = judged.n_classes, judged.predicted
         cells = predicted.truth.astype(int) * k + predicted.predictions.astype(int)
         counted = np.stack([times[:, cells == cell].sum(axis=1) for cell in range(k**2)], axis=1)
@@ -165,10 +194,36 @@ class Tables:
             return np.where(below > 0, above / below, 0.0)
 
 
+@dataclass(frozen=True)
+class LabelTables(Tables):
+    """The same of labels: rows with each rightly predicted, predicted and truly there, (n_tables, 3, n_labels)."""
+
+    @classmethod
+    def weighted(cls, judged: Judged, times: np.ndarray) -> "LabelTables":
+        """The counts of rows that count as often as each line of `times` says."""
+        truth, predicted = judged.predicted.truth, judged.predicted.predictions
+        return cls(np.stack([times @ each for each in (truth * predicted, predicted, truth)], axis=1), judged.minority)
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        """Rows of each label that are predicted rightly."""
+        return self.tables[:, 0]
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        """Rows predicted to have each label."""
+        return self.tables[:, 1]
+
+    @cached_property
+    def true(self) -> np.ndarray:
+        """Rows with each label."""
+        return self.tables[:, 2]
+
+
 def metrics_of(predicted: PredictionSet, n_classes: int, minority: int = 1) -> dict[str, float]:
     """Every metric that applies; one that this model or these rows cannot give is left out."""
     judged = Judged(predicted, n_classes, minority)
-    found = {name: METRICS[name].formula(judged) for name in applicable(n_classes)}
+    found = {name: METRICS[name].formula(judged) for name in applicable(n_classes, predicted.is_multilabel)}
     return {name: float(value) for name, value in found.items() if value is not None and np.isfinite(value)}
 
 
@@ -177,14 +232,16 @@ def weighted(predicted: PredictionSet, metric: str, n_classes: int, minority: in
     return METRICS[metric].of_weighted(Judged(predicted, n_classes, minority), times)
 
 
-def applicable(n_classes: int) -> tuple[str, ...]:
-    """The metrics of a task with this many classes; 0 stands for numbers."""
+def applicable(n_classes: int, is_multilabel: bool = False) -> tuple[str, ...]:
+    """The metrics of a task with this many classes or labels; 0 stands for numbers."""
+    if is_multilabel:
+        return tuple(MULTILABEL_METRICS)
     return tuple(REGRESSION_METRICS if n_classes == 0 else BINARY_METRICS if n_classes == 2 else MULTICLASS_METRICS)
 
 
-def usual_metric(n_classes: int) -> str:
+def usual_metric(n_classes: int, is_multilabel: bool = False) -> str:
     """What a study ranks by when it names no metric."""
-    return "r2" if n_classes == 0 else "average_precision" if n_classes == 2 else "f1_macro"
+    return "r2" if n_classes == 0 else "average_precision" if n_classes == 2 and not is_multilabel else "f1_macro"
 
 
 def confusion(truth: np.ndarray, predictions: np.ndarray, n_classes: int) -> np.ndarray:
@@ -195,7 +252,10 @@ def confusion(truth: np.ndarray, predictions: np.ndarray, n_classes: int) -> np.
 
 def by_class(table: np.ndarray) -> dict[str, np.ndarray]:
     """Precision, recall, F1 and support of every class of a confusion table."""
-    right, flagged, true = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+    return _figures_by_class(np.diag(table), table.sum(axis=0), table.sum(axis=1))
+
+
+def _figures_by_class(right: np.ndarray, flagged: np.ndarray, true: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "precision": _share(right, flagged),
         "recall": _share(right, true),
@@ -229,16 +289,34 @@ def ranking_figures(is_positive: np.ndarray, scores: np.ndarray) -> tuple[float,
     return float(area), float(np.sum(ups * up / seen) / up[-1])
 
 
-def weighted_areas(judged: Judged, times: np.ndarray) -> np.ndarray | None:
-    """The area of each class against the rest for each line of weights; None where there are no scores of each."""
+def weighted_rankings(judged: Judged, times: np.ndarray, place: int) -> np.ndarray | None:
+    """Area (place 0) or average precision (1) of each class against the rest for each line of weights.
+
+    None where there are no scores of each.
+    """
     predicted = judged.predicted
     if predicted.scores is None or predicted.scores.ndim != 2:
         return None
     sides = [
-        PredictionSet((predicted.truth == k).astype(int), predicted.predictions, predicted.scores[:, k])
+        PredictionSet(predicted.is_of(k).astype(int), predicted.predictions, predicted.scores[:, k])
         for k in range(judged.n_classes)
     ]
-    return np.stack([weighted_ranking(side, times)[0] for side in sides])
+    return np.stack([weighted_ranking(side, times)[place] for side in sides])
+
+
+def label_ranking_precisions(judged: Judged) -> np.ndarray | None:
+    """Of each row the mean, over its labels, of the share of labels ranked as high or higher that it has.
+
+    1 where a row has all labels or none, as scikit-learn has it; None where there are no scores.
+    """
+    truth, scores = judged.predicted.truth == 1, judged.predicted.scores
+    if scores is None:
+        return None
+    as_high = scores[:, None, :] >= scores[:, :, None]  # of row, label and other label
+    shares = (as_high & truth[:, None, :]).sum(axis=2) / as_high.sum(axis=2)
+    n_true = truth.sum(axis=1)
+    means = (shares * truth).sum(axis=1) / np.maximum(n_true, 1)
+    return np.where((n_true == 0) | (n_true == truth.shape[1]), 1.0, means)
 
 
 def weighted_ranking(predicted: PredictionSet, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -260,8 +338,8 @@ def weighted_ranking(predicted: PredictionSet, times: np.ndarray) -> tuple[np.nd
 
 
 def losses_of(predicted: PredictionSet) -> dict[str, np.ndarray]:
-    """The loss of every row, where the scores are probabilities."""
-    if predicted.scores is None or not predicted.is_probability:
+    """The loss of every row, where the scores are probabilities of classes."""
+    if predicted.scores is None or not predicted.is_probability or predicted.is_multilabel:
         return {}
     tiny = np.finfo(np.float64).eps
     if predicted.scores.ndim == 1:

@@ -56,8 +56,8 @@ def bootstrapped(difference: float, gaps: np.ndarray, level: float = 0.95) -> Co
 
 
 def minority_of(each: PredictionSet, n_classes: int) -> int:
-    """The class that fewest of the rows belong to."""
-    return int(np.argmin(np.bincount(each.truth.astype(int)))) if n_classes else 0
+    """The class that fewest of the rows belong to; 0 where numbers or labels are predicted."""
+    return int(np.argmin(np.bincount(each.truth.astype(int)))) if n_classes and not each.is_multilabel else 0
 
 
 def predict_the_same(first: PredictionSet, other: PredictionSet) -> bool:

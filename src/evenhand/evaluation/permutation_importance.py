@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from evenhand.evaluation.bootstrap import times_drawn
 from evenhand.evaluation.metrics import PredictionSet, weighted
+from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.decision import Effect, Explained
 from evenhand.study.registry import LOWER_IS_BETTER, PROBABILITY_METRICS, RANKING_METRICS
@@ -51,6 +52,8 @@ class _Figure:
 
     def predicted(self, frame: pd.DataFrame, truth: np.ndarray) -> PredictionSet:
         """Only what the metric reads: scores, probabilities or classes."""
+        if self.model.is_multilabel:
+            return predictions_on(self.model, frame, truth, asks_probability=False)
         nothing = np.zeros(len(truth), dtype=int)
         if self.metric in RANKING_METRICS:
             scores, decisions = self.model.scores_and_decisions(frame)
@@ -71,11 +74,12 @@ def explain_columns(
     """The effect of every column of these rows on the metric, within about the work given, in cells."""
     random = np.random.default_rng(seed)
     n_classes = len(model.classes or [])
-    minority = int(np.argmin(np.bincount(truth.astype(int), minlength=n_classes))) if n_classes else 0
+    has_classes = n_classes and not model.is_multilabel
+    minority = int(np.argmin(np.bincount(truth.astype(int), minlength=n_classes))) if has_classes else 0
     figure, a_row = _Figure(model, metric, n_classes, minority), cells_of_a_row(model, frame.shape[1])
     n_columns = columns_within(work, a_row, frame.shape[1])
     columns, rest = list(frame.columns)[:n_columns], list(frame.columns)[n_columns:]
-    strata = truth if n_classes else np.zeros(len(truth), dtype=int)
+    strata = truth if has_classes else np.zeros(len(truth), dtype=int)
     places, weights = _drawn(strata, rows_within(work, a_row, n_columns), random)
     draws = times_drawn(strata[places], DRAWS, random) * weights
     rows = _Rows(frame.iloc[places], truth[places], weights, draws)

@@ -16,6 +16,7 @@ from evenhand.evaluation.curves import RankingCurves, against_rest, macro, preci
 from evenhand.evaluation.metrics import PredictionSet
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, Table
+from evenhand.statistics.label_sets import label_columns
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class CandidatePredictions:
     def ranks(self) -> np.ndarray | None:
         """What rows are ranked by."""
         return self.scores if self.decisions is None else self.decisions
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether truth and predictions have a column for each of several labels."""
+        return self.truth.ndim == 2
 
     @property
     def prediction_set(self) -> PredictionSet:
@@ -69,7 +75,7 @@ class CandidatePredictions:
     def curves(self, labels: Sequence[str]) -> RankingCurves | None:
         """The out-of-fold curves, of more than two classes their means; None where rows are not ranked."""
         each = self.by_class(labels)
-        return None if not each else each[0] if len(labels) == 2 else macro(each, self.name)
+        return None if not each else each[0] if len(labels) == 2 and not self.is_multilabel else macro(each, self.name)
 
     @cached_property
     def _curves(self) -> dict[tuple[str, ...], tuple[RankingCurves, ...]]:
@@ -102,6 +108,7 @@ class Predictions:
     def __init__(self, file: Path, table: Table | None = None) -> None:
         self.file = file
         self.classes = tuple(map(str, table.classes)) if table is not None else labels_in(file)
+        self.is_multilabel = json.loads((pq.read_schema(file).metadata or {}).get(b"is_multilabel", b"false"))
         shared = pq.read_table(file, columns=["fold", "row", "truth"])
         self._fold = shared["fold"].to_numpy(zero_copy_only=False)
         self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
@@ -123,12 +130,16 @@ class Predictions:
             name=name,
             fold=self._fold,
             row=self._row,
-            truth=self._truth,
-            predicted=columns[f"predicted:{name}"].to_numpy(),
+            truth=self._as_labels(self._truth),
+            predicted=self._as_labels(columns[f"predicted:{name}"].to_numpy()),
             scores=None if not scores else scores[0] if len(scores) == 1 else np.column_stack(scores),
             is_probability=scale == "probability",
             decisions=columns[decided[0]].to_numpy() if decided else None,
         )
+
+    def _as_labels(self, codes: np.ndarray) -> np.ndarray:
+        """A column of 0 and 1 for each label where rows may have several, else the values as they are."""
+        return label_columns(codes, len(self.classes)) if self.is_multilabel else codes
 
 
 def labels_in(file: Path) -> tuple[str, ...]:
@@ -146,6 +157,9 @@ def predictions_on(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, a
     labels = model.predict(frame)
     if not model.classes:
         return PredictionSet(truth, labels, None)
+    if model.is_multilabel:
+        truth = label_columns(truth, len(model.classes))
+        return PredictionSet(truth, labels, model.scores_or_none(frame), model.gives_probabilities)
     codes = {label: code for code, label in enumerate(model.classes_.tolist())}
     predictions = np.array([codes[label] for label in labels.tolist()])
     try:

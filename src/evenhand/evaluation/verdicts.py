@@ -3,18 +3,22 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 
 from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import PredictionSet, losses_of
 from evenhand.evaluation.predictions import CandidatePredictions
-from evenhand.records.pipeline import Figures
+from evenhand.records.pipeline import FINAL, Figures
+from evenhand.statistics import Comparison, holm, power_of
+from evenhand.statistics.against_best import on_holdout
 from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
-from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE
 
 MEANS_OF_ROWS = frozenset({"accuracy", "log_loss", "brier_score_loss"})
-EQUIVALENT = {"roc_auc": 0.005, "roc_auc_ovr": 0.005, "roc_auc_ovr_weighted": 0.005}
+EQUIVALENT = {"roc_auc": 0.005, "roc_auc_ovr": 0.005, "roc_auc_ovr_weighted": 0.005, "roc_auc_macro": 0.005}
 EQUIVALENT_SHARE = 0.01
 CUT, ONE_ROW = 0.99, 0.25
+RIVALS_ON_HOLDOUT = 8
 
 
 def ranked(figures: Iterable[Figures], metric: str) -> list[Figures]:
@@ -34,28 +38,40 @@ def joint_of(
     metric: str,
     n_classes: int,
     minority: int,
+    held: Sequence[float] | None = None,
 ) -> JointFigures | None:
     """The figures of all candidates in all folds, greater is better, with the influence of every judged row.
 
-    `folds` are the figures that the leaderboard shows, so that the verdicts are about those. None where a metric gives
-    no influence.
+    `folds`, and `held` on the holdout, are the figures that the leaderboard shows, so that the verdicts are about
+    those. None where a metric gives no influence.
     """
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-    names = list(dict.fromkeys(candidate[0].fold))
-    found = []
-    for k, name in enumerate(names):
-        parts = [each.only(each.fold == name) for each in candidate]
+    found: dict[str, FoldInfluence] = {}
+    for name, rows in _rows_by_fold(candidate[0], has_holdout=held is not None).items():
+        parts = [each.only(rows) for each in candidate]
         influences = [influence_of(part.prediction_set, metric, n_classes, minority) for part in parts]
         known = [each for each in influences if each is not None]
         if len(known) < len(parts):
+            if name == FINAL:
+                continue
             return None
-        figures = sign * np.array([each[k] for each in folds])
+        figures = sign * np.array(held if name == FINAL else [each[len(found)] for each in folds])
         strata = _strata(parts[0].prediction_set, metric, n_classes)
-        found.append(FoldInfluence(figures, sign * np.column_stack(known), parts[0].row, strata))
-    return joint_figures(found)
+        found[name] = FoldInfluence(figures, sign * np.column_stack(known), parts[0].row, strata)
+    on_held = found.pop(FINAL, None)
+    return joint_figures(list(found.values()), on_held)
 
 
-def clipped_joint(candidate: Sequence[CandidatePredictions], metric: str, lead: int) -> JointFigures | None:
+def _rows_by_fold(predicted: CandidatePredictions, *, has_holdout: bool) -> dict[str, np.ndarray]:
+    """The rows of each fold in their order, then those of the holdout."""
+    codes, names = pd.factorize(predicted.fold)
+    found = {str(name): np.flatnonzero(codes == k) for k, name in enumerate(names) if name != FINAL}
+    return found | {FINAL: np.flatnonzero(predicted.fold == FINAL)} if has_holdout and FINAL in names else found
+
+
+def clipped_joint(
+    candidate: Sequence[CandidatePredictions], metric: str, lead: int, *, has_holdout: bool = False
+) -> JointFigures | None:
     """The joint figures of mean losses, each row's excess over the leader's cut at its 99th percentile.
 
     None where the metric is no mean of losses, where no candidate's excess hangs on a single row, or where another
@@ -70,12 +86,12 @@ def clipped_joint(candidate: Sequence[CandidatePredictions], metric: str, lead: 
     if not _hangs_on_one(excess):
         return None
     cut = rows[:, [lead]] + np.minimum(excess, np.quantile(excess, CUT, axis=0))
-    fold, found = candidate[0].fold, []
-    for name in dict.fromkeys(fold):
-        part = cut[fold == name]
-        mean = part.mean(axis=0)
-        found.append(FoldInfluence(-mean, mean - part, candidate[0].row[fold == name], np.zeros(len(part), dtype=int)))
-    joint = joint_figures(found)
+    found: dict[str, FoldInfluence] = {}
+    for name, held in _rows_by_fold(candidate[0], has_holdout=has_holdout).items():
+        mean = cut[held].mean(axis=0)
+        found[name] = FoldInfluence(-mean, mean - cut[held], candidate[0].row[held], np.zeros(len(held), dtype=int))
+    on_held = found.pop(FINAL, None)
+    joint = joint_figures(list(found.values()), on_held)
     return joint if joint.leader == lead else None
 
 
@@ -101,7 +117,7 @@ def _losses(candidate: CandidatePredictions, metric: str) -> np.ndarray | None:
 
 def _strata(predicted: PredictionSet, metric: str, n_classes: int) -> np.ndarray:
     """The class of every row, for metrics that weigh classes apart."""
-    if n_classes == 0 or metric in MEANS_OF_ROWS:
+    if n_classes == 0 or predicted.is_multilabel or metric in MEANS_OF_ROWS:
         return np.zeros(len(predicted.truth), dtype=int)
     return predicted.truth.astype(int)
 
@@ -117,3 +133,33 @@ def region_of(metric: str, best: float, equivalence: float | None) -> float:
     if metric == "mean_squared_error":
         return ((1 + EQUIVALENT_SHARE) ** 2 - 1) * best
     return EQUIVALENT_SHARE * abs(best) if metric in LOWER_IS_BETTER else EQUIVALENT.get(metric, EQUIVALENT_SHARE)
+
+
+def by_holdout(
+    joint: JointFigures, names: Sequence[str], metric: str, alpha: float
+) -> dict[str, dict[str, float | None]]:
+    """The best, which is named first, against its nearest rivals on the holdout alone, as verdicts record it.
+
+    P-values are Holm's over these rivals. The power is that of the first step of Holm, where a difference is hardest to
+    find.
+    """
+    found = on_holdout(joint) or []
+    rivals = dict(list(zip(names, found, strict=False))[1 : RIVALS_ON_HOLDOUT + 1])
+    adjusted = holm([one.p_value for one in rivals.values()])
+    return {
+        name: {
+            "holdout_difference": one.difference,
+            "holdout_low": one.interval.low,
+            "holdout_high": one.interval.high,
+            "holdout_p_value": float(p_value),
+            "holdout_power": power_on_holdout(one, metric, alpha / len(rivals)),
+        }
+        for (name, one), p_value in zip(rivals.items(), adjusted, strict=True)
+    }
+
+
+def power_on_holdout(found: Comparison, metric: str, alpha: float) -> float | None:
+    """The chance to find a small difference; None for errors, which have units, and where nothing ever differed."""
+    if metric in LOWER_IS_BETTER or found.interval.high <= found.interval.low:
+        return None
+    return power_of(POWER_DIFFERENCE, found.interval, alpha=alpha)

@@ -35,11 +35,24 @@ class BatchScorer:
         """The columns that scoring adds to these rows; one score and probability a class where there are several."""
         if not self.classes:
             return {"prediction": self.model.predict(frame)}
+        if self.model.is_multilabel:
+            return self._of_labels(frame)
         found = _by_class("score", self.model.scores(frame), self.classes)
         if (probabilities := self._probabilities(frame)) is not None:
             shown = probabilities[:, 1] if len(self.classes) == 2 else probabilities
             found |= _by_class("probability", shown, self.classes)
         return {**found, "decision": pa.array(self.model.predict(frame).tolist())}
+
+    def _of_labels(self, frame: pd.DataFrame) -> dict[str, np.ndarray]:
+        """A score, or probability, and a decision for each label."""
+        given: dict[str, np.ndarray | None] = {"score": self.model.scores_or_none(frame)}
+        if self.model.gives_probabilities:
+            given["probability"] = given["score"]
+        given["decision"] = self.model.predict(frame)
+        known = {name: values for name, values in given.items() if values is not None}
+        return {
+            f"{name}:{label}": values[:, k] for name, values in known.items() for k, label in enumerate(self.classes)
+        }
 
     def _probabilities(self, frame: pd.DataFrame) -> np.ndarray | None:
         try:

@@ -13,9 +13,9 @@ from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, Stan
 
 from evenhand.errors import ConfError, nearest
 from evenhand.estimators.distances import inverse_square
+from evenhand.estimators.labels import OneModelALabel
 from evenhand.estimators.machines.composition import with_columns
 from evenhand.models.entries.models import ModelEntry
-from evenhand.models.stored_names import source_module
 from evenhand.records.pipeline import Output, Plan
 from evenhand.study.registry import MODELS, Task, named_object
 
@@ -66,11 +66,6 @@ def _is(found: type, asks: Callable[[Any], bool], mixin: type) -> bool:
         return asks(found())
     except TypeError:
         return False
-
-
-def home_module(model: str) -> str:
-    """The module that holds the code of a model."""
-    return source_module(class_of(model))
 
 
 def parameter_mistake(model: str, name: str) -> str:
@@ -138,6 +133,9 @@ def fit_arguments(estimator: Any, y: np.ndarray, is_weighted: bool) -> dict[str,
     """What `fit` is given beside X and y so that classes weigh alike; sets class_weight where the model has it."""
     if not is_weighted:
         return {}
+    if isinstance(estimator, OneModelALabel):
+        estimator.set_params(is_balanced=True)
+        return {}
     inner = next(
         name for name in ("class_weight", "estimator__class_weight", "") if name in (*estimator.get_params(), "")
     )
@@ -153,6 +151,8 @@ def _fit_takes_weights(found: type) -> bool:
 
 
 def _wrapped(estimator: Any, plan: Plan, n_classes: int, seed: int) -> Any:
+    if plan.n_labels:
+        return OneModelALabel(estimator)
     if plan.target_transform != "none":
         transformers = {
             "standard": StandardScaler(),

@@ -12,6 +12,7 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, PolynomialFeatures
 
+from evenhand.data.splits import sides_of
 from evenhand.errors import DataError, listed, nearest
 from evenhand.estimators._door import named_at
 from evenhand.estimators.encoding.column_weights import ColumnWeights
@@ -159,9 +160,9 @@ def without_outliers(frame: pd.DataFrame, y: np.ndarray, table: Table, study: St
         )
     rows = OutlierRows(cleaning.outliers, cleaning.beyond, study.seed)
     is_kept = rows.fit_predict(cells(frame, "numeric", names)) > 0
-    lost = [label for k, label in enumerate(table.classes) if (y == k).any() and not (y[is_kept] == k).any()]
+    lost = [name for name, side in sides_of(y, table).items() if side.any() and not side[is_kept].any()]
     if lost or not is_kept.any():
-        what = f"no training row of class {listed(lost)}" if lost else "no training row"
+        what = f"no training row of {', '.join(lost)}" if lost else "no training row"
         raise DataError(
             f"cleaning.outliers: {cleaning.outliers} leaves {what}: {int(np.sum(~is_kept)):,} of {len(y):,} are "
             "outliers. Raise cleaning.beyond, or take outliers out."

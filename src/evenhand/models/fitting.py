@@ -1,16 +1,23 @@
 """Fitting the estimator of one plan and asking it about rows."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evenhand.errors import CandidateError, EvenhandError
+from evenhand.estimators.labels import OneModelALabel
 from evenhand.models.acceleration import accelerated
 from evenhand.models.catalogue import build_model, fit_arguments, listing
-from evenhand.records.pipeline import Balanced, Plan
+from evenhand.records.pipeline import Balanced, Plan, Prepared
+from evenhand.records.regression import COEFFICIENTS, LEVEL
+from evenhand.statistics.label_sets import label_columns
 
+NEARLY_CONSTANT = 1e-6  # distance of decision values
+BASELINES = "sklearn.dummy."  # constant by intent
 LASTING = (ValueError, TypeError, ArithmeticError)  # what the same rows and parameters raise again
 
 
@@ -27,7 +34,8 @@ def fitted_model(
         arguments = fit_arguments(estimator, y, balanced.is_weighted)
         if plan.sees_unlabelled:
             arguments |= _seen_without_labels(plan, estimator, unlabelled)
-        return accelerated(estimator, X).fit(X, y, **arguments)
+        goal = label_columns(y, plan.n_labels) if plan.n_labels else y
+        return accelerated(estimator, X).fit(X, goal, **arguments)
 
 
 @contextmanager
@@ -97,10 +105,17 @@ def _input(model: str) -> str:
 
 
 def scores_of(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:
-    """The scale of a model's scores, the scores and the predictions for some rows; no rows give no scores."""
+    """The scale of a model's scores, the scores and the predictions for some rows; no rows give no scores.
+
+    Of several labels, scores and predictions have a column for each.
+    """
     if X.shape[0] == 0:
         scale, scores, predictions = scores_of(estimator, np.zeros((1, X.shape[1])))
         return scale, None if scores is None else scores[:0], predictions[:0]
+    if isinstance(estimator, OneModelALabel):
+        scores = estimator.scores(X)
+        scale = "value" if scores is None else "probability" if estimator.has_probabilities else "decision"
+        return scale, scores, estimator.predict(X)
     if hasattr(estimator, "predict_proba"):
         probabilities = estimator.predict_proba(X)
         predictions = estimator.classes_[probabilities.argmax(axis=1)]
@@ -122,3 +137,69 @@ def decisions_of(estimator: Any, X: Any) -> np.ndarray | None:
         return None if found is None else found[:0]
     decisions = estimator.decision_function(X)
     return decisions if decisions.ndim == 1 else None
+
+
+def nearly_constant(plan: Plan, truth: np.ndarray, *given: np.ndarray | None) -> list[str]:
+    """Whether held rows get nearly one and the same score, so that a rank by it means little.
+
+    Decision values count where a model gives them, else its probabilities, else its predictions by the spread of truth.
+    """
+    values = next(each for each in given if each is not None)
+    if len(values) < 2 or listing(plan.model).home.startswith(BASELINES):
+        return []
+    limit = NEARLY_CONSTANT * (1.0 if given[1] is not None else float(np.ptp(truth)))
+    apart = float(np.ptp(values, axis=0).max())
+    if apart >= limit:
+        return []
+    return [f"scores are nearly constant: held rows differ by less than {NEARLY_CONSTANT:g}"]
+
+
+def warnings_of(estimator: Any) -> list[str]:
+    """Solvers that stopped before they were done, and what stands for an exact fit."""
+    if isinstance(estimator, OneModelALabel):
+        return list(dict.fromkeys(words for one in estimator.estimators_ for words in warnings_of(one)))
+    estimator = getattr(estimator, "regressor_", estimator)
+    return [*_stopped(estimator), *filter(None, [getattr(estimator, "approximation_", "")])]
+
+
+def _stopped(estimator: Any) -> list[str]:
+    if hasattr(estimator, "do_early_stopping_"):  # boosting, whose max_iter is the number of trees asked for
+        return []
+    done, most = getattr(estimator, "n_iter_", None), getattr(estimator, "max_iter", None)
+    if done is None or not isinstance(most, int) or most <= 0 or np.max(done) < most:
+        return []
+    return [f"stopped at max_iter={most} before it converged"]
+
+
+def keep_coefficients(folder: Path, estimator: Any, plan: Plan, prepared: Prepared) -> None:
+    """The table of a linear regression, beside its scores."""
+    inner = getattr(estimator, "regressor_", estimator)
+    if not hasattr(inner, "p_values_"):
+        return
+    names = ["intercept", *(output.name for output in prepared.training.outputs)]
+    low, high = inner.confidence_intervals(LEVEL)
+    figures = [[inner.intercept_, *inner.coef_], inner.standard_errors_, inner.t_values_, inner.p_values_, low, high]
+    inflation = [np.nan, *inner.variance_inflation_]
+    measured = ("coefficient", "standard_error", "t", "p", "low", "high")
+    rows = [
+        {
+            "column": name,
+            **dict(zip(measured, map(float, values), strict=True)),
+            "variance_inflation": float(vif) if np.isfinite(vif) else None,
+            "is_made_up": bool(np.isinf(vif)),
+        }
+        for name, vif, *values in zip(names, inflation, *figures, strict=True)
+    ]
+    facts = {
+        "n_rows": prepared.training.n_rows,
+        "degrees_of_freedom": inner.degrees_of_freedom_,
+        "r2": inner.r2_,
+        "adjusted_r2": inner.adjusted_r2_,
+        "residual_standard_error": inner.residual_standard_error_,
+        "f": inner.f_value_,
+        "f_degrees": inner.n_columns_used_,
+        "f_p": float(inner.f_p_value_),
+        "target_transform": plan.target_transform,
+        "coefficients": rows,
+    }
+    (folder / COEFFICIENTS).write_text(json.dumps(facts), encoding="utf-8")

@@ -1,12 +1,14 @@
 """Folds inside the training rows of a fold, made as the study's own are: by time, by group, or copies together."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
 from evenhand.data.frames import read_rows, read_target
-from evenhand.data.splits import fold_rows
+from evenhand.data.splits import fold_rows, sides_of, strata_of
 from evenhand.errors import DataError
 from evenhand.records.pipeline import Ledger, Table
 from evenhand.storage.artifact_store import local
@@ -27,7 +29,7 @@ def inner_folds(table: Table, ledger: Ledger, study: Study, fold: str, n_folds: 
         is_trained = (numbers < number if ledger.is_by_time else ~is_judged) & ~np.isin(
             links[rows], links[rows[is_judged]]
         )
-        if _is_usable(y[rows[is_trained]], y[rows[is_judged]], bool(table.classes)):
+        if _is_usable(y[rows[is_trained]], y[rows[is_judged]], table):
             parts.append((rows[is_trained], rows[is_judged]))
     if not parts:
         raise DataError(
@@ -47,14 +49,17 @@ def _numbers(
     groups = links
     if study.columns.group and "group" in {study.split.folds_by or study.split.holdout}:
         groups = pd.factorize(read_rows(table, [study.columns.group])[study.columns.group])[0][rows]
-    n_folds = min(n_folds, len(np.unique(groups)), *(np.bincount(y)[np.unique(y)].tolist() if table.classes else ()))
+    n_each = [int(side.sum()) for side in sides_of(y, table).values()]
+    n_folds = min(n_folds, len(np.unique(groups)), *filter(None, n_each))
     if n_folds < 2:
         return np.zeros(0, dtype=int)
     kind = StratifiedGroupKFold if table.classes else GroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=study.seed)
     numbers = np.zeros(len(rows), dtype=int)
-    for number, (_, judged) in enumerate(splitter.split(rows[:, None], y, groups)):
-        numbers[judged] = number
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # the rest of all sets of labels
+        for number, (_, judged) in enumerate(splitter.split(rows[:, None], strata_of(y, table, n_folds), groups)):
+            numbers[judged] = number
     return numbers
 
 
@@ -66,9 +71,11 @@ def _blocks(times: np.ndarray, n_folds: int) -> np.ndarray:
     return np.searchsorted(np.sort(times)[edges], times, side="right") - 1
 
 
-def _is_usable(trained: np.ndarray, judged: np.ndarray, is_class: bool) -> bool:
-    if not is_class:
+def _is_usable(trained: np.ndarray, judged: np.ndarray, table: Table) -> bool:
+    if not table.classes:
         return len(trained) > 1 and len(judged) > 1
+    if table.is_multilabel:
+        return all(side.any() for part in (trained, judged) for side in sides_of(part, table).values())
     return len(trained) > 0 and set(np.unique(judged)) <= set(np.unique(trained)) and len(np.unique(judged)) > 1
 
 

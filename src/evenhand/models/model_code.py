@@ -20,4 +20,5 @@ def model_key(plan: Plan) -> dict[str, Any]:
         "entry": [entry.home, entry.defaults],
         "code": code_digest(*roots),
         "is_accelerated": available(),
+        **({"n_labels": plan.n_labels} if plan.n_labels else {}),
     }

@@ -22,7 +22,8 @@ class RawRowModel(BaseEstimator):
 
     With several members a fitted ensemble selection weighs what they say. Scores of at least `threshold` are called
     positive; `calibration` holds a map from score to probability for each class, and `cost` what mistakes cost where
-    there are more than two classes.
+    there are more than two classes. Where it `is_multilabel`, `classes` are labels of which a row may have several:
+    scores and predictions have a column for each.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class RawRowModel(BaseEstimator):
         cleaning: dict[str, Any] | None = None,
         calibration: list[Any] | None = None,
         cost: list[list[float]] | None = None,
+        is_multilabel: bool = False,
     ) -> None:
         self.members = members
         self.features = features
@@ -44,6 +46,11 @@ class RawRowModel(BaseEstimator):
         self.cleaning = cleaning
         self.calibration = calibration
         self.cost = cost
+        self.is_multilabel = is_multilabel
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Models that were stored before there were labels have none."""
+        super().__setstate__({"is_multilabel": False, **state})
 
     def fit(self, X: Any = None, y: Any = None) -> Self:
         """Nothing: the members were fitted before they were put together."""
@@ -73,6 +80,9 @@ class RawRowModel(BaseEstimator):
         if self.selection is None:
             encoder, estimator = (self.members or [])[0]
             X = encoder.transform(rows)
+            if self.is_multilabel:
+                _, scores, predictions = scores_of(estimator, X)
+                return (predictions.astype(float) if scores is None else scores), None
             return _scores(estimator, X), decisions_of(estimator, X)
         asks = self._votes if self._is_hard else _scores
         columns = [asks(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
@@ -85,12 +95,13 @@ class RawRowModel(BaseEstimator):
         return (probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities), None
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """The class label, or the number, of each row."""
+        """The class label, or the number, of each row; of several labels 0 or 1 for each."""
         if self.cost is not None and len(self.classes or []) > 2:
             return self.classes_[decide_by_cost(self.predict_proba(frame), np.asarray(self.cost))]
         if self._decides_itself:
             encoder, estimator = (self.members or [])[0]
-            return self.classes_[estimator.predict(encoder.transform(self._rows(frame))).astype(int)]
+            found = estimator.predict(encoder.transform(self._rows(frame)))
+            return found if self.is_multilabel else self.classes_[found.astype(int)]
         scores = self.scores(frame)
         if not self.classes:
             return scores
@@ -102,10 +113,15 @@ class RawRowModel(BaseEstimator):
         return self.classes_[(scores > (0.5 if self._is_probability else 0.0)).astype(int)]
 
     def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
-        """The probability of each class, calibrated where a calibration was fitted to out-of-fold scores."""
+        """The probability of each class, calibrated where a calibration was fitted to out-of-fold scores.
+
+        Of several labels the probability of each, which its model gives.
+        """
         if not self._is_probability and not self.calibration:
             raise AttributeError("this model gives decision values, not probabilities: use scores")
         scores = self.scores(frame)
+        if self.is_multilabel:
+            return scores
         if self.calibration:
             scores = calibrated(scores, self.calibration)
         return np.column_stack([1 - scores, scores]) if scores.ndim == 1 else scores
@@ -123,14 +139,28 @@ class RawRowModel(BaseEstimator):
 
     @property
     def _decides_itself(self) -> bool:
-        """Whether classes are the estimator's own choice and not read off its scores: votes, or no scores at all."""
+        """Whether classes are the estimator's own choice and not read off its scores: votes, labels, no scores."""
+        if self.is_multilabel:
+            return True
         if self.selection is not None or not self.classes or self._is_probability or self.threshold is not None:
             return False
         return len(self.classes) > 2 or not hasattr((self.members or [])[0][1], "decision_function")
 
     @property
+    def gives_probabilities(self) -> bool:
+        """Whether scores are probabilities."""
+        return self._is_probability
+
+    def scores_or_none(self, frame: pd.DataFrame) -> np.ndarray | None:
+        """The scores of each label; None where models only decide."""
+        encoder, estimator = (self.members or [])[0]
+        return scores_of(estimator, encoder.transform(self._rows(frame)))[1]
+
+    @property
     def _is_probability(self) -> bool:
         members = self.members or []
+        if self.is_multilabel:
+            return bool(members[0][1].has_probabilities)
         if self.selection is not None:
             return bool(self.classes) and not self._is_hard
         return bool(self.classes) and hasattr(members[0][1], "predict_proba")

@@ -78,6 +78,10 @@ def profile_of(table: Table, ledger: Ledger) -> Profile:
     columns = (shape_of(each.name, each.kind, pa.Array.from_pandas(frame[each.name])) for each in table.features)
     if not table.classes:
         return Profile(tuple(columns), shape_of(table.target, "numeric", pa.array(truth)))
+    if table.is_multilabel:
+        sets, n_each = np.unique(truth, return_counts=True)
+        return Profile(tuple(columns), Shape(table.target, "classes", len(rows), 0, tuple(n_each.tolist()),
+                       values=tuple(map(str, sets.tolist()))))  # fmt: skip
     counts = tuple(np.bincount(truth.astype(int), minlength=len(table.classes)).tolist())
     target = Shape(table.target, "classes", len(rows), 0, counts, values=class_names(table))
     return Profile(tuple(columns), target)

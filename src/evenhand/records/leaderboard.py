@@ -19,11 +19,6 @@ class LeaderboardRow:
     measured: dict[str, float | None] = field(default_factory=dict)
     verdict: str = ""
 
-    @property
-    def is_level(self) -> bool:
-        """Whether it was compared with the best and not found worse."""
-        return self.verdict in {"same", "unseparated"}
-
 
 @dataclass(frozen=True)
 class Leaderboard:

@@ -64,10 +64,13 @@ class Table:
     notes: tuple[str, ...] = ()
     contract: tuple[Column, ...] = ()
     unbounded: str = ""  # why rows later than the moment asked for could not be left out
+    is_multilabel: bool = False  # whether `classes` are labels, of which a row may have several
 
     @property
     def task(self) -> str:
-        """regression, binary or multiclass."""
+        """regression, binary, multiclass or multilabel."""
+        if self.is_multilabel:
+            return "multilabel"
         return {0: "regression", 2: "binary"}.get(len(self.classes), "multiclass")
 
 
@@ -171,6 +174,7 @@ class Plan:
 
     `settled` holds parameters that a model settled on by the clock, so that fitting it again repeats what was judged.
     `sees_unlabelled`: the fit is given the rows to be judged, without their labels, so that it cannot be served.
+    `n_labels`: one model is fitted for each of so many labels; 0 where there is one target.
     """
 
     name: str
@@ -186,6 +190,7 @@ class Plan:
     tuning: Tuning | None = None
     settled: dict[str, Any] = field(default_factory=dict)
     sees_unlabelled: bool = False
+    n_labels: int = 0
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ VERDICT_MARKS = {"same": "=", "unseparated": "~", "worse": "<"}
 
 @dataclass(frozen=True)
 class Versus:
-    """How much better the best is than one candidate: by out-of-fold rows, and on the holdout where there is one.
+    """How much better the best is than one candidate: over all judged rows, and on the holdout alone.
 
     Verdict, interval and p-value come from one computation. `detectable` is the gap that would be found in 80 of 100
     runs; `holdout_power` the chance that the holdout alone finds a small one.

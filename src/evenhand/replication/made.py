@@ -1,9 +1,5 @@
 """Rows that are made by a formula, because the source documents show a picture or a count instead of a table."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 
 TURNS = (0.5 * np.pi, 3.5 * np.pi)
@@ -44,15 +40,6 @@ FILES = {
     "sine.csv": (("x", "y"), lambda: sine(seed=0)),
     "sentiment_words.csv": (("optimistic", "growth", "market"), days),
 }
-
-
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()
 
 
 def _yes_no(is_yes: bool) -> str:

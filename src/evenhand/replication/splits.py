@@ -120,4 +120,4 @@ def _best_k(repeats: Repeats, measure: str) -> int:
 def _held(gaps: np.ndarray) -> str:
     for_it, against_it = np.mean(np.asarray(gaps) > 0), np.mean(np.asarray(gaps) < 0)
     words = f"true in {for_it:.0%} and false in {against_it:.0%} of {len(gaps)} splits"
-    return words if np.mean(gaps) > 0 else f"{words}: the one split published is among the former"
+    return words if np.mean(gaps) > 0 else f"{words}; tested: does one split in 20 or more show it"

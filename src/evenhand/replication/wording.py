@@ -81,11 +81,6 @@ def marked(kind: str, text: str) -> str:
     return f"{START.format(kind)}\n{text}\n{END.format(kind)}\n"
 
 
-def part_of(page: str, kind: str) -> str:
-    """The part of a page between its marks."""
-    return page.partition(START.format(kind) + "\n")[2].partition("\n" + END.format(kind))[0]
-
-
 def section_text(kind: str, lines: Sequence[Line], with_beyond: bool = False) -> str:
     """The tables of all studies of a kind."""
     titles = {

@@ -12,6 +12,10 @@ from evenhand.evaluation.predictions import CandidatePredictions
 def predictions_of(found: CandidatePredictions, classes: Sequence[Any], places: np.ndarray) -> pd.DataFrame:
     """Row of the source, fold, truth and prediction, and the score of the positive class or of each class."""
     columns: dict[str, Any] = {"row": places[found.row], "fold": found.fold.astype(str)}
+    if found.is_multilabel:
+        for words, values in (("truth", found.truth), ("predicted", found.predicted), ("score", found.scores)):
+            columns |= {} if values is None else {f"{words}:{label}": values[:, k] for k, label in enumerate(classes)}
+        return pd.DataFrame(columns)
     columns |= {"truth": _labelled(found.truth, classes), "predicted": _labelled(found.predicted, classes)}
     if found.scores is not None and found.scores.ndim == 1:
         columns["score"] = found.scores

@@ -108,7 +108,8 @@ def outlier_notes(judgement: Judgement, classes: Sequence[str], kind: str | None
         return ()
     folds = [f"{each.n_removed:,} of {each.n_rows:,} on {each.fold}" for each in judgement.removed]
     last = judgement.removed[-1]
-    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=True)] if classes else []
+    is_counted = len(classes) == len(last.by_class)  # of numbers and of several labels all are counted together
+    words = [f"{n:,} of class {label}" for label, n in zip(classes, last.by_class, strict=is_counted) if is_counted]
     rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
     rule = f"cleaning.outliers: {kind}"
     return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ from prefect import Task
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
+from evenhand.runtime.boxes import ProgressArtifact, in_a_box, named
 from evenhand.runtime.progress import report_progress
 from evenhand.runtime.signals import deaf_to_ctrl_c
 from evenhand.runtime.steps import stage
@@ -51,11 +53,14 @@ def side_by_side(
 
     The first failure ends the whole, unless `spares` takes note of it: that call then has no result.
     """
-    if not calls:
-        return {}
+    return in_a_box(task.name, len(calls), partial(_side_by_side, task, calls, spares)) if calls else {}
+
+
+def _side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], spares: Spares | None) -> dict[Key, Any]:
     with deaf_to_ctrl_c():
-        keys = {task.submit(*arguments): key for key, arguments in calls.items()}
+        keys = {named(task, key).submit(*arguments): key for key, arguments in calls.items()}
     results: dict[Key, Any] = {}
+    shown = ProgressArtifact(task.name, len(keys))
     report_progress(task.name, 0, len(keys))
     with stage(task.name) as done:
         for n_ended, future in enumerate(_as_completed(keys), 1):
@@ -66,6 +71,7 @@ def side_by_side(
             except Exception as error:
                 if spares is None or not spares(task.name, key, error):
                     raise
+            shown.advance(n_ended)
             report_progress(task.name, n_ended, len(keys), is_reused=getattr(results.get(key), "reused", False))
     return {key: results[key] for key in calls if key in results}
 

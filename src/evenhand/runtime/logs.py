@@ -6,6 +6,8 @@ from typing import Any
 from evenhand.runtime.redaction import masked_text
 from evenhand.runtime.text import printable
 
+ENDED_WELL = "Finished in state Completed()"
+
 
 def logger() -> Any:
     """The logger of the Prefect run, or a plain one named evenhand where there is no run."""
@@ -22,6 +24,8 @@ def logger() -> Any:
 
 
 def _as_text(record: logging.LogRecord) -> bool:
-    """Let every line through, as text without secrets."""
+    """Let every line through, as text without secrets; but none for each part that ended well, as its state says so."""
+    if record.name == "prefect.task_runs" and record.getMessage() == ENDED_WELL:
+        return False
     record.msg, record.args = printable(masked_text(record.getMessage())), ()
     return True

@@ -61,11 +61,8 @@ def step(name: str, *, anywhere: bool = False, **options: Any) -> Callable[[Call
     `anywhere`: it reads and writes nothing but the store, so that another machine can do it.
     """
 
-    def made(function: Callable[..., Any]) -> Step:
-        placed = _placed(function) if anywhere else function
-        return Step(placed, name=name, cache_policy=NO_CACHE, persist_result=False, **options)
-
-    return made
+    given = {"name": name, "task_run_name": name, "cache_policy": NO_CACHE, "persist_result": False, **options}
+    return lambda function: Step(_placed(function) if anywhere else function, **given)
 
 
 @contextmanager

@@ -25,7 +25,10 @@ from evenhand.storage.machine_identity import identity
 ADDRESS = "DASK_SCHEDULER_ADDRESS"
 PATIENCE_SECONDS, LOOK_SECONDS = 8.0, 0.5
 MEMORY = "memory"
-LOCAL: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+LOCAL: dict[str, Any] = {
+    "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0",
+    "worker_dashboard_address": "127.0.0.1:0",
+}  # fmt: skip
 ROOM = 1.2  # what a call may take beyond what one like it took before
 MB = 2**20
 FEWEST_DEATHS = 2  # a call that was under way on one worker more when it was lost is not tried again

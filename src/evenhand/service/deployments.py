@@ -92,7 +92,9 @@ def _closed(client: SyncPrefectClient, is_orphan: Callable[[FlowRun], bool], who
     """Close runs under way, and what is left of runs that are over; the names of the runs."""
     runs = _all_runs(client, FlowRunFilter(state=_in(UNDER_WAY)))
     orphans = {run.id: run for run in runs if is_orphan(run)}
-    orphans |= {run.id: run for run in runs if _parent(client, run) in orphans}
+    parents = {run.id: _parent(client, run) for run in runs if run.id not in orphans}
+    while inside := {run.id: run for run in runs if parents.get(run.id) in orphans and run.id not in orphans}:
+        orphans |= inside
     message = f"{who}: nobody worked on it any more"
     closed = {run.id: run.name for run in orphans.values() if _crash(client, run, message)}
     if closed:
@@ -157,9 +159,8 @@ def crash_zombies() -> None:
         threshold=1,
         within=HEARTBEATS_MISSED,
     )
-    crashed = ChangeFlowRunState(
-        state=StateType.CRASHED, message="its heartbeat stopped: its process is gone", force=True
-    )
+    # not by force: a run that has ended, which the server may not have heard of under load, stays as it ended
+    crashed = ChangeFlowRunState(state=StateType.CRASHED, message="its heartbeat stopped: its process is gone")
     with _server() as client:
         if not client.read_automations_by_name(ZOMBIES):
             client.create_automation(AutomationCore(name=ZOMBIES, trigger=trigger, actions=[crashed]))

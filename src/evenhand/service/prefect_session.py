@@ -3,16 +3,21 @@
 import logging
 import os
 import re
+import sys
 import time
+import urllib.error
+import urllib.request
 import warnings
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.process_identity import end_left_servers, own_children
 from evenhand.runtime.signals import deaf_to_ctrl_c
+from evenhand.tracking.databases import knock
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -24,7 +29,7 @@ QUIET = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
 }
 SETTLE_SECONDS = 30.0
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = 4.0
 
 
 def be_quiet(console_level: str = "WARNING") -> None:
@@ -71,20 +76,32 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
 
 def check_prefect() -> None:
     """Refuse a Prefect server that was named but does not answer, before anything is begun on it."""
-    from httpx import HTTPError, InvalidURL, get
-    from prefect.settings import PREFECT_API_URL
-
-    if not (address := PREFECT_API_URL.value()):
+    if not (address := _named_server()):
         return
+    named = re.sub(r"//[^/@]*@", "//", address)
     try:
-        get(f"{address.rstrip('/')}/health", timeout=ANSWER_SECONDS)
-    except (HTTPError, InvalidURL, ValueError) as error:
-        named = re.sub(r"//[^/@]*@", "//", address)
-        words = " ".join(str(error).split()) or type(error).__name__
+        parts = urlsplit(named)
+        if words := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
+            raise ConnectionError(words)
+        with urllib.request.urlopen(f"{named.rstrip('/')}/health", timeout=ANSWER_SECONDS):
+            return
+    except urllib.error.HTTPError:
+        return
+    except (OSError, ValueError) as error:
+        words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
         raise PlaceError(
             f"Prefect's server '{named}', which PREFECT_API_URL names, does not answer: {words}. Start it, with "
             "`evenhand up` or `prefect server start`, or unset PREFECT_API_URL for a temporary one."
         ) from None
+
+
+def _named_server() -> str:
+    """The address of the server that settings name; an environment that does is read before Prefect is imported."""
+    if "prefect.settings" not in sys.modules and (named := os.environ.get("PREFECT_API_URL")):
+        return named
+    from prefect.settings import PREFECT_API_URL
+
+    return PREFECT_API_URL.value() or ""
 
 
 def _close_lost() -> bool:
@@ -158,10 +175,10 @@ def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
 
     if PREFECT_API_URL.value():
         return
-    chosen = FlowRunFilter(id=FlowRunFilterId(any_=[flow_run_id]))
     deadline = time.monotonic() + SETTLE_SECONDS
     seen: list[int] = []
     with get_client(sync_client=True) as client:
+        chosen = FlowRunFilter(id=FlowRunFilterId(any_=_family(client, flow_run_id)))
         while True:
             n_kept = sum(run.state is not None and run.state.is_final() for run in _all_task_runs(client, chosen))
             seen.append(n_kept)
@@ -171,6 +188,18 @@ def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
                 break
             time.sleep(0.1)
     logging.getLogger("evenhand").warning("Prefect kept %d task runs of %s", n_kept, n_expected)
+
+
+def _family(client: Any, flow_run_id: "UUID | None") -> "list[UUID | None]":
+    """A flow run with all that run inside it."""
+    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
+
+    family = newest = [flow_run_id]
+    while newest:
+        inside = FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=newest))
+        newest = [run.id for run in client.read_flow_runs(flow_run_filter=inside, limit=200)]
+        family = [*family, *newest]
+    return family
 
 
 def _all_task_runs(client: Any, chosen: Any, page: int = 200) -> list[Any]:

@@ -20,13 +20,13 @@ from prefect.runner import Runner
 
 from evenhand.service.deployments import TAG, close_all, crash_zombies, drop_missed, set_active, start, switch
 from evenhand.service.schedules import clock, pause, reckon, scheduled
-from evenhand.service.tick_ledger import Tick, is_paused, last_word, ticks_of
+from evenhand.service.tick_ledger import Tick, is_paused, last_word, not_fired, ticks_of
 from evenhand.study.study import Study
 
 POLL_SECONDS = 3.0
 SPARE = 2  # a study runs once at a time; what comes meanwhile needs room to say that it is skipped
 FOLLOW_SECONDS = 1.0
-HEED_SECONDS = 5.0
+HEED_SECONDS, FIRED_SECONDS = 5.0, 30.0
 
 
 def serve(confs: Sequence[str], tick: Flow[..., Any], echo: Callable[[str], None]) -> None:
@@ -44,7 +44,7 @@ def serve(confs: Sequence[str], tick: Flow[..., Any], echo: Callable[[str], None
         echo(_line(study))
         _catch_up(study, deployment_id, clock(), echo)
     names = [study.name for study in studies.values()]
-    for look in (_new_lines(names, echo), _heeded(names)):
+    for look in (_new_lines(names, echo), _heeded(names), _fired(list(studies.values()), echo)):
         threading.Thread(target=look, daemon=True).start()
     asyncio.run(runner.start())
 
@@ -119,6 +119,30 @@ def _new_lines(names: Sequence[str], echo: Callable[[str], None]) -> Callable[[]
                 known[name] = len(lines)
 
     return look
+
+
+def _fired(studies: Sequence[Study], echo: Callable[[str], None]) -> Callable[[], None]:
+    """Start the ticks that the server left out, for ever; each is asked for once."""
+    asked: set[tuple[str, datetime]] = set()
+
+    def look() -> None:
+        waits = threading.Event()
+        while not waits.wait(FIRED_SECONDS):
+            with suppress(HTTPError):
+                for study in studies:
+                    start_left_out(study, clock(), asked, echo)
+
+    return look
+
+
+def start_left_out(study: Study, at: datetime, asked: set[tuple[str, datetime]], echo: Callable[[str], None]) -> None:
+    """Ask for the last tick of a study if it is due and the server has not fired it."""
+    assert study.schedule is not None
+    due = not_fired(ticks_of(study.name), study.schedule, at)
+    if due is not None and (study.name, due) not in asked:
+        asked.add((study.name, due))
+        start(study.name, {"as_of": due.isoformat(), "because": "catch-up"})
+        echo(f"{study.name}: the tick of {due:%Y-%m-%d %H:%M} UTC was not fired; it is started now")
 
 
 def _heeded(names: Sequence[str]) -> Callable[[], None]:

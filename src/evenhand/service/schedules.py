@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,10 +22,12 @@ from evenhand.service.tick_ledger import (
     tick_lock,
     ticks_of,
 )
-from evenhand.storage.locks import alone
+from evenhand.storage.locks import alone, waiting
 from evenhand.study.loader import load_study
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
+
+MOST_SHOWN = 24  # ticks of a day in the note of a run
 
 
 def clock() -> datetime:
@@ -59,7 +61,7 @@ def reckon(study: Study, at: datetime) -> datetime | None:
     pending = [] if is_paused(lines) else missed(lines, study.schedule, at)
     if died := died_in_the_middle(study.name, lines):
         pending = [died.moment, *pending]
-    if pending and at - pending[-1] <= study.schedule.leeway:
+    if pending and timedelta(0) <= at - pending[-1] <= study.schedule.leeway:
         return pending[-1]
     if died is not None:
         note(replace(died, outcome="failed", why="it was killed in the middle"))
@@ -98,7 +100,7 @@ def lateness(study: Study, moment: datetime, at: datetime) -> str:
         raise ConfError(f"study '{study.name}' has no schedule: add schedule.cron, or run it with `evenhand run`")
     if is_paused(ticks_of(study.name)):
         return f"the schedule is paused: evenhand schedule resume {study.name}"
-    if is_done(ticks_of(study.name), moment):
+    if is_done(ticks_of(study.name), moment, at):
         return f"the tick of {shown(moment)} has been seen to"
     if at - moment > study.schedule.leeway:
         return f"it came at {shown(at)}, later than schedule.grace ({study.schedule.grace}) allows"
@@ -139,13 +141,25 @@ def _one_line(error: Exception) -> str:
 
 
 def record_skip(tick: Tick, why: str) -> Tick:
-    """The line of a tick that ran nothing, which MLflow shows as a run without fits."""
+    """The line of a tick that ran nothing; MLflow shows those of a day as one run without fits."""
     noted = note(replace(tick, outcome="missed" if tick.outcome == "missed" else "skipped", why=why))
-    place = mlflow_client.open_experiment(tick.study)
-    tags = {**tick_tags(tick), "evenhand.kind": "tick", "evenhand.skipped": why}
-    with mlflow_client.running(place, f"skipped {tick.as_of[:16]}", tags) as run_id:
-        mlflow_client.log_metrics(place, run_id, {"fits_executed": 0})
+    place, day = mlflow_client.open_experiment(tick.study), {"evenhand.kind": "tick", "evenhand.day": _day(tick)}
+    with waiting(tick_lock(tick.study).with_suffix(".skips")):
+        run_id = mlflow_client.run_tagged(place, day)
+        if run_id is None:
+            with mlflow_client.running(place, f"skipped {_day(tick)}", day) as run_id:
+                mlflow_client.log_metrics(place, run_id, {"fits_executed": 0})
+    skipped = [
+        line for line in ticks_of(tick.study) if line.outcome in {"skipped", "missed"} and _day(line) == _day(tick)
+    ]
+    words = "\n".join(f"- {shown(line.moment)}: {line.why}" for line in skipped[-MOST_SHOWN:])
+    mlflow_client.log_tags(place, run_id, {**tick_tags(tick), "evenhand.skipped": why, "mlflow.note.content": words})
+    mlflow_client.log_metrics(place, run_id, {"ticks_skipped": len(skipped)})
     return replace(noted, run_id=run_id)
+
+
+def _day(tick: Tick) -> str:
+    return f"{tick.moment.astimezone(UTC):%Y-%m-%d}"
 
 
 def tick_tags(tick: Tick) -> dict[str, str]:

@@ -17,6 +17,7 @@ from evenhand.errors import PlaceError
 from evenhand.runtime.io_errors import writing
 from evenhand.runtime.process_identity import boot_id, own_children
 from evenhand.service.access_key import key, key_file
+from evenhand.service.prefect_retention import vacuum_surroundings
 from evenhand.service.servers import (
     HOST,
     QUIET,
@@ -144,12 +145,15 @@ def surroundings(ports: Ports) -> dict[str, str]:
         MARK: str(place()),
         **client_surroundings(ports.prefect_api),
         **prefect_surroundings(),
+        **vacuum_surroundings(),
+        "EVENHAND_MLFLOW_PAGES": f"http://{HOST}:{ports.mlflow}",
         "PREFECT_HOME": str(place() / "prefect"),
         "PREFECT_SERVER_API_AUTH_STRING": key(),
         "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS": f"http://{HOST}:{ports.prefect}",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(HEARTBEAT_SECONDS),
-        "PREFECT_LOGGING_LEVEL": "WARNING",
+        "PREFECT_LOGGING_LEVEL": "INFO",  # what a run says is kept with it; consoles show less
+        "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "WARNING",
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
     }
 
@@ -201,7 +205,7 @@ def keep_up(
 
 
 def _prefect_command(port: int) -> list[str]:
-    return [sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(port)]
+    return [sys.executable, "-m", "evenhand.service.prefect_pages", HOST, str(port)]
 
 
 def _wait_for(child: Child, address: str, ended: threading.Event, echo: Callable[[str], None]) -> None:

@@ -6,7 +6,7 @@ that never came.
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from evenhand.study.study import Schedule, Study
 TickOutcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed", "refused"]
 OVER = ("retrained", "skipped", "failed", "missed")
 ON_TIME = ("schedule", "catch-up")
+FIRES_WITHIN = timedelta(minutes=3)
 WITHOUT_EFFECT = {"description", "schedule", "workers", "engine", "watch", "feedback", "notify"}
 
 
@@ -83,9 +84,13 @@ def last_finished(lines: Sequence[Tick], moment: datetime) -> Tick | None:
     return max(done, key=lambda line: (line.moment, line.number), default=None)
 
 
-def is_done(lines: Sequence[Tick], moment: datetime) -> bool:
-    """Whether the schedule's tick of this moment, or a later one, has been seen to."""
-    return any(line.outcome in OVER and line.because in ON_TIME and line.moment >= moment for line in lines)
+def is_done(lines: Sequence[Tick], moment: datetime, at: datetime) -> bool:
+    """Whether the schedule's tick of this moment, or a later one that has come by `at`, has been seen to.
+
+    A line dated later than that was written while a clock was ahead, and stands for no tick before it.
+    """
+    over = (line.moment for line in lines if line.outcome in OVER and line.because in ON_TIME)
+    return any(moment <= each <= max(moment, at) for each in over)
 
 
 def is_paused(lines: Sequence[Tick]) -> bool:
@@ -106,6 +111,18 @@ def missed(lines: Sequence[Tick], schedule: Schedule, moment: datetime) -> list[
     return list(takewhile(lambda tick: tick < moment, schedule.ticks.after(max(known)))) if known else []
 
 
+def not_fired(lines: Sequence[Tick], schedule: Schedule, at: datetime) -> datetime | None:
+    """The last tick, if nothing became of it although it was due some minutes ago and is within its grace.
+
+    A server that schedules may leave one out: where clocks skip an hour it takes two times for one.
+    """
+    due = schedule.ticks.latest(at - FIRES_WITHIN)
+    known = [line.moment for line in _on_time(lines) if line.moment <= at]
+    if due is None or not known or due <= max(known) or at - due > schedule.leeway or is_paused(lines):
+        return None
+    return due
+
+
 def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
     """What is wrong with the ticks of a study at a moment; empty where each came in time."""
     assert study.schedule is not None
@@ -115,7 +132,11 @@ def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
         return ""
     if not seen:
         return "no tick was ever recorded: start `evenhand up`"
-    if due is not None and due > max(line.moment for line in seen):
+    come = [line.moment for line in seen if line.moment <= moment]
+    if not come:
+        first = shown(min(line.moment for line in seen))
+        return f"every tick on record is dated in the future, the first {first}: was the clock of this machine ahead?"
+    if due is not None and due > max(come):
         late = time_text((moment - due).total_seconds())
         return f"the tick of {shown(due)} never came, and it is {late} past its time: is `evenhand up` running?"
     if (died := died_in_the_middle(study.name, lines)) is not None:

@@ -10,7 +10,7 @@ import secrets
 import time
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -57,7 +57,7 @@ class Guard:
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         headers = Headers(scope["headers"])
-        if why := self._stranger(headers):
+        if why := stranger(headers, self.hosts):
             await answer(send, 403, why)
         elif scope["path"] == HEALTH:
             await self.app(scope, receive, send)
@@ -68,16 +68,6 @@ class Guard:
             await self.app({**scope, "headers": inside}, receive, send)
         else:
             await self._ask(send, headers)
-
-    def _stranger(self, headers: "Headers") -> str:
-        """Why a request is refused whatever key it has; empty if it is not."""
-        names, origins = headers.every("host"), headers.every("origin")
-        if len(names) != 1 or _host_of(f"//{names[0]}") not in self.hosts:
-            return f"This name of the machine is not known here. Add it to {HOSTS}, or use 127.0.0.1."
-        if any(urlsplit(origin).netloc.lower() != names[0].lower() for origin in origins):
-            return "Requests from pages of other origins are refused."
-        is_other = headers.one("sec-fetch-site") in {"cross-site", "same-site"}
-        return "Requests from pages of other sites are refused." if is_other and not headers.is_navigation else ""
 
     def _is_key(self, authorization: str) -> bool:
         kind, _, given = authorization.partition(" ")
@@ -124,6 +114,34 @@ class Guard:
             return
         asks = {} if headers.one("sec-fetch-mode") else {"www-authenticate": 'Basic realm="evenhand"'}
         await answer(send, 401, "The key is needed: send it as HTTP Basic or Bearer authorization.", asks)
+
+
+class NameGuard:
+    """A web application that asks for a key itself, under known names and for its own pages alone."""
+
+    def __init__(self, app: App) -> None:
+        self.app, self.hosts = app, allowed_hosts()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Refuse, or hand the request on."""
+        why = "" if scope["type"] == "lifespan" else stranger(Headers(scope["headers"]), self.hosts)
+        if not why:
+            await self.app(scope, receive, send)
+        elif scope["type"] == "http":
+            await answer(send, 403, why)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+
+def stranger(headers: "Headers", hosts: Container[str]) -> str:
+    """Why a request is refused whatever key it has; empty if it is not."""
+    names, origins = headers.every("host"), headers.every("origin")
+    if len(names) != 1 or _host_of(f"//{names[0]}") not in hosts:
+        return f"This name of the machine is not known here. Add it to {HOSTS}, or use 127.0.0.1."
+    if any(urlsplit(origin).netloc.lower() != names[0].lower() for origin in origins):
+        return "Requests from pages of other origins are refused."
+    is_other = headers.one("sec-fetch-site") in {"cross-site", "same-site"}
+    return "Requests from pages of other sites are refused." if is_other and not headers.is_navigation else ""
 
 
 class Headers:

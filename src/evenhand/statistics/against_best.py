@@ -1,29 +1,39 @@
 """One verdict for each candidate against the best: worse, practically the same, or not separated.
 
-Two things move a cross-validated gap: which rows were judged, and which rows were trained on. The first is known from
-the joint influence of the judged rows, with hundreds of degrees of freedom instead of the n_folds - 1 of a t-test over
-folds. The second shows in part as what the gaps of the folds vary beyond the first. That excess is estimated by an
-average of this pair's and of all pairs' (moderated), weighed as Nadeau and Bengio (2003), Machine Learning 52, weigh
-folds that share training rows; and as a part of it is the same in all folds and cannot be seen, the variance is never
-taken below 1.75 times that of the judged rows.
+The gap is that of all judged rows: the mean over folds and the figure on the holdout, weighed by their rows. Two things
+move it: which rows were judged, and which rows were trained on. The first is known from the joint influence of the
+judged rows, with hundreds of degrees of freedom instead of the n_folds - 1 of a t-test over folds. The second shows in
+part as what the gaps of the folds vary beyond the first. That excess is estimated by an average of this pair's and of
+all pairs' (moderated), weighed as Nadeau and Bengio (2003), Machine Learning 52, weigh folds that share training rows;
+and as a part of it is the same in all folds and cannot be seen, the variance over folds is never taken below 1.75 times
+that of the judged rows. The models of the holdout are one more fit, on nearly the same rows.
 
-The leader is the best of many. The critical value is therefore the quantile of the greatest standardised gap to the
-leader that equally good candidates show, the leader found anew in each draw; those found worse leave, and the rest are
-looked at again. Whichever candidates are as good as the best, the chance that any of them is called worse is as stated.
+The leader is the best of many by its folds, and by them alone. All candidates are taken for equally good, the leader
+found anew in each draw: those whose standardised gap to it is beyond what the greatest of equals shows are worse and
+leave, and the rest are looked at again. Where no gap is beyond chance by itself but the rest lie further apart than
+equals do, each is taken for the best (Hsu 1981, Annals of Statistics 9), and is worse where its own gap is beyond what
+the best shows behind whoever leads. Both looks share alpha: where all or the upper ones are equal, the chance that any
+of them is called worse is as stated, and so is the chance that the truly best is, whatever the others are.
 """
 
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.stats import norm, rankdata, t
 
+from evenhand.statistics.equal_candidates import (
+    LEAST_FACTOR,
+    LEAST_FACTOR_HELD,
+    STEADY,
+    equal_candidates,
+    weight_of_folds,
+)
 from evenhand.statistics.joint import JointFigures
+from evenhand.statistics.records import Comparison, Interval
 
 Verdict = Literal["best", "worse", "same", "unseparated"]
-N_DRAWS = 4000
 PRIOR_FOLDS = 6.0
-LEAST_FACTOR = 1.75
 POWER = 0.8
 
 
@@ -31,8 +41,8 @@ POWER = 0.8
 class GapToBest:
     """By how much a candidate is behind the best: estimate, 95 % limits, and the gap that these rows would have shown.
 
-    `low` holds for all candidates at once, as the best was found in the same rows, and decides `worse`; `high` holds
-    for this candidate and decides `same`. `detectable` is the true gap that would be called worse in 80 of 100 runs.
+    `low` takes into account that the best was found in the same rows, and decides `worse`; `high` decides `same`. Both
+    hold for this candidate. `detectable` is the true gap that would be called worse in 80 of 100 runs.
     """
 
     verdict: Verdict
@@ -52,14 +62,15 @@ def verdicts(
     are repeated.
     """
     gaps, deviations = gaps_to_leader(joint, test_share=test_share)
+    degrees = joint.all_degrees
+    single = float(t.isf(alpha, max(degrees, 1)))
     p_values, criticals = _stepped(joint, gaps, deviations, alpha, seed)
-    single = float(t.isf(alpha, max(joint.degrees, 1)))
     found = []
     for j, (gap, deviation, critical) in enumerate(zip(gaps.tolist(), deviations.tolist(), criticals, strict=True)):
         low, high = gap - critical * deviation, gap + single * deviation
-        if not joint.degrees and low < high:
+        if not degrees and low < high:
             low, p_values[j] = min(low, 0.0), 1.0  # rows too few to know their spread separate nobody
-        verdict = "best" if j == joint.leader else _verdict(low, high, region, joint.degrees)
+        verdict = "best" if j == joint.leader else _verdict((low, gap, high), region, degrees)
         detectable = (critical + float(norm.ppf(POWER))) * deviation
         found.append(GapToBest(verdict, gap, low, high, detectable, p_values[j]))
     return found
@@ -83,23 +94,53 @@ def _stepped(
     joint: JointFigures, gaps: np.ndarray, deviations: np.ndarray, alpha: float, seed: int
 ) -> tuple[list[float], list[float]]:
     """The p-value and the critical value of every candidate, of the step in which it left or of the last one."""
-    n_models = len(gaps)
-    p_values, criticals, active = np.ones(n_models), np.zeros(n_models), np.ones(n_models, dtype=bool)
+    equals = equal_candidates(joint, seed=seed)
+    p_values, criticals, active = np.ones(len(gaps)), np.zeros(len(gaps)), np.ones(len(gaps), dtype=bool)
+    steady = np.sqrt(_variances(equals.covariance, joint.leader))
+    unsteady = np.divide(deviations, steady, out=np.ones(len(gaps)), where=steady > 0)
+    ratios = np.divide(gaps, deviations, out=np.where(gaps > 0, np.inf, -np.inf), where=deviations > 0)
     while True:
-        nulls = greatest_gaps(joint.covariance[np.ix_(active, active)], joint.degrees, seed=seed)
-        critical = critical_of(nulls, alpha)
-        criticals[active] = critical
-        p_values[active] = [
-            p_value_of(gap, spread, nulls) for gap, spread in zip(gaps[active], deviations[active], strict=True)
-        ]
-        worse = active & (gaps > critical * deviations)
+        nulls, (spread, spreads) = equals.gaps(active), equals.spreads(active, -gaps, unsteady)
+        greatest = nulls.max(axis=1)
+        either = np.sort(np.minimum(_ranks(greatest), _ranks(spreads)))
+        p_values[active] = [_p_of_either(ratio, greatest, either) for ratio in ratios[active]]
+        criticals[active] = _critical_of_either(greatest, either, alpha)
+        worse = active & (p_values <= alpha)
         if not worse.any():
-            return p_values.tolist(), criticals.tolist()
+            break
         active &= ~worse
+    if (apart := _p_of_either(spread, spreads, either)) <= alpha:
+        least = float(t.isf(alpha, max(joint.all_degrees, 1)))
+        for j, null in zip(np.flatnonzero(active), nulls.T, strict=True):
+            if unsteady[j] > STEADY:  # its variance is a guess from few folds, so that only the firm look may find it
+                continue
+            by_itself = float(t.sf(ratios[j], max(joint.all_degrees, 1)))
+            p_values[j] = max(p_value_of(gaps[j], deviations[j], null), by_itself, apart)
+            criticals[j] = max(critical_of(null, alpha), least)
+    return p_values.tolist(), criticals.tolist()
 
 
-def _verdict(low: float, high: float, region: float, degrees: int) -> Verdict:
-    if high <= region and (degrees or low == high):
+def _ranks(draws: np.ndarray) -> np.ndarray:
+    """How many of the draws are as great as each, itself among them."""
+    return np.asarray(rankdata(-draws, method="max"))
+
+
+def _p_of_either(seen: float, draws: np.ndarray, either: np.ndarray) -> float:
+    """The share of draws, the observed one among them, of which either statistic is as rare as what was seen."""
+    rank = int(np.sum(draws >= seen)) + 1
+    return float((np.searchsorted(either, rank, side="right") + 1) / (len(draws) + 1))
+
+
+def _critical_of_either(draws: np.ndarray, either: np.ndarray, alpha: float) -> float:
+    """What the first statistic must exceed for that share to be alpha at most; infinity if nothing can."""
+    place = int(alpha * (len(draws) + 1) + 1e-9)
+    rank = int(either[place - 1]) - 1 if place else 0
+    return float(np.sort(draws)[-rank]) if rank > 0 else float("inf")
+
+
+def _verdict(limits: tuple[float, float, float], region: float, degrees: int) -> Verdict:
+    low, gap, high = limits
+    if -region <= gap and high <= region and (degrees or low == high):
         return "same"
     return "worse" if low > 0 and degrees else "unseparated"
 
@@ -123,15 +164,21 @@ def p_value_of(gap: float, deviation: float, nulls: np.ndarray) -> float:
 def gaps_to_leader(joint: JointFigures, *, test_share: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return how far every candidate is behind the leader, and the standard deviation of that gap.
 
-    It is that of the judged rows times the moderated excess of the folds' variance, weighed as Nadeau and Bengio do.
+    Over folds its variance is that of the judged rows times the moderated excess of the folds' variance, weighed as
+    Nadeau and Bengio do; on the holdout that of its rows and of one more fit.
     """
-    lead = joint.leader
-    of_rows = _variances(joint.covariance, lead)
-    between = (joint.folds[:, [lead]] - joint.folds).var(axis=0, ddof=1)
-    within = np.mean([_variances(each, lead) for each in joint.of_folds], axis=0)
-    factor = raised(np.delete(between, lead), np.delete(within, lead), len(joint.folds), test_share)
-    gaps = joint.means[lead] - joint.means
-    return gaps, np.sqrt(of_rows * np.insert(factor, lead, 1.0))
+    lead, held = joint.leader, joint.held
+    between = np.delete((joint.folds[:, [lead]] - joint.folds).var(axis=0, ddof=1), lead)
+    within = np.delete(np.mean([_variances(each, lead) for each in joint.of_folds], axis=0), lead)
+    factor = np.insert(raised(between, within, len(joint.folds), test_share), lead, 1.0)
+    gaps, variances = joint.means[lead] - joint.means, _variances(joint.covariance, lead) * factor
+    if held is not None:
+        of_fits = np.insert((moderated(between, within, len(joint.folds) - 1) - 1) * within, lead, 0.0)
+        of_rows = _variances(held.covariance, lead)
+        on_held = np.maximum(LEAST_FACTOR_HELD * of_rows, of_rows + of_fits)
+        gaps = (1 - held.share) * gaps + held.share * (held.figures[lead] - held.figures)
+        variances = weight_of_folds(held.share) ** 2 * variances + held.share**2 * on_held
+    return gaps, np.sqrt(variances)
 
 
 def raised(between: np.ndarray, within: np.ndarray, n_folds: int, test_share: float | None = None) -> np.ndarray:
@@ -154,16 +201,18 @@ def _variances(covariance: np.ndarray, lead: int) -> np.ndarray:
     return np.where(found > 1e-12 * (own[lead] + own), found, 0.0)
 
 
-def greatest_gaps(covariance: np.ndarray, degrees: int, *, seed: int = 0, n_draws: int = N_DRAWS) -> np.ndarray:
-    """Return draws of the greatest standardised gap to the leader of candidates that are equally good."""
-    draw = np.random.default_rng(seed)
-    own = np.diag(covariance)
-    deviations = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0))
-    values, vectors = np.linalg.eigh(covariance)
-    noise = draw.normal(size=(n_draws, len(own))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
-    lead = noise.argmax(axis=1)
-    gaps, spread = noise.max(axis=1)[:, None] - noise, deviations[lead]
-    tiny = 1e-6 * np.sqrt(own.max(initial=0.0))
-    standard = np.divide(gaps, spread, out=np.zeros_like(gaps), where=spread > tiny).max(axis=1)
-    scale = np.sqrt(draw.chisquare(max(degrees, 1), n_draws) / max(degrees, 1))
-    return np.asarray(standard / scale)
+def on_holdout(joint: JointFigures) -> list[Comparison] | None:
+    """Return how far every candidate is behind the leader on the holdout alone; None without one that says something.
+
+    Student's t of the rows of the rarest class, as for areas after DeLong; training rows are taken as they are.
+    """
+    if (held := joint.held) is None:
+        return None
+    reach, found = float(t.ppf(0.975, held.degrees)), []
+    deviations = np.sqrt(_variances(held.covariance, joint.leader))
+    for gap, deviation in zip((held.figures[joint.leader] - held.figures).tolist(), deviations.tolist(), strict=True):
+        statistic = gap / deviation if deviation > 0 else 0.0
+        limits = Interval(gap - reach * deviation, gap + reach * deviation, 0.95)
+        p_value = float(2 * t.sf(abs(statistic), held.degrees)) if deviation > 0 else float(gap == 0)
+        found.append(Comparison(gap, limits, statistic, p_value, "influence of the rows"))
+    return found

@@ -105,16 +105,6 @@ def delong_test(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, level: 
     return Comparison(difference, interval, statistic, float(2 * t.sf(abs(statistic), freedom)), "DeLong")
 
 
-def delong_p_values(y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the areas of all columns and the symmetric matrix of p-values of their differences."""
-    parts = delong_parts(y, scores)
-    deviation, freedom = parts.of_differences()
-    difference = np.abs(parts.areas[:, None] - parts.areas[None, :])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(deviation > 0, difference / deviation, 0.0)
-    return parts.areas, 2 * t.sf(statistic, freedom)
-
-
 def auc_variance(auc: float, n_positive: int, n_negative: int) -> float:
     """Return the variance of an area before any data are seen, for normal scores of equal spread in both classes.
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import binomtest, chi2, norm, t
+from scipy.stats import norm, t
 
 from evenhand.statistics.records import Comparison, Interval
 
@@ -26,24 +26,6 @@ def corrected_resampled_t(
     reach = float(t.ppf(0.5 + level / 2, gaps.size - 1)) * deviation
     p_value = float(2 * t.sf(abs(statistic), gaps.size - 1))
     return Comparison(mean, Interval(mean - reach, mean + reach, level), statistic, p_value, "corrected resampled t")
-
-
-def mcnemar(first_right: np.ndarray, second_right: np.ndarray, *, level: float = 0.95) -> Comparison:
-    """Compare the accuracies of two models on the same rows by the rows that only one of them gets right.
-
-    Below 25 such rows the p-value is the exact binomial one, from there on chi squared with continuity correction.
-    """
-    first, second = np.asarray(first_right, dtype=bool), np.asarray(second_right, dtype=bool)
-    n_rows, only_first, only_second = first.size, int((first & ~second).sum()), int((second & ~first).sum())
-    discordant, gap = only_first + only_second, abs(only_first - only_second)
-    difference = (only_first - only_second) / n_rows
-    reach = float(norm.ppf(0.5 + level / 2)) * math.sqrt(discordant / n_rows - difference**2) / math.sqrt(n_rows)
-    interval = Interval(difference - reach, difference + reach, level)
-    if discordant < 25:
-        p_value = float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
-        return Comparison(difference, interval, float(only_first), p_value, "McNemar, exact")
-    statistic = max(gap - 1, 0) ** 2 / discordant
-    return Comparison(difference, interval, statistic, float(chi2.sf(statistic, 1)), "McNemar")
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -26,13 +26,6 @@ class Drift:
         return max(0.0, self.value - self.noise)
 
 
-def binned_counts(reference: np.ndarray, current: np.ndarray, *, n_bins: int = 10) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many values of each fall between the reference's quantiles; the last count is of missing values."""
-    reference, current = np.asarray(reference, dtype=float), np.asarray(current, dtype=float)
-    edges = quantile_edges(reference, n_bins=n_bins)
-    return counts_between(reference, edges), counts_between(current, edges)
-
-
 def quantile_edges(reference: np.ndarray, *, n_bins: int = 10) -> np.ndarray:
     """Return the inner edges of bins that hold about as many reference values each; fewer where values repeat."""
     known = reference[~np.isnan(reference)]

@@ -9,8 +9,8 @@ from evenhand.statistics.joint import JointFigures
 from evenhand.statistics.records import Interval
 
 N_DRAWS = 4000
-REDRAWN = 1.2
-LEFT_OUT = 0.6
+REDRAWN = 1.4
+LEFT_OUT = 0.5
 
 
 def expected_of_chosen(
@@ -22,13 +22,14 @@ def expected_of_chosen(
     by those drawn and scores by those left out. To first order in the rows' weights the figures drawn are normal with
     the joint covariance, and those left out lie as far on the other side of the estimate: no row need be drawn. That is
     unbiased where all candidates are equal and too low where they are not; the bootstrap's estimate of the bias of the
-    maximum, taken off the maximum, errs the other way. Returned is the mean of both, the first with a weight of 0.6.
+    maximum, taken off the maximum, errs the other way. Returned is the mean of both.
 
-    The variance is that of the chosen one's judged rows, raised by a fifth for the training rows, as simulations ask.
-    `least_error` is its standard error where no row moves it, as at the bounds of a metric.
+    Training rows move the figures too, and with them the choice. The variance of the judged rows is raised by two
+    fifths for that, in the draws and in the interval, as simulations with learners ask. `least_error` is the error
+    where no row moves the chosen one, as at the bounds of a metric.
     """
     means, lead = joint.means, joint.leader
-    values, vectors = np.linalg.eigh(joint.covariance)
+    values, vectors = np.linalg.eigh(REDRAWN * joint.covariance)
     draw = np.random.default_rng(seed)
     drawn = draw.normal(size=(N_DRAWS, len(means))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
     chosen = (means + drawn).argmax(axis=1)

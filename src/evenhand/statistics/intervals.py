@@ -1,7 +1,7 @@
 """Intervals that cover: shares, means of skewed losses, areas, averages of shares, functions of a table of counts."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import expit, logit, owens_t
@@ -102,22 +102,12 @@ def _without_skew(z: float, skewness: float) -> float:
     return 3 * (float(np.cbrt(1 + skewness * (z - skewness / 6))) - 1) / skewness
 
 
-def table_interval(
-    table: np.ndarray, figure: Callable[[np.ndarray], np.ndarray], *, level: float = 0.95, seed: int = 0
-) -> Interval:
-    """Return the interval of a function of a table of counts, class counts drawn too.
+def drawn_tables(table: np.ndarray, *, seed: int = 0, n_draws: int = N_DRAWS) -> np.ndarray:
+    """Return tables that these counts speak for, of shape (n_draws, *table.shape), class counts drawn too.
 
     Tables are drawn from Dirichlet's distribution with the counts and 1.5 rows spread over all cells, each count taken
     for less than it is, by a fifth where the rarest class has few rows.
     """
-    found = np.asarray(figure(drawn_tables(table, seed=seed)))
-    tail = (1 - level) / 2
-    low, high = np.quantile(found[np.isfinite(found)], [tail, 1 - tail])
-    return Interval(float(low), float(high), level)
-
-
-def drawn_tables(table: np.ndarray, *, seed: int = 0, n_draws: int = N_DRAWS) -> np.ndarray:
-    """Return tables that these counts speak for, of shape (n_draws, *table.shape)."""
     counts = np.asarray(table, dtype=float)
     rarest = float(counts.sum(axis=1).min())
     weight = 1 - 0.2 / (1 + rarest / 50)

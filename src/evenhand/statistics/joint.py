@@ -5,6 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+FEWEST_OF_A_CLASS = 5
+
+
+@dataclass(frozen=True)
+class HeldFigures:
+    """Figures of candidates trained on all training rows, on the holdout, with their covariance from its rows.
+
+    `share` is what part of all judged rows the holdout is; `degrees` counts the rows of its rarest class beyond one.
+    """
+
+    figures: np.ndarray
+    covariance: np.ndarray
+    share: float
+    degrees: int
+
 
 @dataclass(frozen=True)
 class JointFigures:
@@ -12,12 +27,19 @@ class JointFigures:
 
     `covariance` is that of the means over folds; `of_folds` that of the figures of each fold. Redrawing the training
     rows is in neither. `degrees` counts the rows of the rarest class beyond one in each fold; 0 where there are none.
+    `held` is there where a holdout has enough rows to say something.
     """
 
     folds: np.ndarray
     covariance: np.ndarray
     of_folds: np.ndarray
     degrees: int
+    held: HeldFigures | None = None
+
+    @property
+    def all_degrees(self) -> int:
+        """The degrees of freedom of folds and holdout together."""
+        return self.degrees + (self.held.degrees if self.held else 0)
 
     @property
     def means(self) -> np.ndarray:
@@ -41,21 +63,34 @@ class FoldInfluence:
     strata: np.ndarray
 
 
-def joint_figures(folds: Sequence[FoldInfluence]) -> JointFigures:
+def joint_figures(folds: Sequence[FoldInfluence], held: FoldInfluence | None = None) -> JointFigures:
     """Return the figures of all folds with their covariances; a row judged in several repeats counts as one row."""
     rows, place = np.unique(np.concatenate([fold.rows for fold in folds]), return_inverse=True)
     strata = np.empty(len(rows), dtype=int)
     strata[place] = np.concatenate([fold.strata for fold in folds])
     moved = np.zeros((len(rows), len(folds[0].figures)))
     weighted = [fold.influence / (len(fold.rows) * len(folds)) for fold in folds]
-    np.add.at(moved, place, np.concatenate(weighted))
+    if len(rows) == len(place):
+        moved[place] = np.concatenate(weighted)
+    else:
+        np.add.at(moved, place, np.concatenate(weighted))
     n_means = max(1, round(len(folds) * len(rows) / len(place)))
     return JointFigures(
         folds=np.array([fold.figures for fold in folds]),
         covariance=_scatter(moved, strata, n_means),
         of_folds=np.array([_scatter(fold.influence / len(fold.rows), fold.strata, 1) for fold in folds]),
         degrees=max(int(np.unique(strata, return_counts=True)[1].min()) - n_means, 0),
+        held=None if held is None else _held(held, len(rows)),
     )
+
+
+def _held(held: FoldInfluence, n_judged: int) -> HeldFigures | None:
+    """The figures on the holdout; None where a class has too few of its rows to know how they spread."""
+    rarest, n_rows = int(np.unique(held.strata, return_counts=True)[1].min()), len(held.rows)
+    if rarest < FEWEST_OF_A_CLASS:
+        return None
+    covariance = _scatter(held.influence / n_rows, held.strata, 1)
+    return HeldFigures(held.figures, covariance, n_rows / (n_rows + n_judged), rarest - 1)
 
 
 def _scatter(moved: np.ndarray, strata: np.ndarray, n_means: int) -> np.ndarray:

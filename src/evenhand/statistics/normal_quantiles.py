@@ -20,12 +20,6 @@ class NormalQuantiles:
     high: tuple[float, ...]
     n_rows: int
 
-    @property
-    def n_outside(self) -> int:
-        """How many of the values kept lie outside their own interval; a twentieth would by chance."""
-        triples = zip(self.observed, self.low, self.high, strict=True)
-        return sum(not low <= value <= high for value, low, high in triples)
-
 
 def normal_quantiles(values: Any, most: int = 400) -> NormalQuantiles:
     """At most `most` of the values, standardized, beside the quantiles at (i - 1/2) / n.

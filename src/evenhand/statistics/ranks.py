@@ -45,14 +45,6 @@ class StudyRanking:
         largest = [(start, end) for k, (start, end) in enumerate(found) if k == 0 or end > found[k - 1][1]]
         return [order[start:end].tolist() for start, end in largest]
 
-    @property
-    def pair_p_values(self) -> np.ndarray:
-        """Nemenyi's p-value of every pair of models, adjusted for all pairs by the studentized range."""
-        n_models = len(self.mean_ranks)
-        ranks = np.asarray(self.mean_ranks)
-        gaps = np.abs(ranks[:, None] - ranks[None, :]) / math.sqrt(n_models * (n_models + 1) / (6 * self.n_studies))
-        return np.where(gaps > 0, studentized_range.sf(gaps * math.sqrt(2), n_models, np.inf), 1.0)
-
 
 def friedman_nemenyi(figures: np.ndarray, *, alpha: float = 0.05) -> StudyRanking:
     """Rank models over studies from figures of shape (n_studies, n_models), greater is better.

@@ -25,6 +25,7 @@ from typing import Any
 from evenhand.errors import PlaceError
 from evenhand.records.reference import Reference
 from evenhand.runtime.fault_injection import around
+from evenhand.runtime.redaction import masked_text
 from evenhand.runtime.text import parsed_size
 from evenhand.storage.code_digest import code_digest, versions
 from evenhand.storage.digests import digest, file_digest, plain
@@ -60,7 +61,13 @@ class Entry:
 
 def home() -> Path:
     """The folder of the store and of what must outlive a run: $EVENHAND_HOME, or .evenhand here."""
-    return Path(os.environ.get("EVENHAND_HOME", ".evenhand")).absolute()
+    given = os.environ.get("EVENHAND_HOME") or ".evenhand"
+    if "://" in given:
+        raise PlaceError(
+            f"EVENHAND_HOME={masked_text(given)} is an address, but what is kept there lies in a folder of this "
+            "machine: name a folder, and give the address of a store that machines share as EVENHAND_STORE"
+        )
+    return Path(given).absolute()
 
 
 class Store:

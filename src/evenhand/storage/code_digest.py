@@ -45,7 +45,7 @@ NOT_NUMERIC = {
     "evenhand.study.registry": "entries looked up by name: what the one at hand says is in the key",
     "evenhand.models.entries": "the class, code and arguments of the entry at hand are in the key",
     "evenhand.models.catalogue:class_of": "finds the class whose code is in the key (models.model_code)",
-    "evenhand.evaluation.tree_outline": "draws what was fitted",
+    "evenhand.evaluation.pictures.tree_outline": "draws what was fitted",
     "evenhand.models.stored_names": "names of classes in files; no number is made of them",
     "evenhand.estimators:__getattr__": "finds a class by its name at the door",
     "evenhand.models:__getattr__": "finds a class by its name at the door",

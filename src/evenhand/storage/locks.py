@@ -126,5 +126,5 @@ def _holder(file: Path) -> str:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         return f"by {found['who']} (process {found['pid']}) since {found['since']}"
-    except (ValueError, KeyError, OSError):
+    except (ValueError, KeyError, TypeError, OSError):
         return "by another process"

@@ -57,11 +57,15 @@ class Cron:
 
     def after(self, moment: datetime) -> Iterator[datetime]:
         """Every tick later than a moment, the earliest first, in UTC."""
-        day, n_without = moment.astimezone(self.zone).date() - timedelta(days=1), 0
+        day, n_without, later = moment.astimezone(self.zone).date() - timedelta(days=1), 0, set[datetime]()
         while n_without < DAYS_AHEAD:
-            found = [tick for tick in self._of_day(day) if tick > moment]
+            later.update(tick for tick in self._of_day(day) if tick > moment)
+            day += timedelta(days=1)
+            midnight = datetime.combine(day, time(), self.zone).astimezone(UTC)
+            found = sorted(tick for tick in later if tick < midnight)
             yield from found
-            day, n_without = day + timedelta(days=1), 0 if found else n_without + 1
+            later.difference_update(found)  # what clocks leave out before midnight comes after it, and perhaps twice
+            n_without = 0 if found else n_without + 1
 
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """Every tick from a moment up to another, both included."""
@@ -71,15 +75,23 @@ class Cron:
         """The last tick at or before a moment."""
         day = moment.astimezone(self.zone).date() + timedelta(days=1)
         for k in range(DAYS_AHEAD):
-            for tick in reversed(self._of_day(day - timedelta(days=k))):
-                if tick <= moment:
-                    return tick
+            two_days = (day - timedelta(days=k), day - timedelta(days=k + 1))
+            if ticks := [tick for each in two_days for tick in self._of_day(each) if tick <= moment]:
+                return max(ticks)
         return None
 
     def meant(self, moment: datetime) -> datetime | None:
-        """The tick that a scheduler meant; some are an hour early on the day on which clocks leave that time out."""
+        """The tick that a scheduler meant; some are as much early as clocks skip, on the day on which they do."""
         coming = next(self.after(moment - timedelta(microseconds=1)), None)
-        return coming if coming is not None and coming - moment <= timedelta(hours=1) else self.latest(moment)
+        is_meant = coming is not None and coming - moment <= self._skipped(moment, coming)
+        return coming if is_meant else self.latest(moment)
+
+    def _skipped(self, start: datetime, end: datetime) -> timedelta:
+        """How far the clocks of the zone jump ahead between two moments."""
+        before, after = (moment.astimezone(self.zone).utcoffset() for moment in (start, end))
+        assert before is not None
+        assert after is not None
+        return after - before
 
     def _of_day(self, day: date) -> tuple[datetime, ...]:
         """The ticks of a day; a time that clocks leave out comes as much later, one they repeat comes first."""

@@ -70,13 +70,22 @@ class DaskEngine(Settings):
     dask: str = Field(description="such as tcp://scheduler:8786; left out with `engine: dask`: DASK_SCHEDULER_ADDRESS")
 
 
+def _one_or_several(value: Any) -> Any:
+    """A list of one column is that column."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
 class Study(Settings):
     """One complete study; `eh.run(eh.Study(...))` in Python does what a file does."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
     description: str = ""
     source: Annotated[Source, BeforeValidator(as_source, json_schema_input_type=Source | str)]
-    target: str
+    target: Annotated[
+        str | tuple[str, ...],
+        BeforeValidator(_one_or_several),
+        Field(description="a column; a list: one model a label, each of them a column of 0 and 1"),
+    ]
     positive: str | int | float | bool | None = Field(None, description="the class that counts as positive")
     task: Task | None = Field(None, description="left out: inferred from the candidates")
     columns: Columns = Columns()
@@ -153,6 +162,21 @@ class Study(Settings):
             return self.task
         models = [candidate.model or name for name, candidate in self.candidates.items()]
         return "regression" if any(model in REGRESSORS for model in models) else "classification"
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The column of the target, or those of all labels."""
+        return (self.target,) if isinstance(self.target, str) else self.target
+
+    @property
+    def is_multilabel(self) -> bool:
+        """Whether a row may have several labels."""
+        return not isinstance(self.target, str)
+
+    @property
+    def target_name(self) -> str:
+        """The target in words."""
+        return ", ".join(self.targets)
 
     def balance_kind(self, name: str) -> str:
         """The kind of a balance by the name it is listed under."""

@@ -12,6 +12,7 @@ from evenhand.study.registry import (
     DECISION_METRICS,
     METRICS,
     MODELS,
+    MULTILABEL_METRICS,
     REGRESSION_METRICS,
     REGRESSORS,
     RESERVED_NAMES,
@@ -19,6 +20,8 @@ from evenhand.study.registry import (
     UNSAMPLED,
 )
 
+MOST_LABELS = 20
+SINGLE = "make a study of one label"
 Place = tuple[str, ...]
 Mistake = tuple[Place, str]
 
@@ -33,7 +36,8 @@ class Inconsistent(ValueError):
 
 def inconsistencies(study: Any) -> list[Mistake]:
     """Every place where a study contradicts itself or names what it does not have."""
-    checks = (_candidates, _models, _balances, _metrics, _regression, _columns, _split, _decide, _feedback, _checks)
+    of_models = (_candidates, _models, _balances, _metrics, _regression, _labels)
+    checks = (*of_models, _columns, _split, _decide, _feedback, _checks)
     return [mistake for check in checks for mistake in check(study)]
 
 
@@ -91,6 +95,7 @@ def _balances(study: Any) -> Iterator[Mistake]:
 
 def _metrics(study: Any) -> Iterator[Mistake]:
     allowed = REGRESSION_METRICS if study.kind_of_task == "regression" else CLASS_METRICS
+    allowed, kind = (MULTILABEL_METRICS, "several labels") if study.is_multilabel else (allowed, study.kind_of_task)
     named: list[tuple[Place, str | None]] = [(("metric",), study.metric)]
     named += [(("metrics",), metric) for metric in study.metrics]
     if study.ensemble is not None and "." not in (study.ensemble.metric or ""):
@@ -102,7 +107,7 @@ def _metrics(study: Any) -> Iterator[Mistake]:
         if metric is not None and metric not in METRICS:
             yield unknown(place, metric, allowed, "metric")
         elif metric is not None and metric not in allowed:
-            yield place, f"{metric} does not fit {study.kind_of_task}; use one of {', '.join(allowed)}"
+            yield place, f"{metric} does not fit {kind}; use one of {', '.join(allowed)}"
 
 
 def _regression(study: Any) -> Iterator[Mistake]:
@@ -132,6 +137,41 @@ def _regression(study: Any) -> Iterator[Mistake]:
         yield ("split", "folds_by"), "stratified needs classes, but this study predicts numbers: use plain"
 
 
+def _labels(study: Any) -> Iterator[Mistake]:
+    """What a study of several labels cannot have, and what its list of columns must be."""
+    if not study.is_multilabel:
+        return
+    if len(set(study.targets)) < len(study.targets) or not 2 <= len(study.targets) <= MOST_LABELS:
+        yield ("target",), f"list 2 to {MOST_LABELS} different columns, one a label; found {len(study.targets)}"
+    if study.kind_of_task == "regression":
+        yield (
+            ("target",),
+            "several columns are labels, but the models listed predict numbers: make a study of each",
+        )
+        return
+    given = {"positive": study.positive, "decide": study.decide, "ensemble": study.ensemble, "feedback": study.feedback}
+    given |= {"calibrate": None if study.calibrate in {"auto", "none"} else study.calibrate}
+    given |= {"trial": None if study.trial == "present" else study.trial}
+    for key, value in given.items():
+        if value is not None:
+            yield (key,), f"is not for a target of several labels: leave it out, or {SINGLE}"
+    for name, balance in study.balance.items():
+        if (kind := balance.kind or name) in BALANCES and kind not in UNSAMPLED:
+            yield (
+                ("balance", name),
+                f"{kind} draws rows of one target, but each label would need other rows: use class_weight, or {SINGLE}",
+            )
+    for name, candidate in study.candidates.items():
+        if candidate.multiclass:
+            yield ("candidates", name, "multiclass"), "each label has two classes: leave it out"
+        frequencies = [candidate.params.get("frequencies"), *candidate.grid.get("frequencies", ())]
+        if "all" in frequencies:
+            yield (
+                ("candidates", name, "params", "frequencies"),
+                f"all is not handed on to one model a label: use train, or {SINGLE}",
+            )
+
+
 def _columns(study: Any) -> Iterator[Mistake]:
     roles: dict[str, list[str]] = {}
     for role in ("numeric", "categorical", "text", "ignore", "key"):
@@ -143,13 +183,14 @@ def _columns(study: Any) -> Iterator[Mistake]:
     for name, given in roles.items():
         if len(given) > 1:
             yield ("columns", given[1]), f"'{name}' is listed as {listed(given)}: give it one role"
-    if study.target in study.cleaning.drop_missing:
-        yield (
-            ("cleaning", "drop_missing"),
-            f"'{study.target}' is the target: its missing values are for cleaning.drop_missing_target; take it out",
-        )
-    if study.target in roles:
-        yield ("columns", roles[study.target][0]), f"'{study.target}' is the target: it cannot have another role"
+    for target in study.targets:
+        if target in study.cleaning.drop_missing:
+            yield (
+                ("cleaning", "drop_missing"),
+                f"'{target}' is the target: its missing values are for cleaning.drop_missing_target; take it out",
+            )
+        if target in roles:
+            yield ("columns", roles[target][0]), f"'{target}' is the target: it cannot have another role"
 
 
 def _split(study: Any) -> Iterator[Mistake]:

@@ -2,11 +2,14 @@
 
 import errno
 import os
+import socket
 import sqlite3
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.errors import PlaceError
@@ -15,15 +18,14 @@ from evenhand.runtime.redaction import masked_text, without_secrets
 from evenhand.storage.locks import waiting
 
 POSTGRES = "postgresql+asyncpg"
-LOCKED_SECONDS = 10
+LOCKED_SECONDS, KNOCK_SECONDS = 10, 4.0
+PORTS = {"postgresql": 5432, "postgres": 5432, "mysql": 3306, "mssql": 1433}
 
 
 def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
     """Make the folder and the database, and let writers wait for each other instead of failing."""
     try:
-        private_folder(file.parent)
-        if not os.access(file.parent, os.W_OK):
-            raise PermissionError(errno.EACCES, "it is read-only for this user or as it is mounted")
+        _check_folder(file.parent)
         if not file.exists():
             _make_whole(file, make)
         connection = sqlite3.connect(file, timeout=LOCKED_SECONDS)
@@ -50,6 +52,12 @@ def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
         ) from error
     except OSError as error:
         raise PlaceError(f"the folder '{file.parent}' cannot be used: {error}. Set MLFLOW_TRACKING_URI.") from error
+
+
+def _check_folder(folder: Path) -> None:
+    private_folder(folder)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "it is read-only for this user or as it is mounted")
 
 
 def _make_whole(file: Path, make: Callable[[Path], object]) -> None:
@@ -114,7 +122,9 @@ def prepare_postgres() -> None:
         raise PlaceError("EVENHAND_DATABASE_URL needs a driver: pip install 'evenhand[postgres]'") from None
     parts = urlsplit(database_url())
     try:
-        with psycopg.connect(urlunsplit(parts._replace(scheme="postgresql")), connect_timeout=10) as connection:
+        with psycopg.connect(
+            urlunsplit(parts._replace(scheme="postgresql")), connect_timeout=round(KNOCK_SECONDS)
+        ) as connection:
             for schema in ("prefect", "mlflow"):
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     except psycopg.Error as error:
@@ -124,14 +134,63 @@ def prepare_postgres() -> None:
         ) from None
 
 
+def check_runs() -> None:
+    """Refuse a place of the runs that cannot be used, by a knock alone: neither MLflow nor a driver is imported."""
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or runs_uri()
+    parts = urlsplit(uri)
+    if not uri:
+        _check_folder_of_runs(Path("mlruns").absolute())
+    elif parts.scheme.startswith("http"):
+        check_server(uri)
+    elif parts.scheme in {"", "file"}:
+        raise PlaceError(
+            f"MLFLOW_TRACKING_URI={shown(uri)} names a folder, where MLflow keeps runs no more: write it as "
+            "sqlite:////folder/mlflow.db or http://host:port, or unset it to keep runs under mlruns/"
+        )
+    elif parts.hostname and (why := knock(parts.hostname, parts.port or PORTS.get(parts.scheme.partition("+")[0], 0))):
+        name = "MLFLOW_TRACKING_URI" if os.environ.get("MLFLOW_TRACKING_URI") else "EVENHAND_DATABASE_URL"
+        raise PlaceError(
+            f"the database at {name}={shown(uri).partition('?')[0]} cannot be reached ({why}): start it, correct the "
+            f"address, or unset {name} to keep runs under mlruns/"
+        )
+
+
+def _check_folder_of_runs(folder: Path) -> None:
+    try:
+        _check_folder(folder)
+    except OSError as error:
+        raise PlaceError(f"the folder '{folder}' is not writable: {error.strerror}. Set MLFLOW_TRACKING_URI.") from None
+
+
+def knock(host: str, port: int) -> str:
+    """Why nobody opens at a port; empty if somebody does. Looking up the name of a machine has no time limit itself."""
+    found: SimpleQueue[str] = SimpleQueue()
+
+    def call() -> None:
+        try:
+            socket.create_connection((host, port), timeout=KNOCK_SECONDS).close()
+            found.put("")
+        except OSError as error:
+            found.put(error.strerror or str(error))
+
+    threading.Thread(target=call, daemon=True).start()
+    try:
+        return found.get(timeout=KNOCK_SECONDS + 1)
+    except Empty:
+        return f"no answer within {KNOCK_SECONDS:g} seconds"
+
+
 def check_server(uri: str) -> None:
     """One short knock, since MLflow's own client would go on trying for minutes."""
+    parts = urlsplit(uri)
     try:
-        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=5):
+        if why := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
+            raise ConnectionError(why)
+        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=KNOCK_SECONDS):
             return
     except urllib.error.HTTPError:
         return
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a port that is no number is a ValueError
         reason = getattr(error, "reason", error)
         raise PlaceError(
             f"the MLflow server at MLFLOW_TRACKING_URI={shown(uri)} cannot be reached ({reason}): start it, correct "

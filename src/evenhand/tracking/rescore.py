@@ -42,7 +42,7 @@ def rescore(found: Sequence[PastRun], table: Table, ledger: Ledger, metric: str 
     frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
     judged = [_sets_of(each, model, frame, truth) for each, model in zip(found, models, strict=True)]
     metric, n_classes = metric or found[-1].metric, len(table.classes)
-    names = [metric, *(name for name in applicable(n_classes) if name != metric)]
+    names = [metric, *(name for name in applicable(n_classes, table.is_multilabel) if name != metric)]
     sides = tuple(_side(each, sets, n_classes) for each, sets in zip(found, judged, strict=True))
     if not all(metric in side.values for side in sides):
         raise ConfError(f"not every model gives {metric} on these rows; take another --metric")

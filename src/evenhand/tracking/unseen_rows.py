@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_target
-from evenhand.data.splits import fold_rows
+from evenhand.data.splits import fold_rows, sides_of
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, TRAINING, Ledger, Table
 from evenhand.runtime.logs import logger
@@ -49,7 +49,8 @@ def unseen(place: mlflow_client.Place, run_id: str, model: RawRowModel, table: T
 
 
 def _check_enough(rows: np.ndarray, table: Table, why: str) -> None:
-    counts = np.bincount(read_target(table)[rows].astype(int), minlength=2) if table.classes else [len(rows)]
+    sides = sides_of(read_target(table)[rows], table) if table.classes else {"": np.ones(len(rows), dtype=bool)}
+    counts = [int(side.sum()) for side in sides.values()]
     if min(counts) < FEWEST_OF_A_CLASS:
         raise Unsure(why)
 

@@ -7,7 +7,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators.machines._nystroem import ROWS_AT_ONCE
-from evenhand.estimators.machines.composition import checked_kernel, learned_kernel, rows_for
+from evenhand.estimators.machines.composition import check_counts, checked_kernel, learned_kernel, rows_for
+from evenhand.estimators.machines.similarity import FREQUENCIES, check_frequencies
 from evenhand.estimators.machines.table_kernel import check_categorical
 
 MB = 2**20
@@ -17,23 +18,27 @@ class KernelMachine(BaseEstimator):
     """Rows, weights and the kernel of an estimator with `kernel`, `gamma`, `categorical` and `memory_mb`."""
 
     composes_kernels = True
+    _parameter_constraints = FREQUENCIES  # other parameters are checked in fit
 
     def _reading(self):
         if len(self.categorical) == 0:
             return {"dtype": np.float64}
         return {"dtype": None, "ensure_all_finite": "allow-nan"}
 
-    def _read(self, X, y, sample_weight):
-        """Rows with a weight, their targets and weights."""
+    def _read(self, X, y, sample_weight, unlabelled):
+        """Rows with a weight, their targets and weights, and the rows to be scored where values are counted there."""
+        check_frequencies(self, unlabelled)
         X, y = validate_data(self, X, y, y_numeric=is_regressor(self), **self._reading())
+        extra = None if unlabelled is None else validate_data(self, unlabelled, reset=False, **self._reading())
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weight > 0
-        return X[used], y[used], weight[used]
+        return X[used], y[used], weight[used], extra
 
-    def _learn_kernel(self, X, weight):
+    def _learn_kernel(self, X, weight, extra):
         check_gamma(self.gamma, type(self).__name__)
-        codes = check_categorical(self.categorical, X.shape[1])
-        return learned_kernel(checked_kernel(self.kernel), rows_for(self.kernel, X, weight, codes, self.gamma))
+        node, codes = checked_kernel(self.kernel), check_categorical(self.categorical, X.shape[1])
+        check_counts(node, self.frequencies)
+        return learned_kernel(node, rows_for(self.kernel, X, weight, codes, self.gamma, extra))
 
     def _check_memory(self, n_cells, words, advice):
         """Refuse a fit whose matrices do not fit into memory_mb."""

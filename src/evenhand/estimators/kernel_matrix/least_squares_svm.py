@@ -16,15 +16,15 @@ MATRICES = 3  # of n x n numbers that an exact fit holds at once: the kernel's, 
 class _LeastSquaresMachine(KernelMachine):
     """What the classifier and the regressor share: the system, and features of a few rows where it is too large."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X with targets y."""
+    def fit(self, X, y, sample_weight=None, unlabelled=None):
+        """Fit to rows X with targets y; frequencies of "all" are counted over unlabelled rows too."""
         check_above_zero(self, "C", "exact_below", "n_components", "memory_mb")
-        X, y, weight = self._read(X, y, sample_weight)
+        X, y, weight, extra = self._read(X, y, sample_weight, unlabelled)
         goals, weight = self._learn_goals(y, weight)
         n_rows = X.shape[0]
         self.is_exact_ = n_rows <= self.exact_below
         self._check_cost(n_rows)
-        self.kernel_ = self._learn_kernel(X, weight)
+        self.kernel_ = self._learn_kernel(X, weight, extra)
         self.approximation_ = ""
         if self.is_exact_:
             self._solve(X, goals, self.C * weight)
@@ -101,6 +101,8 @@ class LeastSquaresSVC(ClassifierMixin, _LeastSquaresMachine):
         Of every rbf without a gamma of its own, as in ``SVC``, over the columns of that rbf.
     categorical : sequence of int, default=()
         Columns compared as values, which `similarity` kernels read.
+    frequencies : {"train", "all"}, default="train"
+        Whether `similarity` kernels count values in training rows only, or in the `unlabelled` rows given to `fit` too.
     class_weight : dict or "balanced", default=None
         Multiplies C per class.
     exact_below : int, default=5000
@@ -149,6 +151,7 @@ class LeastSquaresSVC(ClassifierMixin, _LeastSquaresMachine):
         C=1.0,
         gamma="scale",
         categorical=(),
+        frequencies="train",
         class_weight=None,
         exact_below=5000,
         n_components=500,
@@ -159,6 +162,7 @@ class LeastSquaresSVC(ClassifierMixin, _LeastSquaresMachine):
         self.C = C
         self.gamma = gamma
         self.categorical = categorical
+        self.frequencies = frequencies
         self.class_weight = class_weight
         self.exact_below = exact_below
         self.n_components = n_components
@@ -185,7 +189,7 @@ class LeastSquaresSVR(RegressorMixin, _LeastSquaresMachine):
 
     Parameters
     ----------
-    kernel, C, gamma, categorical
+    kernel, C, gamma, categorical, frequencies
         As in `LeastSquaresSVC`; y_i are the targets.
     exact_below, n_components, memory_mb, random_state
         As in `LeastSquaresSVC`.
@@ -216,6 +220,7 @@ class LeastSquaresSVR(RegressorMixin, _LeastSquaresMachine):
         C=1.0,
         gamma="scale",
         categorical=(),
+        frequencies="train",
         exact_below=5000,
         n_components=500,
         memory_mb=4096.0,
@@ -225,6 +230,7 @@ class LeastSquaresSVR(RegressorMixin, _LeastSquaresMachine):
         self.C = C
         self.gamma = gamma
         self.categorical = categorical
+        self.frequencies = frequencies
         self.exact_below = exact_below
         self.n_components = n_components
         self.memory_mb = memory_mb

@@ -20,12 +20,12 @@ MATRICES = 3  # of n x max_basis numbers: the basis, its copy with weights, and 
 class _RelevanceVectorMachine(KernelMachine):
     """What the classifier and the regressor share: the basis, one evidence a goal, and what is kept of it."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X with targets y."""
+    def fit(self, X, y, sample_weight=None, unlabelled=None):
+        """Fit to rows X with targets y; frequencies of "all" are counted over unlabelled rows too."""
         check_above_zero(self, "tol", "max_iter", "prune_above", "max_basis", "memory_mb")
-        X, y, weight = self._read(X, y, sample_weight)
+        X, y, weight, extra = self._read(X, y, sample_weight, unlabelled)
         goals, weight = self._learn_goals(y, weight)
-        self.kernel_ = self._learn_kernel(X, weight)
+        self.kernel_ = self._learn_kernel(X, weight, extra)
         rows = self._basis_rows(X)
         basis, size = self._basis(X, rows, weight)
         found = [self._greatest(basis, goal, weight) for goal in goals.T]
@@ -104,6 +104,8 @@ class RelevanceVectorClassifier(ClassifierMixin, _RelevanceVectorMachine):
         Of every rbf without a gamma of its own, as in ``SVC``, over the columns of that rbf.
     categorical : sequence of int, default=()
         Columns compared as values, which `similarity` kernels read.
+    frequencies : {"train", "all"}, default="train"
+        Whether `similarity` kernels count values in training rows only, or in the `unlabelled` rows given to `fit` too.
     class_weight : dict or "balanced", default=None
         Multiplies the rows of each class.
     tol : float, default=1e-3
@@ -159,6 +161,7 @@ class RelevanceVectorClassifier(ClassifierMixin, _RelevanceVectorMachine):
         *,
         gamma="scale",
         categorical=(),
+        frequencies="train",
         class_weight=None,
         tol=1e-3,
         max_iter=5000,
@@ -170,6 +173,7 @@ class RelevanceVectorClassifier(ClassifierMixin, _RelevanceVectorMachine):
         self.kernel = kernel
         self.gamma = gamma
         self.categorical = categorical
+        self.frequencies = frequencies
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -208,7 +212,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectorMachine):
 
     Parameters
     ----------
-    kernel, gamma, categorical
+    kernel, gamma, categorical, frequencies
         As in `RelevanceVectorClassifier`.
     tol, max_iter, prune_above, max_basis, memory_mb, random_state
         As in `RelevanceVectorClassifier`, but for max_basis, which is 500. The target is centred and brought to a
@@ -244,6 +248,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectorMachine):
         *,
         gamma="scale",
         categorical=(),
+        frequencies="train",
         tol=1e-3,
         max_iter=5000,
         prune_above=1e9,
@@ -254,6 +259,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectorMachine):
         self.kernel = kernel
         self.gamma = gamma
         self.categorical = categorical
+        self.frequencies = frequencies
         self.tol = tol
         self.max_iter = max_iter
         self.prune_above = prune_above

@@ -48,12 +48,16 @@ class Node(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What a kernel is learned from; `gamma` is that of every rbf without one of its own, None for spread scales."""
+    """What a kernel is learned from; `gamma` is that of every rbf without one of its own, None for spread scales.
+
+    Values are counted over `X` and, where there are some, `unlabelled` rows.
+    """
 
     X: np.ndarray
     weight: np.ndarray
     codes: np.ndarray  # positions of the columns that are compared as values
     gamma: float | str | None = None
+    unlabelled: np.ndarray | None = None
 
 
 def read_kernel(given, path=()):
@@ -86,10 +90,10 @@ def with_columns(kernel, find):
     return {word: find(inner)} if word in ON_NUMBERS and inner is not None else kernel
 
 
-def rows_for(kernel, X, weight, codes, gamma=None):
+def rows_for(kernel, X, weight, codes, gamma=None, unlabelled=None):
     """What that kernel is learned from; one word for numbers reads every column, as a kernel of scikit-learn does."""
     is_plain = isinstance(kernel, str) and kernel in ON_NUMBERS
-    return Rows(X, weight, np.zeros(0, dtype=np.int64) if is_plain else codes, gamma)
+    return Rows(X, weight, np.zeros(0, dtype=np.int64) if is_plain else codes, gamma, unlabelled)
 
 
 def leaves(node):
@@ -224,9 +228,28 @@ def learned_kernel(node, rows):
         return Exponential(inner) if made is None else made(inner, node.value)
     columns = _positions(node, rows)
     if node.kind == "similarity":
-        return OnColumns(Similarity.counted(node.value, rows.X[:, columns]), columns)
+        return OnColumns(Similarity.counted(node.value, counted_rows(rows.X, rows.unlabelled)[:, columns]), columns)
     numbers = checked_numbers(rows.X, columns)
     return OnColumns(Linear() if node.kind == "linear" else Rbf(_scales(node.value, numbers, rows)), columns)
+
+
+def counted_rows(X, unlabelled):
+    """The rows whose values are counted: those to be scored too, where they are given."""
+    return X if unlabelled is None else np.concatenate([X, unlabelled])
+
+
+def check_counts(node, frequencies):
+    """Refuse frequencies of all rows for a kernel that counts no values."""
+    if frequencies == "all" and not counts_values(node):
+        raise ValueError(
+            "frequencies='all' was asked beside a kernel that counts no values. Put a similarity into it, or leave "
+            "frequencies out."
+        )
+
+
+def counts_values(node):
+    """Whether a kernel has a part that goes by how often values occur."""
+    return any(leaf.kind == "similarity" for leaf in leaves(node))
 
 
 def _positions(node, rows):

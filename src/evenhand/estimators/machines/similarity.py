@@ -1,6 +1,7 @@
 """Similarity of rows of categorical values, as a Gram matrix."""
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_array
 
 from evenhand.estimators._door import ESTIMATORS, named_at
@@ -8,6 +9,7 @@ from evenhand.estimators.machines._encoding import ColumnCoder, hashable, values
 from evenhand.estimators.machines._tables import MEASURES, WIDEST_FULL_TABLE, column_table, factors
 
 CELLS_AT_ONCE = 1024
+FREQUENCIES = {"frequencies": [StrOptions({"train", "all"})]}
 
 
 @named_at(ESTIMATORS)
@@ -110,6 +112,19 @@ def check_measure(measure):
     if measure not in MEASURES:
         raise ValueError(
             f"measure={measure!r} was asked, but the measures are {', '.join(MEASURES)}. Name one of them."
+        )
+
+
+def check_frequencies(machine, unlabelled):
+    """Refuse rows to be scored where they are not asked for, and a wish for them without any."""
+    name = type(machine).__name__
+    if machine.frequencies not in ("train", "all"):
+        raise ValueError(f"frequencies={machine.frequencies!r} was asked of {name}. Choose 'train' or 'all'.")
+    if (machine.frequencies == "all") != (unlabelled is not None):
+        raise ValueError(
+            f"{name} was asked for frequencies={machine.frequencies!r} with "
+            f"{'no' if unlabelled is None else 'some'} unlabelled rows. Use frequencies='all' together with "
+            "fit(..., unlabelled=rows to be scored), or frequencies='train' without."
         )
 
 

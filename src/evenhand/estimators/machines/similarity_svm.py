@@ -16,7 +16,7 @@ from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Geometry, Problem, is_closed, one_against_rest, scores, solve
 from evenhand.estimators.machines._encoding import ColumnCoder
 from evenhand.estimators.machines._space import TableSpace
-from evenhand.estimators.machines.similarity import check_column_weights, check_measure
+from evenhand.estimators.machines.similarity import check_column_weights, check_frequencies, check_measure
 
 VALUES = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
@@ -80,14 +80,7 @@ class _SimilarityMachine(BaseEstimator):
         name = type(self).__name__
         if self.C <= 0:
             raise ValueError(f"C={self.C} was asked of {name}, but C must be above 0. Give the cost of one error.")
-        if self.frequencies not in ("train", "all"):
-            raise ValueError(f"frequencies={self.frequencies!r} was asked of {name}. Choose 'train' or 'all'.")
-        if (self.frequencies == "all") != (unlabelled is not None):
-            raise ValueError(
-                f"{name} was asked for frequencies={self.frequencies!r} with "
-                f"{'no' if unlabelled is None else 'some'} unlabelled rows. Use frequencies='all' together with "
-                "fit(..., unlabelled=rows to be scored), or frequencies='train' without."
-            )
+        check_frequencies(self, unlabelled)
 
     def _code(self, X, weight, unlabelled):
         """Learn values, counts and tables; return the codes of X's columns."""

@@ -15,9 +15,16 @@ from evenhand.estimators.machines._dual import Problem, one_against_rest
 from evenhand.estimators.machines._nystroem import ROWS_AT_ONCE, LinearMachine, Nystroem
 from evenhand.estimators.machines._scales import Sample, given_scales, learned, starting_scales
 from evenhand.estimators.machines._weights import learn_weights
-from evenhand.estimators.machines.composition import checked_kernel, checked_numbers, learned_kernel, rows_for
+from evenhand.estimators.machines.composition import (
+    check_counts,
+    checked_kernel,
+    checked_numbers,
+    counted_rows,
+    learned_kernel,
+    rows_for,
+)
 from evenhand.estimators.machines.kernels import OnColumns, Rbf, Scaled, Similarity, mixed
-from evenhand.estimators.machines.similarity import check_measure
+from evenhand.estimators.machines.similarity import FREQUENCIES, check_frequencies, check_measure
 
 COMBINATIONS = ("sum", "product")
 
@@ -26,16 +33,19 @@ class _TableKernelMachine(BaseEstimator):
     """What the classifier and the regressor share: the kernel, how it is learned, and how rows are shown to LIBSVM."""
 
     composes_kernels = True
+    _parameter_constraints = FREQUENCIES  # other parameters are checked in fit
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to rows X with targets y."""
+    def fit(self, X, y, sample_weight=None, unlabelled=None):
+        """Fit to rows X with targets y; frequencies of "all" are counted over unlabelled rows too."""
         self._check_parameters()
+        check_frequencies(self, unlabelled)
         X, y = validate_data(self, X, y, **self._reading())
+        extra = None if unlabelled is None else validate_data(self, unlabelled, reset=False, **self._reading())
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         goals = self._learn_goals(y)
         rng = check_random_state(self.random_state)
-        self.kernel_ = self._learn_kernel(X, goals, weight, rng)
+        self.kernel_ = self._learn_kernel(X, goals, weight, rng, extra)
         self._settle(X, y, weight, rng)
         return self
 
@@ -57,13 +67,19 @@ class _TableKernelMachine(BaseEstimator):
             return {"dtype": np.float64}
         return {"dtype": None, "ensure_all_finite": "allow-nan"}
 
-    def _learn_kernel(self, X, goals, weight, rng):
+    def _learn_kernel(self, X, goals, weight, rng, extra):
         if self.kernel is not None:
-            return self._compose_kernel(X, goals, weight, rng)
+            return self._compose_kernel(X, goals, weight, rng, extra)
         categorical = check_categorical(self.categorical, X.shape[1])
         numeric = np.setdiff1d(np.arange(X.shape[1]), categorical)
         numbers = checked_numbers(X, numeric)
-        similarity = Similarity.counted(self.measure, X[:, categorical]) if categorical.size else None
+        if self.frequencies == "all" and not categorical.size:
+            raise ValueError(
+                "frequencies='all' was asked, but no columns are compared as values. Name some in categorical, or "
+                "leave frequencies out."
+            )
+        counted = counted_rows(X, extra)[:, categorical]
+        similarity = Similarity.counted(self.measure, counted) if categorical.size else None
         spread = starting_scales(numbers, weight)
         self.categorical_weight_, self.amplitude_ = float(self.categorical_weight), 1.0
         if not isinstance(self.scales, str) or self.scales not in ("spread", "learned"):
@@ -80,7 +96,7 @@ class _TableKernelMachine(BaseEstimator):
         )
         return Scaled(joined, self.amplitude_)
 
-    def _compose_kernel(self, X, goals, weight, rng):
+    def _compose_kernel(self, X, goals, weight, rng, extra):
         """The kernel that was given, with scales and counts of these rows, and learned weights where asked for."""
         if not isinstance(self.scales, str) or self.scales not in ("spread", "learned"):
             raise ValueError(
@@ -88,8 +104,9 @@ class _TableKernelMachine(BaseEstimator):
                 "Give each rbf a gamma, or scales 'spread' or 'learned'."
             )
         node = checked_kernel(self.kernel)
+        check_counts(node, self.frequencies)
         codes = check_categorical(self.categorical, X.shape[1])
-        kernel = learned_kernel(node, rows_for(self.kernel, X, weight, codes))
+        kernel = learned_kernel(node, rows_for(self.kernel, X, weight, codes, unlabelled=extra))
         self.scales_, self.categorical_weight_, self.amplitude_ = None, None, 1.0
         if self.scales == "learned":
             some, centred = self._learning_rows(goals, weight, rng)
@@ -194,6 +211,8 @@ class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
         without a gamma, beside weights for the parts of every sum, which add up to 1.
     measure : str, default="overlap"
         As in `similarity_matrix`.
+    frequencies : {"train", "all"}, default="train"
+        Whether values are counted in training rows only, or in the `unlabelled` rows given to `fit` as well.
     combination : {"sum", "product"}, default="sum"
         How the two kernels are joined.
     categorical_weight : float, default=0.5
@@ -250,6 +269,7 @@ class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
         *,
         kernel=None,
         measure="overlap",
+        frequencies="train",
         combination="sum",
         categorical_weight=0.5,
         scales="spread",
@@ -264,6 +284,7 @@ class TableKernelSVC(ClassifierMixin, _TableKernelMachine):
         self.categorical = categorical
         self.kernel = kernel
         self.measure = measure
+        self.frequencies = frequencies
         self.combination = combination
         self.categorical_weight = categorical_weight
         self.scales = scales
@@ -321,7 +342,7 @@ class TableKernelSVR(RegressorMixin, _TableKernelMachine):
 
     Parameters
     ----------
-    categorical, kernel, measure, combination, categorical_weight, scales
+    categorical, kernel, measure, frequencies, combination, categorical_weight, scales
         As in `TableKernelSVC`.
     C : float, default=1.0
         Cost of one unit of error beyond epsilon.
@@ -356,6 +377,7 @@ class TableKernelSVR(RegressorMixin, _TableKernelMachine):
         *,
         kernel=None,
         measure="overlap",
+        frequencies="train",
         combination="sum",
         categorical_weight=0.5,
         scales="spread",
@@ -370,6 +392,7 @@ class TableKernelSVR(RegressorMixin, _TableKernelMachine):
         self.categorical = categorical
         self.kernel = kernel
         self.measure = measure
+        self.frequencies = frequencies
         self.combination = combination
         self.categorical_weight = categorical_weight
         self.scales = scales

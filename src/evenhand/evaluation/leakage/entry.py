@@ -1,6 +1,6 @@
 """What a leakage check is: its entry, the rows that it is given, and what it finds."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from evenhand.errors import ConfError
 from evenhand.records.checks import SEVERITIES, Severity
 from evenhand.records.pipeline import FINAL, Feature, Ledger, Plan, Table
+from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import local
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ class CheckedRows:
     study: "Study"
     plans: list[Plan] = field(default_factory=list)
     order: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))  # the place of each row in the source
+
+    def of_label(self, k: int) -> "CheckedRows":
+        """The same rows with one of several labels as their target."""
+        table = replace(self.table, classes=(0, 1), is_multilabel=False, target=str(self.table.classes[k]))
+        y = label_columns(self.y, len(self.table.classes))[:, k]
+        return replace(self, y=y, table=table, plans=[replace(plan, n_labels=0) for plan in self.plans])
 
     @property
     def features(self) -> list[Feature]:

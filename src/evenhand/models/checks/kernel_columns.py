@@ -1,10 +1,11 @@
 """Kernels in a study's words: columns by their names, what an encoding makes of them, and where that cannot be."""
 
+import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from evenhand.errors import listed, nearest
-from evenhand.estimators.machines.composition import ON_NUMBERS, leaves, read_kernel
+from evenhand.estimators.machines.composition import ON_NUMBERS, counts_values, leaves, read_kernel
 from evenhand.models.catalogue import class_of
 from evenhand.models.encoder_steps import step_entry
 from evenhand.records.pipeline import Feature, Table
@@ -46,6 +47,15 @@ def column_mistakes(study: Study, table: Table, names: Iterable[str]) -> Iterato
             node, _ = read_kernel(kernel, place)
             for leaf in [] if isinstance(kernel, str) and kernel in ON_NUMBERS else leaves(node):
                 yield from _leaf_mistakes(leaf, study, table, candidate.encodings or tuple(study.encodings))
+
+
+def counts_nothing(model: str, params: dict[str, Any]) -> bool:
+    """Whether the kernel of a model counts no values, so that frequencies of all rows would be those of none."""
+    if not composes_kernels(model):
+        return False
+    kernel = params.get("kernel", inspect.signature(class_of(model)).parameters["kernel"].default)
+    node, mistakes = (None, []) if kernel is None else read_kernel(kernel)
+    return node is not None and not mistakes and not counts_values(node)
 
 
 def names_columns(study: Study, names: Iterable[str]) -> bool:

@@ -24,7 +24,9 @@ def pictures_by_kind(
             "normal_plot": lambda: _normal_plot(candidate),
         }
     labels, part = [str(label) for label in classes], candidate.out_of_fold
-    found: dict[str, Callable[[], Figure]] = {"confusion": lambda: _confusion(candidate, labels)}
+    found: dict[str, Callable[[], Figure]] = {}
+    if task != "multilabel":
+        found["confusion"] = lambda: _confusion(candidate, labels)
     if task == "binary" and part.scores is not None and part.ranks is not None:
         found |= {"roc": lambda: _roc(candidate), "precision_recall": lambda: _precision_recall(candidate)}
         if candidate.is_probability:

@@ -3,7 +3,10 @@
 from dataclasses import replace
 from math import isfinite
 
+import numpy as np
+
 from evenhand.evaluation import curves
+from evenhand.evaluation.metrics import Judged
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.records.pipeline import Figures, Judgement, Ledger, Snapshot, Table
@@ -62,7 +65,7 @@ def page_content(
         columns=_columns(snapshot, table),
         drawings=drawings,
         card=content.ModelCard(
-            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target}",
+            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target_name}",
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
@@ -96,7 +99,7 @@ def _facts(
 ) -> content.StudyFacts:
     return content.StudyFacts(
         name=study.name,
-        target=study.target,
+        target=study.target_name,
         task=table.task,  # type: ignore[arg-type]
         metric=report.judgement.metric,
         lower_is_better=report.judgement.metric in LOWER_IS_BETTER,
@@ -184,7 +187,7 @@ def _curves(
 
 def _class_curves(best: CandidatePredictions, table: Table) -> tuple[content.CandidateCurves, ...]:
     """Each class against the rest, where there are more than two."""
-    if table.task != "multiclass":
+    if table.task not in {"multiclass", "multilabel"}:
         return ()
     each = best.by_class([str(label) for label in table.classes])
     return tuple(content.CandidateCurves(one.name, one.roc, one.precision_recall) for one in each)
@@ -247,6 +250,13 @@ def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Tab
     """The decision on the holdout where there is one, else the classes predicted for out-of-fold rows."""
     if table.task == "regression":
         return None
+    if table.is_multilabel:
+        each = Judged(candidate.out_of_fold.prediction_set, len(table.classes)).each
+        figures = np.column_stack([each[key] for key in ("precision", "recall", "f1", "support")]).tolist()
+        per_label = tuple(
+            curves.ClassFigures(str(label), *row) for label, row in zip(table.classes, figures, strict=True)
+        )
+        return content.ConfusionTable(candidate.name, None, per_class=per_label)
     part, decided, labels = candidate.out_of_fold, judgement.decided, [str(label) for label in table.classes]
     if decided is not None:
         outcome, where = decided.served

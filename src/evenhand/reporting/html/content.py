@@ -30,7 +30,7 @@ class StudyFacts:
 
     name: str
     target: str
-    task: Literal["binary", "multiclass", "regression"]
+    task: Literal["binary", "multiclass", "multilabel", "regression"]
     metric: str
     lower_is_better: bool
     n_training: int
@@ -111,10 +111,10 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """The confusion of one candidate, and of each class where there are more than two."""
+    """The confusion of one candidate, and how each class fared; of several labels how each of them did alone."""
 
     name: str
-    confusion: Confusion
+    confusion: Confusion | None
     threshold: float | None = None
     per_class: tuple[ClassFigures, ...] = ()
 

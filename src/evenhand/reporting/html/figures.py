@@ -125,10 +125,13 @@ def calibration(content: PageContent) -> Drawn:
 
 
 def confusion(content: PageContent) -> Drawn:
-    """Counts of true against predicted classes, and how each class fared."""
+    """Counts of true against predicted classes, and how each class or label fared."""
     found = content.confusion
     if found is None:
         return None, []
+    if found.confusion is None:
+        lead = f"{found.name} on out-of-fold rows, one model a label; rows are those that have the label."
+        return section("labels", "Labels", _class_table(found), lead=lead), []
     at = "" if found.threshold is None else f" at the threshold {number(found.threshold)}"
     lead = f"{found.name}{at}. Rows are true classes, columns predicted ones; shares are of the true class."
     parts = [_confusion_table(found.confusion), _class_table(found) if found.per_class else None]
@@ -293,10 +296,10 @@ def _class_table(found: ConfusionTable) -> Html:
         return lambda one: number(getattr(one, name))
 
     columns = [
-        (Heading("Class", "text"), lambda one: one.label),
+        (Heading("Class" if found.confusion else "Label", "text"), lambda one: one.label),
         (Heading("Precision"), figure("precision")),
         (Heading("Recall"), figure("recall")),
         (Heading("F1"), figure("f1")),
         (Heading("Rows"), lambda one: count(one.support)),
     ]
-    return listing(found.per_class, columns, "How each class fared")
+    return listing(found.per_class, columns, f"How each {'class' if found.confusion else 'label'} fared")

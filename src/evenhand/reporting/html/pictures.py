@@ -36,8 +36,9 @@ def pictures_of(candidate: CandidatePredictions, table: Table) -> Iterator[tuple
         yield "normal_plot.svg", _of_chart(normal_chart(normal, candidate.name), candidate.name)
         return
     labels = [str(label) for label in table.classes]
-    yield "confusion.svg", confusion_picture(curves.confusion(part.truth, part.predicted, range(len(labels))), labels,
-                                             candidate.name)  # fmt: skip
+    if not table.is_multilabel:
+        counted = curves.confusion(part.truth, part.predicted, range(len(labels)))
+        yield "confusion.svg", confusion_picture(counted, labels, candidate.name)
     if shown := shown_curves(candidate, labels):
         keys = [f"{one.name} {number(one.roc.area)}" for one in shown]
         yield "roc.svg", _of_chart(roc_chart(shown), candidate.name, keys)
@@ -52,7 +53,7 @@ def shown_curves(candidate: CandidatePredictions, labels: Sequence[str]) -> list
     """The curves of a candidate: one of two classes; of more their mean, then each class against the rest."""
     if (whole := candidate.curves(labels)) is None:
         return []
-    if len(labels) == 2:
+    if len(labels) == 2 and not candidate.is_multilabel:
         return [CandidateCurves("Area", whole.roc, whole.precision_recall)]
     each = [CandidateCurves(one.name, one.roc, one.precision_recall) for one in candidate.by_class(labels)]
     return [CandidateCurves("mean over classes", whole.roc, whole.precision_recall), *each]

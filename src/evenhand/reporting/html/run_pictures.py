@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
-from evenhand.evaluation.training_pictures import cells, correlations, plane, strongest, thinned
+from evenhand.evaluation.pictures.training_pictures import cells, correlations, plane, strongest, thinned
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Scores, Table
 from evenhand.reporting.html.training import correlation_picture, region_picture, scatter_picture, tree_picture

@@ -80,7 +80,7 @@ def effects(content: PageContent) -> Html | None:
     shown, others = given.effects[:MOST_EFFECTS], given.effects[MOST_EFFECTS:]
     rest = listing(others, columns, "The other columns") if others else None
     folded = details(counted(len(others), "more column", "more columns"), rest) if rest else None
-    lead = _method(given, content.study.task != "regression")
+    lead = _method(given, content.study.task in {"binary", "multiclass"})
     return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=lead)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from evenhand.evaluation.training_pictures import STEPS, Correlations, Plane
+from evenhand.evaluation.pictures.training_pictures import STEPS, Correlations, Plane
 from evenhand.reporting.html.content import PageContent
 from evenhand.reporting.html.elements import Html, count, details, joined, number, section, tag
 from evenhand.reporting.html.pictures import COLOURS, HEAD, standalone

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from evenhand.data.splits import sides_of
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import Table
+from evenhand.statistics.label_sets import label_columns
 
 MOST_ROWS, MOST_DOTS, MOST_COLUMNS, STEPS, SHADES, MIDDLE = 5000, 600, 12, 48, 7, 0.01
 
@@ -51,7 +53,7 @@ def strongest(frame: pd.DataFrame, target: np.ndarray, table: Table) -> list[str
     """The numeric columns that vary, those first whose ranks go with the target most, or with one of its classes."""
     numeric = [feature.name for feature in table.features if feature.kind == "numeric"]
     names = [name for name in numeric if frame[name].nunique() > 1]
-    sides = [target == k for k in range(len(table.classes))] if table.classes else [pd.Series(target).rank()]
+    sides = [*sides_of(target, table).values()] if table.classes else [pd.Series(target).rank()]
     found = {}
     for name in names:
         ranks = frame[name].rank().to_numpy(dtype=float)
@@ -68,15 +70,18 @@ def correlations(frame: pd.DataFrame, target: np.ndarray, table: Table, names: S
     if len(shown) < 2:
         return None
     columns = frame[shown].astype(float)
-    if len(table.classes) <= 2:
+    if table.is_multilabel:
+        labels = label_columns(target, len(table.classes)).astype(float)
+        columns = columns.assign(**dict(zip(map(str, table.classes), labels.T, strict=True)))
+    elif len(table.classes) <= 2:
         columns = columns.assign(**{table.target: target.astype(float)})
     values = columns.corr().to_numpy()
     return Correlations(tuple(map(str, columns)), tuple(tuple(map(float, row)) for row in values), len(columns))
 
 
 def plane(frame: pd.DataFrame, target: np.ndarray, table: Table, names: Sequence[str]) -> Plane | None:
-    """The training rows in the two strongest columns, in classes or in ranges of the target."""
-    if len(names) < 2:
+    """The training rows in the two strongest columns, in classes or in ranges of the target; none of several labels."""
+    if len(names) < 2 or table.is_multilabel:
         return None
     first, second = names[:2]
     rows = thinned(np.flatnonzero(frame[[first, second]].notna().all(axis=1).to_numpy()), MOST_DOTS)
