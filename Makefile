@@ -5,7 +5,7 @@ export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install licences docs docs-build demo week test test-shuffled mutants lint types audit bench lock clean
+.PHONY: install licences docs docs-build demo week test test-shuffled mutants torture lint types audit bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +31,9 @@ test-shuffled: install
 
 mutants: install
 	$(BIN)/python benchmarks/mutants.py $(MUTANTS)
+
+torture: install
+	$(BIN)/python benchmarks/torture.py
 
 lint: install
 	$(BIN)/ruff check .

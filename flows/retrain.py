@@ -19,7 +19,7 @@ from evenhand.tasks.cleaning import clean
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
 from evenhand.tasks.encoding import prepare
-from evenhand.tasks.explaining import explain
+from evenhand.tasks.explaining.served_model import explain
 from evenhand.tasks.fitting import fit
 from evenhand.tasks.gating import gate
 from evenhand.tasks.ingestion import ingest

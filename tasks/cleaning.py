@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from evenhand.data.as_of import Bound, bound, is_seen
 from evenhand.data.casting import as_configured, as_numbers, as_text
-from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, summary
-from evenhand.data.frames import ORDER, ROWS, TARGET, as_array
+from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, judged_by, summary
+from evenhand.data.frames import ORDER, ROWS, SLICES, TARGET, as_array
 from evenhand.data.row_filter import compile_rule
 from evenhand.data.snapshot import fingerprint
 from evenhand.data.splits import canonical_order
@@ -111,6 +111,8 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     order = canonical_order(kept.append_column(TARGET, pa.array(target)).to_pandas(), study.columns.time)
     kept, target = kept.take(order), target[order]
     pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
+    beside = [name for name in judged_by(study.columns, raw.column_names) if name not in kept.column_names]
+    pq.write_table(rows.select([name for name in beside if name != study.target]).take(order), folder / SLICES)
     np.save(folder / TARGET, target)
     np.save(folder / ORDER, places[order])
     content = [

@@ -31,6 +31,7 @@ from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.statistics.label_sets import label_columns
+from evenhand.storage.arrays import read_arrays
 from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
@@ -184,7 +185,7 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
 
 
 def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:
-    held = dict(np.load(entry.path / "scores.npz"))
+    held = read_arrays(entry.path / "scores.npz")
     is_probability = entry.facts["scale"] == "probability"
     is_multilabel = held["predictions"].ndim == 2
     has_classes = n_classes and not is_multilabel

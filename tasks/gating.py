@@ -21,6 +21,7 @@ from evenhand.reporting.html.content import GateVerdict
 from evenhand.reporting.html.report import with_verdict
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
+from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import local
 from evenhand.study.registry import PROBABILITY_METRICS
 from evenhand.study.study import Study
@@ -68,12 +69,10 @@ def challenge(place: mlflow_client.Place, run_id: str, table: Table, ledger: Led
 
 def _write_verdict_on_page(place: mlflow_client.Place, run_id: str, page: Path, found: Gated) -> None:
     """Write the verdict into the page of the run, here and where the run keeps it."""
-    unfinished = page.with_suffix(".unfinished")
     is_name = "_" in found.words.split(" ", 1)[0]  # of a metric, which is written as it is
     words = found.words if is_name else found.words[:1].upper() + found.words[1:]
     verdict = GateVerdict(found.verdict == "promote", words)
-    unfinished.write_text(with_verdict(page.read_text(encoding="utf-8"), verdict), encoding="utf-8")
-    mlflow_client.log_file(place, run_id, unfinished.replace(page))
+    mlflow_client.log_file(place, run_id, write_text(page, with_verdict(page.read_text(encoding="utf-8"), verdict)))
 
 
 def _repaired(name: str) -> Decisions:

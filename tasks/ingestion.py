@@ -26,12 +26,7 @@ def _may_pass(task: Any, run: Any, state: Any) -> bool:
     return isinstance(state.result(raise_on_failure=False), Unreachable)
 
 
-@step(
-    "ingest",
-    retries=2,
-    retry_delay_seconds=[2, 10],
-    retry_condition_fn=_may_pass,
-)
+@step("ingest", retries=2, retry_delay_seconds=[2, 10], retry_condition_fn=_may_pass)
 def ingest(study: Study, accepts_contract: bool = False) -> Snapshot:
     """The rows of the study's source as they are, kept under the fingerprint of their content."""
     snapshot = snapshot_of(study)

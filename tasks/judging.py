@@ -19,11 +19,13 @@ from evenhand.records.fit_budget import budget_note
 from evenhand.records.pipeline import FINAL, Figures, Judgement, Plan, Prepared, Scores, Table
 from evenhand.runtime.steps import step
 from evenhand.statistics.label_sets import label_codes
+from evenhand.storage.arrays import read_arrays
 from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.matrices import read_matrix_rows
 from evenhand.study.study import Study
 
 CODE = "evenhand.tasks.judging:_write_predictions"
+READ = ("truth", "predictions", "scores", "decisions")
 UNLABELLED = "sees unlabelled rows: those to be judged are counted too, so it is not served"
 
 
@@ -136,7 +138,7 @@ def _write_predictions(
     folder: Path, scores: Sequence[Scores], rows: dict[str, np.ndarray], table: Table
 ) -> dict[str, Any]:
     folds = [fold for fold in dict.fromkeys(each.fold for each in scores) if len(rows[fold])]
-    kept = {(each.plan, each.fold): np.load(local(each.stored)) for each in scores}
+    kept = {(each.plan, each.fold): read_arrays(local(each.stored), *READ) for each in scores}
     plans = list(dict.fromkeys(each.plan for each in scores))
     columns: dict[str, Any] = {
         "row": np.concatenate([rows[fold] for fold in folds]),

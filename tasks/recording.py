@@ -1,7 +1,7 @@
 """Every number, curve and model to MLflow: one parent run, one child for each candidate."""
 
 import json
-import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +14,19 @@ from typing import Any
 import yaml
 
 from evenhand.data.frames import ORDER, read_order, read_rows
-from evenhand.data.splits import positives_of
-from evenhand.errors import EvenhandError, PlaceError
+from evenhand.data.splits import fold_rows, positives_of
+from evenhand.errors import PlaceError
 from evenhand.evaluation.class_report import class_report
+from evenhand.evaluation.explanation.insight import background_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, folder_digest, models_named, read_model
+from evenhand.models.serialization import (
+    BACKGROUND,
+    HOLDOUT_SCORES,
+    MODEL_FILE,
+    folder_digest,
+    models_named,
+    read_model,
+)
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
@@ -42,10 +50,12 @@ from evenhand.reporting.html.build import page_content
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
+from evenhand.reporting.looking_back import Back, champion_of, look_back
 from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
     check_tags,
+    commit_tag,
     decided_tags,
     expected_metrics,
     fold_table,
@@ -53,22 +63,23 @@ from evenhand.reporting.run_record import (
     members_text,
     outlier_notes,
     positive_counts,
+    regression_of,
     trial_table,
     trial_tags,
     tuned_words,
     verdict_tags,
 )
-from evenhand.runtime.fault_injection import around
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
+from evenhand.runtime.wall_clock import began
+from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import Store, home, local, versions
 from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.champion_ledger import decisions_of
-from evenhand.tracking.recorded_models import RecordedModel, note_model
+from evenhand.tracking.recorded_models import RecordedModel, database_digests, note_model
 from evenhand.tracking.references import entries_tag
 from evenhand.tracking.ui.shared_views import NOTE, share_views
 
@@ -102,15 +113,16 @@ class Results:
     tuned: tuple[Tuned, ...] = ()
     explained: Explained | None = None
     pictures: RunPictures = NO_PICTURES
+    back: Back = field(default_factory=Back)
 
 
 @contextmanager
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
-    started, begun = time.perf_counter(), datetime.now(UTC).astimezone()
+    started, begun = began(), datetime.now(UTC).astimezone()
     Store().begin()
     place = mlflow_client.open_experiment(study.name)
-    tags = {"evenhand.kind": "run", "evenhand.study": study.name, **_commit()}
+    tags = {"evenhand.kind": "run", "evenhand.study": study.name, **commit_tag()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:
         yield OpenRun(place, run_id, started, begun, stages)
 
@@ -123,6 +135,9 @@ def record(run: OpenRun, results: Results) -> Report:
         results = replace(results, pictures=run_pictures(
             results.table, results.ledger, results.model, results.study, results.judgement, results.scores
         ))  # fmt: skip
+    with _optional(run, "the differences from earlier runs"):
+        back = look_back(results.study, results.snapshot, results.table, results.ledger, results.judgement)
+        results = replace(results, back=back)
     report = _report(run, results)
     report = replace(report, page=_page_or_note(run, report, results))
     try:
@@ -155,6 +170,8 @@ def _report(run: OpenRun, results: Results) -> Report:
         stages=tuple(run.stages),
         experiment_id=run.place.experiment_id,
         run_id=run.run_id,
+        since=results.back.since,
+        shapes=results.back.shapes,
         **positives_of(results.table, results.ledger),
     )
 
@@ -187,8 +204,7 @@ def _unrecorded(run: OpenRun, report: Report, error: Exception) -> PlaceError:
     lost = f"run {run.run_id} of '{report.study}' was judged, but MLflow did not take its record: {words}"
     kept = _folder_of(run, report.study) / "report.json"
     with _optional(run, f"the report '{kept}'"):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(report.as_json(), indent=2, default=str), encoding="utf-8")
+        write_text(kept, json.dumps(report.as_json(), indent=2, default=str))
         lost += f". Its figures are in '{kept}'"
     return PlaceError(f"{lost}. Every fit is in the store: run the study again when MLflow can be used.")
 
@@ -248,7 +264,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         with _optional(run, f"a picture of {plan.name}"):
             for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
                 mlflow_client.log_text(run.place, run_id, picture, name)
-        if (table := _regression(results, plan.name)) is not None:
+        if (table := regression_of(results.scores, plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
@@ -258,16 +274,8 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
 
 def _regressions(results: Results) -> tuple[RegressionTable, ...]:
     """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
-    found = (_regression(results, each.plan.name) for each in results.judgement.figures)
+    found = (regression_of(results.scores, each.plan.name) for each in results.judgement.figures)
     return tuple(table for table in found if table is not None)
-
-
-def _regression(results: Results, name: str) -> RegressionTable | None:
-    """The table of one candidate, if it is a linear regression."""
-    last = next((each for each in results.scores if each.plan == name and each.fold == FINAL), None)
-    if last is None or not (file := local(last.stored.beside(COEFFICIENTS))).exists():
-        return None
-    return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:
@@ -308,21 +316,21 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
 
 
 def _record_files(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> dict[str, str]:
-    """Log the files of a run; the digests of those that a model is made or used by."""
+    """Log the files of a run; the digests of those that are read back."""
     place, run_id, judgement, study = run.place, run.run_id, results.judgement, results.study
-    settings = masked(study.model_dump(mode="json", by_alias=True))
     texts = {
-        "study.yaml": yaml.safe_dump(settings, sort_keys=False),
+        "study.yaml": yaml.safe_dump(masked(study.model_dump(mode="json", by_alias=True)), sort_keys=False),
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
+        "folds.json": json.dumps(fold_table(judgement)),
+        "versions.json": json.dumps(versions(), indent=2),
+        PROFILE_FILE: profile_of(results.table, results.ledger).as_json(),
+        **{f"{name}.svg": drawn for name, drawn in results.pictures.rows.items()},
     }
+    files = (local(results.ledger.stored), local(results.table.stored) / ORDER, local(judgement.predictions))
     for name, text in texts.items():
         mlflow_client.log_text(place, run_id, text, name)
-    mlflow_client.log_text(place, run_id, json.dumps(fold_table(judgement)), "folds.json")
-    mlflow_client.log_text(place, run_id, json.dumps(versions(), indent=2), "versions.json")
-    mlflow_client.log_file(place, run_id, local(results.ledger.stored))
-    mlflow_client.log_file(place, run_id, local(results.table.stored) / ORDER)
-    mlflow_client.log_text(place, run_id, profile_of(results.table, results.ledger).as_json(), PROFILE_FILE)
-    mlflow_client.log_file(place, run_id, local(judgement.predictions))
+    for file in files:
+        mlflow_client.log_file(place, run_id, file)
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     with _optional(run, "the picture of the leaderboard"):
@@ -330,17 +338,28 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     with _optional(run, "the picture of all curves"):
         if (picture := overlay(scored, results.table.classes)) is not None:
             mlflow_client.log_picture(place, run_id, picture, "overlay.png")
-    for name, drawn in results.pictures.rows.items():
-        mlflow_client.log_text(place, run_id, drawn, f"{name}.svg")
-    return {name: text_digest(text) for name, text in texts.items()}
+    digests = {name: text_digest(text) for name, text in texts.items()} | {
+        each.name: file_digest(each) for each in files
+    }
+    return {**digests, BACKGROUND: _record_background(run, results)}
+
+
+def _record_background(run: OpenRun, results: Results) -> str:
+    """Log the training rows that reasons of scores are set against; the digest of their file."""
+    frame = read_rows(results.table, [feature.name for feature in results.table.features])
+    trained = fold_rows(results.ledger, FINAL)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / BACKGROUND
+        background_of(frame, trained, results.study.seed).to_parquet(file, index=False)
+        mlflow_client.log_file(run.place, run.run_id, file)
+        return file_digest(file)
 
 
 def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> None:
     """Log the model, and put it into our own ledger before its run can end."""
     file, models = local(results.model.stored), models_named(results.study)
     model, types = read_model(file, models)
-    features = [feature.name for feature in results.table.features]
-    example = read_rows(results.table, features).head(EXAMPLE_ROWS)
+    example = read_rows(results.table, [each.name for each in results.table.features]).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
     metric = results.judgement.metric
@@ -351,22 +370,18 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
     if (scored := file.with_name(HOLDOUT_SCORES)).exists():
         mlflow_client.log_file(run.place, run.run_id, scored)
         logged[HOLDOUT_SCORES] = file_digest(scored)
+    logged |= database_digests(run.place, run.run_id)
     note_model(RecordedModel(results.study.name, run.run_id, digest, folder_digest(folder), tuple(models), logged))
 
 
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = run.begun.strftime("%Y-%m-%d %H:%M %Z")
-    champion = _champion(run.place, results.study.name)
+    champion = champion_of(run.place, results.study.name)
     content = page_content(
         report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
     )
     file = _folder_of(run, results.study.name) / "report.html"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(".unfinished")
-    with around("page.write"):
-        unfinished.write_text(page(content), encoding="utf-8")
-    with around("page.rename"):
-        return unfinished.rename(file)
+    return write_text(file, page(content), moment="page")
 
 
 def _folder_of(run: OpenRun, study: str) -> Path:
@@ -377,26 +392,3 @@ def _kept_by(results: Results) -> list[Reference]:
     """The entries of the store that the record of a run refers to; all others can be made of them."""
     found = (results.snapshot, results.table, results.ledger, results.model)
     return [*(each.stored for each in found), results.judgement.predictions]
-
-
-def _champion(place: mlflow_client.Place, study: str) -> str:
-    """The candidate of the model that serves at present; empty where there is none, or where it is unknown."""
-    try:
-        champion = decisions_of(study).champion
-        return (
-            ""
-            if champion is None
-            else str(mlflow_client.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
-        )
-    except EvenhandError as error:
-        logger().warning("the champion of '%s' is not marked on the page: %s", study, error)
-        return ""
-
-
-def _commit() -> dict[str, str]:
-    """The commit of the folder that the study is run in, where it is a git checkout."""
-    try:
-        found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    return {"mlflow.source.git.commit": found.stdout.strip()}

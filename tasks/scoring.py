@@ -1,18 +1,21 @@
 """New rows through a recorded model: checked before, scored in batches, written whole or not at all."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.data.sources import find_files, opened
 from evenhand.errors import DataError, PlaceError, listed
+from evenhand.evaluation.explanation.scored_reasons import reason_columns
 from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import Distrusted, folder_digest, load_model
+from evenhand.models.serialization import BACKGROUND, Distrusted, folder_digest, load_model
 from evenhand.monitoring.input_check import Incoming
 from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, write_manifest
 from evenhand.records.pipeline import Feature
@@ -22,9 +25,11 @@ from evenhand.storage.digests import file_digest
 from evenhand.study.study import Cleaning, Source, Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, decisions_of
-from evenhand.tracking.recorded_models import recorded_model, study_of_model
+from evenhand.tracking.recorded_models import check_logged, recorded_model, study_of_model
+from evenhand.tracking.run_names import latest_run
 
 BATCH_ROWS = 65_536
+Ask = Callable[[pd.DataFrame], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class ChosenModel:
     folder: Path
     digest: str
     models: tuple[str, ...] = ()
+    background: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,15 @@ def choose_model(name: str, run_id: str | None = None) -> ChosenModel:
     """The model of the run named, else the champion's, else that of the latest finished run."""
     place, champion = mlflow_client.open_store(), decisions_of(name).champion
     if run_id is None:
-        run_id = champion.run_id if champion else mlflow_client.latest_run(name)[1].info.run_id
+        run_id = champion.run_id if champion else latest_run(name)[1].info.run_id
     run = mlflow_client.run_of(place, run_id)
     if run.data.tags.get("evenhand.study") != name:
         raise PlaceError(f"run '{run_id}' is no run of study '{name}': leave out --run, or name one of its runs")
     folder = mlflow_client.model_folder(place, run_id)
     version = _version(champion, run_id, folder)
     found = recorded_model(name, run_id, folder)
-    return ChosenModel(study_of_model(found, place), run_id, version, folder, found.digest, found.models)
+    background = check_logged(found, place, BACKGROUND) if BACKGROUND in (found.logged or {}) else None
+    return ChosenModel(study_of_model(found, place), run_id, version, folder, found.digest, found.models, background)
 
 
 def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
@@ -82,8 +89,10 @@ def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
 
 
 @step("score rows")
-def score_rows(chosen: ChosenModel, source: str, output: Path, batch_rows: int = BATCH_ROWS) -> Scored:
-    """The rows of a file with scores, probabilities and decisions, in a file of their own."""
+def score_rows(
+    chosen: ChosenModel, source: str, output: Path, batch_rows: int = BATCH_ROWS, n_reasons: int = 0
+) -> Scored:
+    """The rows of a file with scores, probabilities and decisions, and reasons if asked, in a file of their own."""
     quarantine, manifest = output.with_name(f"{output.name}.quarantine.parquet"), _manifest_of(output)
     check_output(output, find_files((source,), chosen.study._file), (output, quarantine, manifest))
     model = load_model(chosen.folder, chosen.digest, list(chosen.models))
@@ -91,7 +100,7 @@ def score_rows(chosen: ChosenModel, source: str, output: Path, batch_rows: int =
     with opened(study) as found:
         incoming = _incoming(found.read(), model, study)
         with finished_together(output, quarantine) as (scored, aside):
-            n_rows = _score(incoming, BatchScorer(model), scored, aside, chosen, batch_rows)
+            n_rows = _score(incoming, _scorer(model, chosen, n_reasons), scored, aside, chosen, batch_rows)
             _check_any(scored, incoming, n_rows)
         unreadable = _unreadable(incoming)
         kept = quarantine if aside.n_rows else None
@@ -101,6 +110,20 @@ def score_rows(chosen: ChosenModel, source: str, output: Path, batch_rows: int =
         write_manifest(manifest, _content(result, chosen, found.inputs["files"], incoming, model))
     logger().info("%d rows scored by run %s, %d put aside", result.n_scored, chosen.run_id, result.n_quarantined)
     return result
+
+
+def _scorer(model: RawRowModel, chosen: ChosenModel, n_reasons: int) -> Ask:
+    """What gives the columns for a batch of rows."""
+    scorer = BatchScorer(model)
+    if not n_reasons:
+        return scorer.columns
+    if chosen.background is None:
+        raise PlaceError(
+            f"run '{chosen.run_id}' kept no rows that reasons are set against. Run the study again, or leave out "
+            "--reasons."
+        )
+    background, seed = pd.read_parquet(chosen.background), chosen.study.seed
+    return lambda frame: {**scorer.columns(frame), **reason_columns(model, frame, background, n_reasons, seed)}
 
 
 def _manifest_of(output: Path) -> Path:
@@ -113,7 +136,7 @@ def _incoming(rows: Any, model: RawRowModel, study: Study) -> Incoming:
 
 
 def _score(
-    incoming: Incoming, scorer: BatchScorer, scored: Unfinished, aside: Unfinished, chosen: ChosenModel, batch_rows: int
+    incoming: Incoming, columns_of: Ask, scored: Unfinished, aside: Unfinished, chosen: ChosenModel, batch_rows: int
 ) -> int:
     """Write the scores of all rows that can be scored and the others aside; how many rows there were."""
     n_rows = 0
@@ -123,7 +146,7 @@ def _score(
         is_right = batch.is_right
         if pc.any(is_right).as_py():
             frame = pa.table(batch.columns).filter(is_right).to_pandas()
-            scored.add(_output(known.filter(is_right), scorer.columns(frame), chosen))
+            scored.add(_output(known.filter(is_right), columns_of(frame), chosen))
         if batch.wrong:
             aside.add(known.append_column("wrong", batch.why_not).filter(pc.invert(is_right)))
         n_rows += batch.n_rows

@@ -21,7 +21,8 @@ sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import ma
 # says how to draw it again.
 UNTIMED = {"deadline": None, "database": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("repeatable", derandomize=True, **UNTIMED)
-settings.register_profile("free", derandomize=False, max_examples=2000, print_blob=True, **UNTIMED)
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "2000"))
+settings.register_profile("free", derandomize=False, max_examples=EXAMPLES, print_blob=True, **UNTIMED)
 settings.load_profile("free" if os.environ.get("EVENHAND_FREE_SEED") == "1" else "repeatable")
 
 

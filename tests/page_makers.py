@@ -20,7 +20,20 @@ from sklearn.svm import SVR
 from evenhand.estimators.ols import OrdinaryLeastSquares
 from evenhand.evaluation import curves
 from evenhand.records.decision import Effect, Explained, Stage
+from evenhand.records.insight import (
+    ColumnCurve,
+    Insight,
+    Lift,
+    PairStrength,
+    Parity,
+    RawCoefficient,
+    Reason,
+    ReasonedRow,
+    Slice,
+    WordWeight,
+)
 from evenhand.records.regression import Coefficient, RegressionTable
+from evenhand.records.since import ColumnShape, Difference, SinceRun
 from evenhand.reporting.html.content import (
     CandidateCurves,
     CandidateRow,
@@ -97,6 +110,22 @@ def binary():
         calibration=tuple((name, curves.calibration(*joined(scored[name]))) for name in order[:2]),
         explained=effects(trained, y_trained, held, y_held),
         validation=(validation_curve(trained, y_trained),),
+        shapes=tuple(
+            ColumnShape(name, 312, 3, 0.1, 4.0, (0.2, 0.5, 0.6, 0.8, 1.0, 1.3, 1.5, 2.0, 3.0), (31,) * 10, (), "none")
+            for name in names()
+        ),
+        since=(
+            SinceRun(
+                "tumours@1",
+                "the run before",
+                (Difference("Data", "1a2b", "3c4d"),),
+                "not separated on the same held-out rows",
+                0.01,
+                -0.02,
+                0.04,
+                0.3,
+            ),
+        ),
         columns=tuple(
             ColumnFacts(name, "numeric", len(y), 23 * (place % 3 == 0)) for place, name in enumerate(names())
         ),
@@ -348,7 +377,31 @@ def effects(trained, y_trained, held, y_held):
         for name, row in zip(names(), found.importances, strict=True)
     ]
     ranked = tuple(sorted(each, key=lambda one: -one.mean))
-    return Explained("average_precision", 0.99, len(held) - 7, len(held), ranked, left_out=("a column of dates",))
+    left_out = ("a column of dates",)
+    return Explained("average_precision", 0.99, len(held) - 7, len(held), ranked, left_out, insight=insight())
+
+
+def insight():
+    """Every part of an insight, of one number and one category."""
+    at, ends = (10.0, 12.5, 20.0), (-0.2, 0.0, 0.3)
+    low, high = tuple(end - 0.1 for end in ends), tuple(end + 0.1 for end in ends)
+    of_town = ColumnCurve("town", "malignant", (-0.1, 0.2), (-0.2, 0.1), (0.0, 0.3), values=("north", "south"))
+    reasons = (Reason("mean texture", "21.3", 0.4), Reason("mean symmetry", "0.2", -0.1))
+    return Insight(
+        unit="probability", reason_unit="log odds", is_exact=True, n_rows=25,
+        curves=(ColumnCurve("mean texture", "malignant", ends, low, high, at=at), of_town),
+        coefficients=(RawCoefficient("mean texture", "malignant", 0.12),),
+        pairs=(PairStrength(("mean texture", "mean symmetry"), 0.04),),
+        worst=(ReasonedRow(17, "malignant", "benign", 0.9, -1.0, reasons, 0.05),),
+        words=(WordWeight("lump", "malignant", 0.7, 12),),
+        slices=(Slice("town", "south", 40, 0.61, 0.5, 0.7, 0.2, 0.01, True),
+                Slice("town", "north", 90, 0.81, 0.7, 0.9, -0.2, 1.0, False)),
+        slices_on="130 out-of-fold rows", n_slices=2,
+        parities=(Parity("group", "a", 60, (0.2, 0.1, 0.3), (0.8, 0.6, 0.9), (0.1, 0.05, 0.2)),
+                  Parity("group", "b", 70, (0.4, 0.3, 0.5), None, (0.3, 0.2, 0.4))),
+        lifts=(Lift(0.01, 3, 3, 0.1, 10.0, 500.0), Lift(0.1, 30, 27, 0.9, 9.0, None)),
+        lifts_on="130 out-of-fold rows",
+    )  # fmt: skip
 
 
 def validation_curve(X, y):

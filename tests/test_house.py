@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -159,6 +160,14 @@ def test_every_command_is_shown_in_the_docs():
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
 
     assert [name for name in main.commands if f"evenhand {name}" not in text] == []
+
+
+def test_hypothesis_draws_the_same_examples_in_every_run_unless_it_is_tortured():
+    sets_its_own = [file for file in (ROOT / "tests").rglob("test_*.py") if "derandomize=" in file.read_text()]
+
+    assert settings.get_profile("repeatable").derandomize
+    assert not settings.get_profile("torture").derandomize
+    assert [file.name for file in sets_its_own] == [Path(__file__).name]
 
 
 def test_links_of_the_readme_lead_somewhere():

@@ -1,7 +1,8 @@
-"""The stages of a model in use: ticks of a schedule, new rows and delayed labels."""
+"""The stages beside a run: ticks of a schedule, a study that is unchanged, new rows and delayed labels."""
 
 __all__ = [
     "feedback",
+    "recalling",
     "ticking",
     "watching",
 ]

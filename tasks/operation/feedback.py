@@ -27,6 +27,7 @@ from evenhand.storage.artifact_store import home
 from evenhand.storage.locks import waiting
 from evenhand.study.study import Source, Study
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded_models import artifact
 
 ONE_DAY_MS = 86_400_000
 PREDICTED = ("prediction", "decision", "score", "probability")
@@ -94,7 +95,7 @@ def _realized(study: Study, labelled_rows: LabelledRows) -> RealizedPerformance:
             f"feedback.scored has rows that run '{run_id}' of study '{run.data.tags.get('evenhand.study')}' scored: "
             f"name files of study '{study.name}' only."
         )
-    profile = Profile.from_json(mlflow_client.artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
+    profile = Profile.from_json(artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
     classes = profile.target.values if profile.target.is_named else ()
     found = figures_of(labelled_rows.labelled, classes)
     judged = {name: run.data.metrics[f"holdout_{name}"] for name in found if f"holdout_{name}" in run.data.metrics}

@@ -28,6 +28,8 @@ from evenhand.storage.digests import digest
 from evenhand.study.study import Cleaning, Source, Study, Watch
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.recorded_models import artifact
+from evenhand.tracking.run_names import latest_run
 
 BATCH_ROWS = 65_536
 LEDGER_FILE = "ledger.parquet"
@@ -47,12 +49,12 @@ class Reference:
 def choose_reference(name: str) -> Reference:
     """What new rows of a study are compared with."""
     place, champion = mlflow_client.open_store(), decisions_of(name).champion
-    run_id = champion.run_id if champion else mlflow_client.latest_run(name)[1].info.run_id
-    study = yaml.safe_load(mlflow_client.artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
+    run_id = champion.run_id if champion else latest_run(name)[1].info.run_id
+    study = yaml.safe_load(artifact(place, run_id, "study.yaml").read_text(encoding="utf-8"))
     kept = {item.path for item in place.client().list_artifacts(run_id)}
     profile = None
     if PROFILE_FILE in kept:
-        profile = Profile.from_json(mlflow_client.artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
+        profile = Profile.from_json(artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
     return Reference(Study.model_validate(study), run_id, champion.version if champion else 0, profile)
 
 
@@ -122,7 +124,7 @@ def record_watch(found: Watched, study: Study) -> Watched:
 
 def _came_since(reference: Reference, frame: pd.DataFrame, table: Table) -> np.ndarray:
     """Which rows are more than the champion's run had of the same key, or of the same content without one."""
-    had = pq.read_table(mlflow_client.artifact(mlflow_client.open_store(), reference.run_id, LEDGER_FILE))
+    had = pq.read_table(artifact(mlflow_client.open_store(), reference.run_id, LEDGER_FILE))
     keys = [name for name, role in table.roles.items() if role == "key"]
     if keys and "key" in had.column_names:
         name, found = "key", content_hashes(frame[keys])

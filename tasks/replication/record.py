@@ -18,6 +18,7 @@ from evenhand.replication.outcome import Replication, StudyOutcome
 from evenhand.replication.page import page
 from evenhand.replication.wording import markdown
 from evenhand.runtime.steps import step
+from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import home
 from evenhand.tracking import mlflow_client
 
@@ -89,10 +90,7 @@ def _written_page(run_id: str, outcomes: Sequence[StudyOutcome], lines: Sequence
     pictures = [(name.replace("_", " "), _address(picture)) for o in outcomes for name, picture in o.pictures]
     when = datetime.now(UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
     file = home() / "reports" / EXPERIMENT / run_id / "replication.html"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(".unfinished")
-    unfinished.write_text(page(lines, pictures, when, with_beyond), encoding="utf-8")
-    return unfinished.rename(file)
+    return write_text(file, page(lines, pictures, when, with_beyond))
 
 
 def _address(picture: Any) -> str:

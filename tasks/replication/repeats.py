@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from evenhand.records.pipeline import Table
 from evenhand.replication.facts import published
 from evenhand.replication.lines import Line
 from evenhand.replication.splits import california_housing, credit_card_fraud, sine
 from evenhand.reporting.figures.replication import neighbours_picture, predicted_pictures, sine_picture
 from evenhand.runtime.steps import step
+from evenhand.storage.arrays import read_arrays
 from evenhand.storage.artifact_store import local
 
 FIRST_PREDICTIONS = "predicted.npz"
@@ -24,7 +23,7 @@ def compare_repeats(name: str, parts: Mapping[tuple[str, int], Any], table: Tabl
     if name == "credit_card_fraud":
         return list(credit_card_fraud(facts, ways)), [("accuracy_over_k", neighbours_picture(ways))]
     way, repeats = next(iter(ways.items()))
-    predicted = np.load(local(parts[way, 0].stored.inside(FIRST_PREDICTIONS)))
+    predicted = read_arrays(local(parts[way, 0].stored.inside(FIRST_PREDICTIONS)))
     if name == "sine":
         return list(sine(facts, repeats)), [("sine", sine_picture(predicted))]
     return list(california_housing(facts, repeats, table.n_rows)), predicted_pictures(predicted)

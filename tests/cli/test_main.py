@@ -240,7 +240,7 @@ class TestRuns:
         assert result.exit_code == 0, result.output
         assert "8 fits done, 0 reused" in result.output
         assert result.stderr.splitlines() == [
-            *("reading", "cleaning"),
+            *("loading", "reading", "cleaning"),
             "  class 'storm' (20 rows) counts as positive: the rarer of the two",
             "  80 rows left; columns: 2 numeric, 1 target",
             *("splitting", "checking"),

@@ -311,3 +311,16 @@ def test_stopping_early_warns_with_the_gap():
 
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or tol"):
         SimilaritySVC(C=1000.0, tol=1e-12, max_iter=1).fit(X, y)
+
+
+def test_where_nothing_is_learned_passes_are_bounded_and_the_gap_is_reported():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, (10_000, 10))
+    y = rng.random(10_000) < 0.01
+
+    with pytest.warns(ConvergenceWarning, match="as where nothing is learned"):
+        model = SimilaritySVC(random_state=0).fit(X, y)
+
+    primal = model.dual_objective_[0] + model.duality_gap_[0]
+    assert model.duality_gap_[0] <= 1e-3 * primal
+    assert model.n_iter_ < 1000

@@ -132,7 +132,7 @@ def test_a_page_of_one_candidate_and_no_sections_is_whole():
     text = page(smallest())
 
     outline = Outline(text)
-    assert "It is the only candidate." in outline.words
+    assert "It is the only candidate." in text
     assert [one["id"] for one in outline.all("section")] == ["leaderboard", "study"]
     assert data_of(text) == {"charts": {}, "slider": None}
 
@@ -170,7 +170,7 @@ def test_a_candidate_without_the_metric_stands_on_the_board_without_numbers():
 def test_a_board_without_any_number_is_drawn_all_the_same():
     row = CandidateRow(1, "svm", "svm", "plain", "none", float("nan"), float("nan"), (float("nan"),))
 
-    assert "leads with" in page(smallest(leaderboard=(row,)))
+    assert "over 1 fold" in page(smallest(leaderboard=(row,)))
 
 
 def test_constant_scores_make_a_page():
@@ -187,7 +187,8 @@ def test_constant_scores_make_a_page():
 
     # two steps: nothing called, which costs two misses, and everything, which costs two false alarms
     assert found["slider"]["thresholds"] == [None, 0.5]
-    assert (found["slider"]["fn"], found["slider"]["fp"]) == ([2, 0], [0, 2])
+    counts = found["slider"]["sides"]["cv"]
+    assert (counts["fn"], counts["fp"]) == ([2, 0], [0, 2])
 
 
 def test_a_perfect_regression_makes_a_page():
@@ -271,7 +272,7 @@ def test_names_that_are_markup_stay_words_everywhere():
         ),
         leak_checks=(LeakCheck(ATTACK, "error", ATTACK),),
         columns=(ColumnFacts(ATTACK, ATTACK, 10, 1, ATTACK, ATTACK),),
-        card=ModelCard(ATTACK, ATTACK, ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
+        card=ModelCard(ATTACK, ATTACK, ATTACK, ((ATTACK, ATTACK),)),
         notes=(ATTACK,),
         failed=((ATTACK, ATTACK),),
     )
@@ -327,7 +328,7 @@ def test_leaderboard_of_many_folds_the_rest_away_and_loses_none():
     text = page(content)
 
     outline = Outline(text)
-    assert "35 more candidates" in outline.words
+    assert "52 more candidates" in outline.words
     ranks = [
         int(attributes["data-rank"])
         for name, attributes in outline.elements
@@ -367,11 +368,23 @@ def test_figures_at_a_threshold_are_worked_out_from_the_four_counts():
 
     found = figures_at(Thresholds("svm", sweep, 0.5, 2, 5), 1)
 
-    # 30 found, 10 false alarms, 10 missed, 50 left: precision 30/40, recall 30/40, accuracy 80/100, cost 2*10 + 5*10
+    # 30 found, 10 false alarms, 10 missed, 50 left: precision 30/40, recall 30/40, accuracy 80/100,
+    # cost per row (2*10 + 5*10) / 100
     assert found == {
-        "threshold": "0.500", "tp": "30", "fp": "10", "fn": "10", "tn": "50", "flagged": "40 (40.0 %)",
-        "precision": "0.750", "recall": "0.750", "f1": "0.750", "fpr": "0.167", "accuracy": "0.800", "cost": "70.00",
+        "threshold": "0.500", "cv_found": "30 of 40", "cv_falsely": "10 of 60", "cv_flagged": "40 (40.0 %)",
+        "cv_precision": "0.750", "cv_recall": "0.750", "cv_f1": "0.750", "cv_fpr": "0.167", "cv_accuracy": "0.800",
+        "cv_cost": "0.700",
     }  # fmt: skip
+
+
+def test_the_holdout_stands_beside_the_rows_that_the_threshold_was_chosen_on():
+    sweep = makers.curves.Sweep((float("inf"), 0.5), (0, 30), (0, 10), (40, 10), (60, 50))
+    held = makers.curves.Sweep((float("inf"), 0.5), (0, 3), (0, 2), (4, 1), (6, 4))
+
+    found = figures_at(Thresholds("svm", sweep, 0.5, 2, 5, held=held), 1)
+
+    # 3 of 4 found, 2 false alarms of 6, 1 missed: (2*2 + 5*1) / 10 a row
+    assert (found["holdout_found"], found["holdout_falsely"], found["holdout_cost"]) == ("3 of 4", "2 of 6", "0.900")
 
 
 def test_nothing_called_has_no_precision():
@@ -379,7 +392,7 @@ def test_nothing_called_has_no_precision():
 
     found = figures_at(Thresholds("svm", sweep, 0.5), 0)
 
-    assert (found["threshold"], found["precision"], found["recall"]) == ("above every score", "–", "0.000")
+    assert (found["threshold"], found["cv_precision"], found["cv_recall"]) == ("above every score", "–", "0.000")
 
 
 @pytest.mark.parametrize("chosen, place", [(2.0, 1), (0.9, 1), (0.7, 2), (0.5, 2), (0.1, 3), (0.0, 3)])

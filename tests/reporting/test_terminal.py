@@ -5,8 +5,11 @@ from dataclasses import replace
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome
 from evenhand.records.failures import Failed
-from evenhand.records.leaderboard import Leaderboard
-from evenhand.reporting.terminal.run import check_lines, decided_lines, following, show_leaderboard
+from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
+from evenhand.reporting.terminal import run
+from evenhand.reporting.terminal.progress import following
+from evenhand.reporting.terminal.run import check_lines, decided_lines, shortened, show_leaderboard
+from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.progress import remark, report_progress
 from evenhand.study.study import Study
 
@@ -111,6 +114,49 @@ def test_the_terminal_shows_what_checks_ask_for_and_counts_all():
         ("leakage checks: 1 error, 1 warning, 1 note, 2 ok, 1 skipped", ""),
     ]
     assert check_lines(()) == []
+
+
+def board_of(*names):
+    """A leaderboard of these candidates, each with the same figures."""
+    rows = tuple(LeaderboardRow(name, 0.9, 0.01, 0.8, 0.95, holdout_interval=(0.7, 0.9)) for name in names)
+    return Leaderboard("small", "f1", rows, "1" * 32, 0, 0, 0, "")
+
+
+LONG = ("knn(n_neighbors=11)/standard/undersample", "knn(n_neighbors=13)/standard/class_weight")
+ALIKE = tuple(f"knn(n_neighbors={n})/standard/undersample" for n in (11, 13))
+
+
+def test_at_80_columns_names_are_shortened_and_uncertainty_stays(capsys, monkeypatch):
+    monkeypatch.setattr(run, "_console", lambda: PlainConsole(width=80))
+
+    show_leaderboard(board_of(*LONG))
+
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("±", "95 %", "0.700-0.900", "…", "undersample", "class_weight"))
+    assert "train" not in shown
+    assert [line.split()[1] for line in shown.splitlines()[2:4]] == [
+        "knn(n_neighbors=…dard/undersample",
+        "knn(n_neighbors=…ard/class_weight",
+    ]
+
+
+def test_at_160_columns_names_are_whole(capsys, monkeypatch):
+    monkeypatch.setattr(run, "_console", lambda: PlainConsole(width=160))
+
+    show_leaderboard(board_of(*LONG))
+
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in (*LONG, "train", "fit"))
+
+
+def test_names_are_cut_where_they_stay_different():
+    assert shortened(ALIKE, 34) == ["knn(n_neighbors=11)/st…undersample", "knn(n_neighbors=13)/st…undersample"]
+
+
+def test_names_that_would_look_the_same_stay_whole():
+    names = [f"{'a' * 20}{n}{'b' * 30}" for n in (1, 2)]
+
+    assert shortened(names, 30) == names
 
 
 def test_candidates_that_failed_alike_share_a_line(capsys):

@@ -5,7 +5,6 @@ import multiprocessing
 import multiprocessing.forkserver
 import os
 import random
-import re
 import shutil
 import signal
 import time
@@ -13,25 +12,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from fault_points import deeds, moments
 from hooks import Hook, served
 from makers import write_two_clouds
 
 from evenhand.runtime import fault_injection
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("src", "tasks", "flows")
 DEADLINE = 600
 MOST_PLAYED = 150
 
 
-def deeds():
-    """Every deed in the source that moments are named after."""
-    files = [file for room in ROOMS for file in (ROOT / room).rglob("*.py")]
-    found = {name for file in files for name in re.findall(r"around\(\"([a-z_.]+)\"\)", file.read_text())}
-    return sorted(found)
-
-
-MOMENTS = [f"{deed}.{side}" for deed in deeds() for side in ("before", "after")]
 SCENE_OF = {
     "store.prune": "prune",
     "ledger.truncate": "repair_ledger",
@@ -104,7 +95,7 @@ def hook(monkeypatch):
 
 
 def test_there_are_many_moments():
-    assert len(MOMENTS) >= 40
+    assert len(moments()) >= 40
     assert set(NOT_IN_A_DAY) < set(deeds())
 
 

@@ -438,12 +438,12 @@ def test_files_and_folders_are_on_the_disk_before_the_entry_has_its_name(monkeyp
     monkeypatch.setattr(os, "fsync", told_fsync)
     monkeypatch.setattr(store_module, "rename_whole", told_rename)
 
-    kept(writing("same"))
+    entry = kept(writing("same"))
 
     *before, its_folder = happened[: happened.index("renamed")]
     assert sorted(before) == ["beside", "content", "facts.json", "part"]
     assert its_folder.startswith(f"{os.getpid()}-")
-    assert happened[-1] == "renamed"
+    assert happened[happened.index("renamed") :] == ["renamed", entry.path.parent.name]
 
 
 def made(name, n_bytes, age):

@@ -198,7 +198,7 @@ def rows(n=120, **more):
 def whole(study):
     """A study from its rows to its explanation, as the flow does it."""
     from evenhand.tasks.deciding import decide
-    from evenhand.tasks.explaining import explain
+    from evenhand.tasks.explaining.served_model import explain
     from evenhand.tasks.refitting import refit
 
     found = work(study)

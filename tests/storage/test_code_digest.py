@@ -1,6 +1,5 @@
 """Which code counts: what a number can come from, and nothing that is only read by people."""
 
-import ast
 import importlib
 import sys
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand.storage import code_digest as module_under_test
-from evenhand.storage.code_digest import NOT_NUMERIC, _parsed, _resolved, code_digest, code_of, versions
+from evenhand.storage.code_digest import NOT_NUMERIC, _resolved, code_digest, code_of, versions
 
 SHOP = {
     "__init__": "",
@@ -171,16 +170,3 @@ def test_what_is_left_out_is_there_and_has_a_reason():
 def test_the_versions_name_the_packages_that_numbers_come_from():
     assert versions()["numpy"] == np.__version__
     assert {"scipy", "scikit-learn", "imbalanced-learn", "pandas"} <= set(versions())
-
-
-def test_source_is_read_again_where_another_thread_was_reading_too(monkeypatch):
-    failures, parse = [SystemError("AST constructor recursion depth mismatch")] * 2, ast.parse
-
-    def parse_at_the_third_time(source):
-        if failures:
-            raise failures.pop()
-        return parse(source)
-
-    monkeypatch.setattr("evenhand.storage.code_digest.ast.parse", parse_at_the_third_time)
-
-    assert ast.dump(_parsed("import os")) == ast.dump(parse("import os"))

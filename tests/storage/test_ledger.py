@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from evenhand.errors import PlaceError
 from evenhand.storage import ledger
 from evenhand.storage.ledger import Broken, anchor_of, append_line, read_chain, repair_chain
 
@@ -96,8 +97,11 @@ def test_a_ledger_of_a_version_without_anchors_is_read_and_anchored_by_its_next_
     assert json.loads(anchor_of(three).read_text())["number"] == 4
 
 
-def test_an_anchor_that_cannot_be_written_costs_no_line(three):
-    anchor_of(three).with_suffix(".unfinished").mkdir()
+def test_an_anchor_that_cannot_be_written_costs_no_line(three, monkeypatch):
+    def full(file, *_, **__):
+        raise PlaceError(f"the disk is full: '{file}'")
+
+    monkeypatch.setattr(ledger, "write_text", full)
 
     append_line(three, {"n": 4}, read_chain(three, "ledger"))
 

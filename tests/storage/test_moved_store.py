@@ -18,7 +18,7 @@ CODE = "evenhand.errors"
 def run_in(folder, monkeypatch):
     """A study from its rows to its model in a folder of its own, and whether each of its results was found."""
     from evenhand.tasks.deciding import decide
-    from evenhand.tasks.explaining import explain
+    from evenhand.tasks.explaining.served_model import explain
     from evenhand.tasks.refitting import refit
 
     folder.mkdir(exist_ok=True)

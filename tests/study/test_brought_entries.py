@@ -131,7 +131,7 @@ def test_a_check_that_is_brought_looks_and_is_switched_off_by_its_name(brought):
 
 
 def test_what_is_brought_is_refitted_stored_read_scored_and_explained(brought):
-    from evenhand.tasks.explaining import explain
+    from evenhand.tasks.explaining.served_model import explain
 
     whole = work(make_study(**{**STUDY, "candidates": {"lightgbm": {"params": {"min_child_samples": 5}}}}))
     model = served(whole)

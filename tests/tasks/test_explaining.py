@@ -30,7 +30,7 @@ from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.decision import as_plain
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import Store
-from evenhand.tasks.explaining import explain
+from evenhand.tasks.explaining.served_model import explain
 from evenhand.tasks.refitting import refit
 
 
@@ -197,7 +197,7 @@ def test_an_unchanged_rerun_asks_nothing(monkeypatch):
     write_two_clouds()
     study = make_study(metric="roc_auc")
     found, model, told = explained(study)
-    monkeypatch.setattr("evenhand.tasks.explaining._explained", None)
+    monkeypatch.setattr("evenhand.tasks.explaining.served_model._explained", None)
 
     again = explain.fn(model, found.judgement, found.table, found.ledger, study)
 

@@ -16,6 +16,7 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.run_names import latest_run
 
 whole = pd.concat
 SETTINGS = {
@@ -106,7 +107,7 @@ def test_metrics_over_time_are_one_run_a_model_with_a_point_a_time(room):
     )  # fmt: skip
     assert run.data.metrics["realized_average_precision"] == pytest.approx(found.metrics["average_precision"])
     assert "judged_average_precision" in run.data.metrics
-    assert mlflow_client.latest_run("tiny")[1].info.run_id == room
+    assert latest_run("tiny")[1].info.run_id == room
 
 
 def test_a_row_scored_twice_counts_once_by_its_last_score_and_is_named(room):

@@ -107,7 +107,7 @@ def test_positive_rows_of_both_sides_are_counted_on_page_terminal_and_in_json(ru
     }  # fmt: skip
     page = html.unescape(report.page.read_text(encoding="utf-8"))
     assert f"{rows['positives']} training, {rows['positives_holdout']} held out (storm)" in page
-    show_report(report)
+    show_report(report, 4.2)
     shown = " ".join(capsys.readouterr().out.split())
     assert f"{rows['positives']} storm) and {rows['holdout']} holdout ({rows['positives_holdout']} storm) rows" in shown
     logged = MlflowClient(mlflow_client.tracking_uri()).get_run(report.run_id).data

@@ -22,6 +22,7 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
+from evenhand.tracking.run_names import latest_run
 
 ROWS = {"n_common": 1200, "n_rare": 400}
 
@@ -175,7 +176,7 @@ def test_figure_table_and_metrics_are_in_the_experiment_of_the_study(room):
     assert run.data.metrics["psi/telling"] == pytest.approx(found.shifts[0].value)
     assert [row[:2] for row in table["data"]] == [[shift.column, shift.measure] for shift in found.shifts]
     assert {"drift.png", "drift.json"} <= {item.path for item in client.list_artifacts(run_id)}
-    assert mlflow_client.latest_run("tiny")[1].info.run_id == room
+    assert latest_run("tiny")[1].info.run_id == room
 
 
 @pytest.fixture
@@ -224,9 +225,9 @@ def test_the_command_reports_drift_and_fails_on_it_only_when_asked(room, prefect
 
 def test_the_command_retrains_on_drift_when_asked(room, prefect_server, monkeypatch):
     asked = []
-    done = SimpleNamespace(result="a report")
+    done = SimpleNamespace(result="a report", recalled=None)
     monkeypatch.setattr("evenhand.run", lambda study, **_: asked.append(study.name) or done)
-    monkeypatch.setattr("evenhand.reporting.terminal.run.show_report", lambda report: None)
+    monkeypatch.setattr("evenhand.reporting.terminal.run.show_done", lambda *_: None)
 
     for shift in (0.0, 1.5):
         new_rows(shift=shift)

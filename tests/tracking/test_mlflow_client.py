@@ -16,6 +16,7 @@ from evenhand.records.pipeline import Column, Figures, Snapshot
 from evenhand.records.reference import NOWHERE
 from evenhand.tracking import databases, mlflow_client
 from evenhand.tracking.databases import prepare_sqlite
+from evenhand.tracking.run_names import latest_run
 
 GIVEN = {
     "folds": {"roc_auc": (0.7, 0.9)}, "train": {"roc_auc": 0.95}, "holdout": {"roc_auc": 0.75}, "resubstitution": {},
@@ -184,7 +185,7 @@ def test_the_latest_finished_run_is_found_with_its_candidates(place):
     child = finished(place, "knn", parent=latest)
     mlflow_client.start_run(place, "still running", {"evenhand.kind": "run"})
 
-    _, run, children = mlflow_client.latest_run("storm")
+    _, run, children = latest_run("storm")
 
     assert run.info.run_id == latest
     assert [each.info.run_id for each in children] == [child]
@@ -193,14 +194,14 @@ def test_the_latest_finished_run_is_found_with_its_candidates(place):
 @pytest.mark.parametrize(("study", "words"), [("storm", "has no finished run"), ("stom", "there is no study 'stom'")])
 def test_a_study_without_runs_is_reported(place, study, words):
     with pytest.raises(PlaceError, match=f"{words}.*[Rr]un it first"):
-        mlflow_client.latest_run(study)
+        latest_run(study)
 
 
 def test_a_misspelt_study_is_reported_with_the_nearest(place):
     finished(place, "storm")
 
     with pytest.raises(PlaceError, match=r"there is no study 'stom' in .* yet\. Did you mean 'storm'"):
-        mlflow_client.latest_run("stom")
+        latest_run("stom")
 
 
 def test_studies_are_listed_the_newest_first(place):

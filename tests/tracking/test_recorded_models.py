@@ -22,7 +22,17 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.recorded_models import note_model, recorded_model, recorded_path
+from evenhand.tracking.leaderboards import read_leaderboard
+from evenhand.tracking.recorded_models import (
+    CANDIDATES,
+    RUN,
+    RecordedModel,
+    artifact,
+    note_model,
+    recorded_model,
+    recorded_path,
+)
+from evenhand.tracking.run_names import finished_runs
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +169,9 @@ def test_the_ledger_holds_what_was_logged_and_who_did(run):
     assert found.folder == folder_digest(folder)
     assert found.digest == file_digest(folder / "model.skops")
     assert {"gaussian_nb", "logistic"} <= set(found.models)
-    assert set(found.logged) == {"study.yaml", "report.json", "holdout_scores.npz"}
+    assert {"study.yaml", "report.json", "holdout_scores.npz", "predictions.parquet", RUN, CANDIDATES} <= set(
+        found.logged
+    )
     assert "@" in found.who
 
 
@@ -174,3 +186,49 @@ def test_a_second_line_of_a_run_counts_over_the_first(run):
         assert recorded_model("tiny", run.run_id, folder).digest == "new"
     finally:
         file.write_text(content)
+
+
+def test_figures_of_a_candidate_that_were_changed_in_mlflow_are_not_shown(run, client):
+    children = f"tags.`mlflow.parentRunId` = '{run.run_id}'"
+    child = client.search_runs([run.place.experiment_id], children)[0]
+
+    client.set_tag(child.info.run_id, "evenhand.rank", "7")
+    with pytest.raises(Distrusted, match=r"what MLflow's database of the candidates holds of run .* was changed"):
+        read_leaderboard("tiny")
+    client.set_tag(child.info.run_id, "evenhand.rank", child.data.tags["evenhand.rank"])
+
+    assert len(read_leaderboard("tiny").rows) == 2
+
+
+@pytest.mark.parametrize(("tag", "words"), [("evenhand.data", "was changed"), ("evenhand.kind", "was changed")])
+def test_a_run_whose_tags_were_changed_in_mlflow_is_not_read(run, client, tag, words):
+    before = client.get_run(run.run_id).data.tags[tag]
+
+    client.set_tag(run.run_id, tag, "other")
+    with pytest.raises(Distrusted, match=words):
+        finished_runs("tiny")
+    client.set_tag(run.run_id, tag, before)
+
+    assert [each.info.run_id for each in finished_runs("tiny")[1]] == [run.run_id]
+
+
+@pytest.mark.parametrize("name", ["report.json", "predictions.parquet", "order.npy"])
+def test_a_logged_file_that_was_changed_is_not_read(run, name):
+    file = run_folder(run.place.artifacts, run.run_id) / name
+    content = file.read_bytes()
+
+    file.write_bytes(content[:-1] + b"?")
+    with pytest.raises(Distrusted, match=rf"{name} of run .* was changed since it was logged"):
+        artifact(run.place, run.run_id, name)
+    file.write_bytes(content)
+
+    assert artifact(run.place, run.run_id, name).read_bytes() == content
+
+
+def test_a_run_that_mlflow_lost_is_left_out_with_a_line_in_the_log(run, caplog):
+    note_model(RecordedModel("tiny", "f" * 32, "digest", "folder"))
+
+    found = finished_runs("tiny")[1]
+
+    assert [each.info.run_id for each in found] == [run.run_id]
+    assert f"run {'f' * 32} of 'tiny' is left out: MLflow has lost it" in caplog.text

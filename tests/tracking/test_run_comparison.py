@@ -191,7 +191,7 @@ def test_an_unchanged_rerun_says_the_same_of_every_row(runs):
 def test_runs_of_other_rows_are_refused_with_the_reason(runs):
     with pytest.raises(EvenhandError, match=r"judged other rows .*split is holdout 'hash' in one and 'random' in the"):
         contrasted(["tiny@1", "tiny"])
-    with pytest.raises(EvenhandError, match=r"seed is 0 in one and 5 in the other.*--rescore asks both models"):
+    with pytest.raises(EvenhandError, match=r"seed is 0 in one and 5 in the other.*tiny@\d tiny@\d --rescore` asks"):
         contrasted(["tiny"])
 
 

@@ -29,17 +29,12 @@ class Draft:
     def write(self, file: str | os.PathLike[str], *, replaces: bool = False) -> Path:
         """Write the study file, whole or not at all; where it is."""
         from evenhand.errors import PlaceError
-        from evenhand.runtime.io_errors import writing
+        from evenhand.runtime.whole_files import write_text
 
         place = Path(file)
         if place.exists() and not replaces:
             raise PlaceError(f"'{place}' is there already: say replaces=True to replace it, or name another file")
-        unfinished = place.with_name(f".{place.name}.unfinished")
-        with writing(place):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(self.text, encoding="utf-8")
-            unfinished.replace(place)
-        return place
+        return write_text(place, self.text)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines)

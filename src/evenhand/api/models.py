@@ -45,12 +45,14 @@ def score(
     output: str | os.PathLike[str] | None = None,
     *,
     run_id: str | None = None,
+    n_reasons: int = 0,
 ) -> "pd.DataFrame | Scored":
     """Score, probability and decision for each of some rows, under the index of the frame that was given.
 
     `model` is an estimator, a run, a champion, or the name of a study: its champion's model, else its latest run's.
     `rows` is a data frame or the path of a file. With `output`, the rows of a file are scored in batches into that
-    file, with a manifest beside it; what became of them is returned.
+    file, with a manifest beside it; what became of them is returned. With `n_reasons` that file has so many reasons of
+    every score too, the strongest first.
 
     Examples
     --------
@@ -59,19 +61,21 @@ def score(
     """
     be_quiet()
     if output is not None:
-        return _into_file(model, rows, Path(output), run_id)
+        return _into_file(model, rows, Path(output), run_id, n_reasons)
+    if n_reasons:
+        raise ConfError("reasons are written beside the scores of a file: give output, and rows as a file.")
     from evenhand.api.frames import as_frame
 
     return _estimator(model if run_id is None else run_id).score(as_frame(rows))
 
 
-def _into_file(model: Any, rows: Any, output: Path, run_id: str | None) -> "Scored":
+def _into_file(model: Any, rows: Any, output: Path, run_id: str | None, n_reasons: int = 0) -> "Scored":
     from evenhand.api.frames import as_file
     from evenhand.api.launch import run_scoring
 
     name = model if isinstance(model, str) else _study_of(model)
     chosen = run_id or (model.id if hasattr(model, "leaderboard") else None)
-    return run_scoring(name, as_file(rows), output, chosen)
+    return run_scoring(name, as_file(rows), output, chosen, n_reasons)
 
 
 def _study_of(model: Any) -> str:

@@ -21,7 +21,7 @@ def following(study: Study, progress: bool | None) -> AbstractContextManager[Non
         return followed_in_notebook(study)
     if not (progress or sys.stderr.isatty()):
         return nullcontext()
-    from evenhand.reporting.terminal.run import following as followed_on_terminal
+    from evenhand.reporting.terminal.progress import following as followed_on_terminal
 
     return followed_on_terminal(study)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evenhand.evaluation.predictions import CandidatePredictions
     from evenhand.models.raw_row_model import RawRowModel
     from evenhand.records.report import Report
+    from evenhand.records.standing import Recalled
     from evenhand.tracking.past_run import PastRun
 
 __all__ = ["Run", "Runs", "load_run", "run", "runs"]
@@ -34,10 +35,12 @@ class Run:
     'best'
     """
 
-    def __init__(self, recorded: "PastRun", result: "Report | None" = None) -> None:
+    def __init__(self, recorded: "PastRun", result: "Report | None" = None, recalled: "Recalled | None" = None) -> None:
         self._recorded = recorded
         self.result = result
         """The records of the run where it was made in this process, else None."""
+        self.recalled = recalled
+        """What was noted where this run was asked for again and nothing had changed, else None."""
 
     @property
     def id(self) -> str:
@@ -194,7 +197,16 @@ class Run:
 
     def as_json(self) -> dict[str, Any]:
         """The content of `evenhand run --json`."""
-        return self._recorded.report if self.result is None else self.result.as_json()
+        if self.result is not None:
+            return {**self.result.as_json(), "unchanged": None}
+        if self.recalled is None:
+            return self._recorded.report
+        fits = {"executed": 0, "reused": self.recalled.standing.n_fits}
+        return {
+            **self._recorded.report,
+            "fits": fits,
+            "unchanged": {"since": self.id, "noted_in": self.recalled.noted_in},
+        }
 
     def _prediction_set(self, candidate: str | None) -> "CandidatePredictions":
         return self._recorded.predictions_of(candidate or self.chosen)
@@ -254,13 +266,15 @@ def run(
     changes: Changes = (),
     accept_contract: bool = False,
     allow_leaks: bool = False,
+    again: bool = False,
     progress: bool | None = None,
 ) -> Run:
     """The run of a study, or of the study file of that name: every candidate on every fold, compared and recorded.
 
     Works in a script and in a notebook. `only` chooses candidates by a glob, `changes` sets values by dotted names
     where a file is given, `accept_contract` takes data of another form than earlier runs had, `allow_leaks` goes on
-    where a leakage check failed. Progress is shown in a notebook and on a terminal; `progress=False` silences it.
+    where a leakage check failed. If nothing has changed since the last run, that one is given; `again` goes through
+    every stage all the same. Progress is shown in a notebook and on a terminal; `progress=False` silences it.
 
     Examples
     --------
@@ -274,8 +288,14 @@ def run(
     from evenhand.api.progress import following
 
     with following(settings, progress):
-        report = launch.run_study(settings, only, accepts_contract=accept_contract, allows_leaks=allow_leaks)
-    return Run(_recorded(report.run_id), report)
+        found = launch.run_study(
+            settings, only, accepts_contract=accept_contract, allows_leaks=allow_leaks, again=again
+        )
+    from evenhand.records.standing import Recalled
+
+    if isinstance(found, Recalled):
+        return Run(_recorded(found.standing.run_id), recalled=found)
+    return Run(_recorded(found.run_id), found)
 
 
 def load_run(name: str) -> Run:

@@ -141,7 +141,8 @@ def _conf_of(name: str) -> str:
 
 
 def _set_paused(name: str, is_paused: bool) -> None:
-    from evenhand.service.status import is_up, paused_or_resumed
+    from evenhand.service.status import paused_or_resumed
+    from evenhand.service.supervisor import is_up
 
     paused_or_resumed(name, known_confs(()), is_paused, _now())
     if is_up():

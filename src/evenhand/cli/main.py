@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from evenhand.cli import comparing, looking, replicating, serving, studies, upkeep, watching
+from evenhand.cli import comparing, completion, looking, replicating, serving, studies, upkeep, watching
 from evenhand.cli.shared import echo
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -19,19 +19,23 @@ class EvenhandGroup(click.Group):
         from evenhand.runtime.gc_tuning import seldom
         from evenhand.runtime.private_files import keep_private
         from evenhand.runtime.signals import at_once
+        from evenhand.runtime.wall_clock import counting, process_began
 
         seldom()
         sys.excepthook = _without_secrets
         keep_private()
-        with at_once():
+        with at_once(), counting(process_began()):
             return super().__call__(*arguments, **named)
 
     def invoke(self, ctx: click.Context) -> Any:
         from evenhand.errors import EvenhandError
+        from evenhand.runtime.io_errors import reporting_io
+        from evenhand.runtime.wall_clock import counting
 
         try:
-            _check_home()
-            return super().invoke(ctx)
+            with counting(), reporting_io():
+                _check_home()
+                return super().invoke(ctx)
         except EvenhandError as error:
             from evenhand.runtime.redaction import masked_text
 
@@ -77,6 +81,7 @@ for command in (
     *watching.COMMANDS,
     *upkeep.COMMANDS,
     *replicating.COMMANDS,
+    *completion.COMMANDS,
 ):
     main.add_command(command)
 

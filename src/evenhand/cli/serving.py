@@ -13,12 +13,13 @@ from evenhand.cli.shared import echo
 @click.argument("source", metavar="ROWS")
 @click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
-def score(study: str, source: str, output: Path, run_id: str | None) -> None:
+@click.option("--reasons", type=click.IntRange(1), metavar="N", help="Add the N strongest reasons of every score.")
+def score(study: str, source: str, output: Path, run_id: str | None, reasons: int | None) -> None:
     """Score the ROWS of a file with the model of STUDY into OUTPUT (.parquet or .csv), with a manifest beside it."""
     import evenhand as eh
     from evenhand.runtime.text import counted
 
-    found: Any = eh.score(study, source, output, run_id=run_id)
+    found: Any = eh.score(study, source, output, run_id=run_id, n_reasons=reasons or 0)
     model = f"version {found.version}" if found.version else "not registered"
     echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
     for column, wrong in found.strange.items():

@@ -35,6 +35,13 @@ class Known(click.Option):
 set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a setting, such as split.folds=3; repeatable."
 )
+STDOUT = "-"
+json_option = click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="Write the report as JSON to this file; - for stdout, where nothing else is written then.",
+)
 only_option = click.option("--only", metavar="GLOB", help="Only candidates whose name matches, such as 'svm*'.")
 
 
@@ -43,6 +50,23 @@ def echo(text: object, err: bool = False) -> None:
     from evenhand.runtime.text import printable
 
     click.echo(printable(str(text)), err=err)
+
+
+def check_json(file: str | None) -> None:
+    """Refuse a file for a report that cannot be written."""
+    if file and file != STDOUT:
+        check_writable(Path(file))
+
+
+def write_json(file: str, content: Any) -> None:
+    """Write a report to a file, or to stdout."""
+    import json
+
+    text = json.dumps(content, indent=2, default=str)
+    if file == STDOUT:
+        click.echo(text)
+    else:
+        write(Path(file), text + "\n")
 
 
 def check_writable(file: Path) -> None:
@@ -56,14 +80,9 @@ def check_writable(file: Path) -> None:
 
 def write(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    from evenhand.errors import PlaceError
     from evenhand.runtime.private_files import as_usual
+    from evenhand.runtime.whole_files import whole
 
-    unfinished = file.with_name(f".{file.name}.unfinished")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+    with whole(file) as unfinished:
         unfinished.write_text(text, encoding="utf-8")
         as_usual(unfinished)
-        unfinished.replace(file)
-    except OSError as error:
-        raise PlaceError(f"'{file}' cannot be written: {error.strerror}") from error

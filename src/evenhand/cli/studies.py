@@ -1,11 +1,21 @@
 """Commands that run a study, list what it would run, write one, and bound what is kept."""
 
-import json
+import time
 from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import check_writable, echo, only_option, set_option, study_of, write
+from evenhand.cli.shared import (
+    STDOUT,
+    check_json,
+    echo,
+    json_option,
+    only_option,
+    set_option,
+    study_of,
+    write,
+    write_json,
+)
 
 
 @click.command()
@@ -13,7 +23,9 @@ from evenhand.cli.shared import check_writable, echo, only_option, set_option, s
 @set_option
 @only_option
 @click.option("--engine", help="threads, processes, dask, or the address of a Dask scheduler.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON to this file.")
+@json_option
+@click.option("--quiet", is_flag=True, help="Show nothing but errors.")
+@click.option("--again", is_flag=True, help="Go through every stage even if nothing has changed since the last run.")
 @click.option("--accept-contract", is_flag=True, help="Take data of another form than earlier runs had.")
 @click.option("--allow-leaks", is_flag=True, help="Go on where a leakage check failed; the run is tagged.")
 def run(
@@ -22,25 +34,31 @@ def run(
     only: str | None,
     engine: str | None,
     json_file: str | None,
+    quiet: bool,
+    again: bool,
     accept_contract: bool,
     allow_leaks: bool,
 ) -> None:
     """Run the study in CONF from raw data to a ranked comparison."""
+    from contextlib import nullcontext
+
     import evenhand as eh
+    from evenhand.reporting.terminal.run import show_done, show_judgement
+    from evenhand.runtime.progress import showing
+    from evenhand.runtime.wall_clock import began, peak_mb
 
     study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
+    check_json(json_file)
+    is_shown = not quiet and json_file != STDOUT
+    with showing(show_judgement) if is_shown else nullcontext():
+        done = eh.run(
+            study, only=only, accept_contract=accept_contract, allow_leaks=allow_leaks, again=again, progress=not quiet
+        )
+    if is_shown:
+        show_done(done.result, done.recalled, time.perf_counter() - began())
     if json_file:
-        check_writable(Path(json_file))
-
-    from evenhand.reporting.terminal.run import show_judgement, show_report
-    from evenhand.runtime.progress import showing
-
-    with showing(show_judgement):
-        done = eh.run(study, only=only, progress=True, accept_contract=accept_contract, allow_leaks=allow_leaks)
-    assert done.result is not None
-    show_report(done.result)
-    if json_file:
-        write(Path(json_file), json.dumps(done.as_json(), indent=2, default=str) + "\n")
+        measured = {"wall_seconds": time.perf_counter() - began(), "peak_mb": peak_mb()}
+        write_json(json_file, {**done.as_json(), **measured})
 
 
 @click.command()

@@ -1,5 +1,6 @@
 """Commands that look after a model that serves: whether new rows have drifted, and how it really did."""
 
+import time
 from pathlib import Path
 
 import click
@@ -57,14 +58,14 @@ def _retrain(study: str, changes: tuple[str, ...], against: str) -> None:
     """Run the study again, as the file or the run that rows were compared with has it."""
     import evenhand as eh
     from evenhand.api.monitoring import given_study
-    from evenhand.reporting.terminal.run import show_judgement, show_report
+    from evenhand.reporting.terminal.run import show_done, show_judgement
     from evenhand.runtime.progress import showing
+    from evenhand.runtime.wall_clock import began
 
     echo("retraining, as asked ...")
     with showing(show_judgement):
         done = eh.run(given_study(study, changes) or eh.load_run(against).study, progress=False)
-    assert done.result is not None
-    show_report(done.result)
+    show_done(done.result, done.recalled, time.perf_counter() - began())
 
 
 COMMANDS = (watch, feedback)

@@ -42,6 +42,13 @@ def given_roles(columns: Columns, targets: Sequence[str], names: Sequence[str]) 
     return {**globbed, **exact}
 
 
+def judged_by(columns: Columns, names: Sequence[str]) -> list[str]:
+    """The columns that a study wants rows to be judged by, those that the model reads and others."""
+    pairs = [(role, pattern) for role in ("slices", "protected") for pattern in _patterns(columns, role)]
+    found = ([pattern] if pattern in names else matching(pattern, names, f"columns.{role}") for role, pattern in pairs)
+    return list(dict.fromkeys(name for each in found for name in each))
+
+
 def matching(pattern: str, names: Sequence[str], place: str) -> list[str]:
     """The columns a pattern stands for; none is a mistake."""
     found = [name for name in names if fnmatchcase(name, pattern)]

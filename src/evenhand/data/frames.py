@@ -13,11 +13,12 @@ from evenhand.data.snapshot import arrow_column
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Table
 from evenhand.runtime.text import counted
+from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
-ROWS, TARGET, ORDER = "rows.parquet", "target.npy", "order.npy"
+ROWS, TARGET, ORDER, SLICES = "rows.parquet", "target.npy", "order.npy", "slices.parquet"
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
@@ -26,14 +27,19 @@ def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFram
     return pq.read_table(local(table.stored) / ROWS, columns=names).to_pandas()
 
 
+def read_slices(table: Table) -> pd.DataFrame:
+    """The columns that rows are judged by and that the model does not read, in the order of the rows."""
+    return pq.read_table(local(table.stored) / SLICES).to_pandas()
+
+
 def read_target(table: Table) -> np.ndarray:
     """The target: class codes as int32, or values as float64."""
-    return np.load(local(table.stored) / TARGET)
+    return read_array(local(table.stored) / TARGET)
 
 
 def read_order(table: Table) -> np.ndarray:
     """For each row of the table its place among the rows of the source."""
-    return np.load(local(table.stored) / ORDER)
+    return read_array(local(table.stored) / ORDER)
 
 
 def as_features(frame: pd.DataFrame, features: Sequence[Feature], cleaning: Cleaning = AS_IS) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from evenhand.data.snapshot import Rows, arrow_column, fingerprint, kept_type, write_rows
 from evenhand.errors import DataError, listed
 from evenhand.runtime.io_errors import writing
+from evenhand.runtime.whole_files import put_in_place
 from evenhand.storage.artifact_store import home
 from evenhand.study.data import InMemory, is_tabular
 from evenhand.study.study import Study
@@ -41,8 +42,8 @@ def keep(frame: Any) -> Path:
         try:
             write_rows(scratch, rows)
             file = kept_file(fingerprint(pq.read_table(scratch)))
-            if not file.exists():
-                scratch.rename(file)
+            if not file.exists() or _fingerprint_of(file) != file.stem:
+                put_in_place(scratch, file)
         finally:
             scratch.unlink(missing_ok=True)
     return file
@@ -54,13 +55,23 @@ def kept_file(digest: str) -> Path:
 
 
 def found_file(digest: str) -> Path:
-    """The same, if they are still there."""
+    """The same, if they are still there, and still the same."""
     if not (file := kept_file(digest)).is_file():
         raise DataError(
             f"source.frame names rows with the fingerprint '{digest}', but '{file}' is not there: give the data frame "
             "again, or set EVENHAND_HOME to where it was kept."
         )
+    if _fingerprint_of(file) != digest:
+        raise DataError(f"'{file}' (source.frame) is not what was kept, or is damaged: give the data frame again.")
     return file
+
+
+def _fingerprint_of(file: Path) -> str:
+    """The fingerprint of kept rows; empty for a file that cannot be read."""
+    try:
+        return fingerprint(pq.read_table(file))
+    except (OSError, pa.ArrowException):
+        return ""
 
 
 def as_pandas(frame: Any) -> pd.DataFrame:

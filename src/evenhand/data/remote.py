@@ -16,11 +16,11 @@ from evenhand.data.limits.queries import check_database, check_query, read_only
 from evenhand.data.readers import by_columns, spooled
 from evenhand.data.snapshot import write_rows
 from evenhand.errors import DataError, EvenhandError, PlaceError
-from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import is_hidden, writing
 from evenhand.runtime.redaction import MASK, is_masked, place_of, without_secrets
+from evenhand.runtime.whole_files import put_in_place
 from evenhand.storage.artifact_store import home
-from evenhand.storage.digests import digest
+from evenhand.storage.digests import digest, file_digest
 from evenhand.study.loader import VARIABLE, expanded
 from evenhand.study.study import SqlSource
 
@@ -125,7 +125,7 @@ def _brought(files: Any, remote: str, key: str) -> Path:
         return path
     with files.open(remote, "rb") as source:
         _put(path, iter(lambda: source.read(CHUNK), b""))
-    _put(path.with_name(path.name + ".mark"), iter([json.dumps(mark).encode()]))
+    _put(path.with_name(path.name + ".mark"), iter([json.dumps([mark, file_digest(path)]).encode()]))
     return path
 
 
@@ -213,10 +213,12 @@ def _mark(facts: dict[str, Any]) -> str:
 
 
 def _marked(path: Path) -> str | None:
+    """The mark that a file was fetched with; none if it is not what was fetched."""
     try:
-        return json.loads(path.with_name(path.name + ".mark").read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        mark, content = json.loads(path.with_name(path.name + ".mark").read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
         return None
+    return mark if content == file_digest(path) else None
 
 
 def _put(path: Path, chunks: Iterator[bytes]) -> None:
@@ -224,11 +226,11 @@ def _put(path: Path, chunks: Iterator[bytes]) -> None:
     unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
     try:
         for chunk in chain([b""], chunks):
-            with writing(path):
+            with writing(path):  # not what goes wrong while a chunk is fetched
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with unfinished.open("ab") as file:
                     file.write(chunk)
-        with around("fetch.rename"):
-            unfinished.replace(path)
+        with writing(path):
+            put_in_place(unfinished, path, moment="fetch")
     finally:
         unfinished.unlink(missing_ok=True)

@@ -1,7 +1,6 @@
 """The input contract of a study: what its columns held when it was first run, and what differs since."""
 
 import json
-import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import pyarrow.compute as pc
 
 from evenhand.errors import ContractError, listed, nearest
 from evenhand.records.pipeline import Column, Kind
-from evenhand.runtime.fault_injection import around
-from evenhand.runtime.io_errors import writing
 from evenhand.runtime.text import counted
+from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import home
 
 MOST_CATEGORIES = 1_000
@@ -164,13 +162,4 @@ def _read(path: Path) -> tuple[Column, ...] | None:
 
 def _write(path: Path, columns: tuple[Column, ...]) -> None:
     content = json.dumps({"columns": [vars(column) for column in columns]}, indent=1)
-    unfinished = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with around("contract.write"):
-                unfinished.write_text(content, encoding="utf-8")
-            with around("contract.rename"):
-                unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    write_text(path, content, moment="contract")

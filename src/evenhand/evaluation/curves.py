@@ -261,6 +261,14 @@ def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS, 
     return Sweep(*(_numbers(values[kept]) for values in (thresholds, tp, fp, fn, tn)))
 
 
+def sweep_at(truth: Any, score: Any, thresholds: Sequence[float]) -> Sweep:
+    """The four counts of other rows at thresholds that are given, falling."""
+    truth, score, _ = _checked(truth, score, None, "A cost curve", needs_both=False)
+    negative, positive = (np.sort(score[truth == label]) for label in (0, 1))
+    fp, tp = (len(each) - np.searchsorted(each, thresholds, side="left") for each in (negative, positive))
+    return Sweep(*map(_numbers, (thresholds, tp, fp, len(positive) - tp, len(negative) - fp)))
+
+
 def confusion(truth: Any, predicted: Any, labels: Sequence[Any], weights: Any = None) -> Confusion:
     """Counts of each true class predicted as each class, in the order of `labels`."""
     counts = metrics.confusion_matrix(truth, predicted, labels=list(labels), sample_weight=weights)

@@ -7,6 +7,7 @@ import numpy as np
 from evenhand.evaluation.calibrated_scores import PredictionProfile, shares_of
 from evenhand.models.ensembling import members_of, votes_of, weighted_selection
 from evenhand.records.pipeline import FINAL, Judgement, Scores, Table
+from evenhand.storage.arrays import read_arrays
 from evenhand.storage.artifact_store import local
 from evenhand.study.study import Study
 
@@ -24,7 +25,7 @@ def winner_profiles(
         return None, []
     join = _joined(judgement, table, study)
     asked = {
-        fold: _profile([dict(np.load(local(scores[name, fold].stored))) for name in names], join, len(table.classes))
+        fold: _profile([read_arrays(local(scores[name, fold].stored)) for name in names], join, len(table.classes))
         for fold in folds
     }
     return asked.pop(FINAL), list(asked.values())

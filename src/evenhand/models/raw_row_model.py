@@ -133,6 +133,22 @@ class RawRowModel(BaseEstimator):
         columns = BatchScorer(self).columns(frame)
         return pd.DataFrame({name: list(values.tolist()) for name, values in columns.items()}, index=frame.index)
 
+    def log_probabilities(self, frame: pd.DataFrame) -> np.ndarray:
+        """The logarithm of each class's probability before calibration, where one model gives it without rounding."""
+        encoder, estimator = (self.members or [])[0]
+        return estimator.predict_log_proba(encoder.transform(self._rows(frame)))
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether its scores are probabilities."""
+        return self._is_probability
+
+    @property
+    def gives_log_probabilities(self) -> bool:
+        """Whether one model gives logarithms of probabilities."""
+        members = self.members or []
+        return self.selection is None and self._is_probability and hasattr(members[0][1], "predict_log_proba")
+
     def _rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         features = tuple(Feature(name, kind) for name, kind in self.features)  # type: ignore[arg-type]
         return as_features(frame, features, Cleaning.model_validate(self.cleaning or {}))
@@ -145,11 +161,6 @@ class RawRowModel(BaseEstimator):
         if self.selection is not None or not self.classes or self._is_probability or self.threshold is not None:
             return False
         return len(self.classes) > 2 or not hasattr((self.members or [])[0][1], "decision_function")
-
-    @property
-    def gives_probabilities(self) -> bool:
-        """Whether scores are probabilities."""
-        return self._is_probability
 
     def scores_or_none(self, frame: pd.DataFrame) -> np.ndarray | None:
         """The scores of each label; None where models only decide."""

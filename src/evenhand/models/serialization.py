@@ -15,6 +15,7 @@ from evenhand.study.study import Study
 
 MODEL_FILE = "model.skops"
 NOTED_BY_MLFLOW = "registered_model_meta"  # name and version, which MLflow writes beside the files it serves
+BACKGROUND = "background.parquet"  # training rows that reasons of scores are set against
 HOLDOUT_SCORES = "holdout_scores.npz"  # of the refitted model, before it was stored
 
 

@@ -1,14 +1,12 @@
 """Files that scoring leaves: whole under their names, or not there at all."""
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
@@ -18,6 +16,7 @@ from evenhand.errors import ConfError
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import writing
 from evenhand.runtime.private_files import as_usual
+from evenhand.runtime.whole_files import put_in_place, sweep, unfinished_name, whole
 
 CSV, PARQUET = (".csv",), (".parquet", ".pq")
 FORMULA = r"^[\s\x00]*[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]|^[\t\r\n]"
@@ -58,7 +57,7 @@ class Unfinished:
 
     def __init__(self, file: Path) -> None:
         self.file, self.n_rows = file, 0
-        self.hidden = file.with_name(f".{file.name}-{os.getpid()}.unfinished")
+        self.hidden = unfinished_name(file)
         self._writer: Any = None
 
     def add(self, table: pa.Table) -> None:
@@ -78,8 +77,6 @@ class Unfinished:
             with around("scored.close"):
                 self._writer.close()
             as_usual(self.hidden)
-            with around("scored.fsync"), self.hidden.open("rb") as file:
-                os.fsync(file.fileno())
 
 
 @contextmanager
@@ -89,15 +86,14 @@ def finished_together(*files: Path) -> Iterator[list[Unfinished]]:
     with writing(files[0]):
         files[0].parent.mkdir(parents=True, exist_ok=True)
         for file in files:
-            _sweep(file)
+            sweep(file)
         try:
             yield parts
             for part in parts:
                 part.close()
             for part in reversed(parts):
                 if part.n_rows:
-                    with around("scored.rename"):
-                        part.hidden.replace(part.file)
+                    put_in_place(part.hidden, part.file, moment="scored")
                 else:
                     part.file.unlink(missing_ok=True)
         finally:
@@ -107,22 +103,6 @@ def finished_together(*files: Path) -> Iterator[list[Unfinished]]:
 
 def write_manifest(file: Path, content: dict[str, Any]) -> None:
     """What was scored, with what and what came of it; the same bytes for the same rows and model."""
-    hidden = file.with_name(f".{file.name}-{os.getpid()}.unfinished")
-    with writing(file):
-        _sweep(file)
-        try:
-            with around("manifest.write"):
-                hidden.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
-                as_usual(hidden)
-            with around("manifest.rename"):
-                hidden.replace(file)
-        finally:
-            hidden.unlink(missing_ok=True)
-
-
-def _sweep(file: Path) -> None:
-    """Remove what processes that are gone left of this file."""
-    for left in file.parent.glob(f".{file.name}-*.unfinished"):
-        owner = left.name.removeprefix(f".{file.name}-").removesuffix(".unfinished")
-        if owner.isdigit() and not psutil.pid_exists(int(owner)):
-            left.unlink(missing_ok=True)
+    with whole(file, moment="manifest") as unfinished:
+        unfinished.write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+        as_usual(unfinished)

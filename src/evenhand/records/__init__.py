@@ -14,5 +14,6 @@ __all__ = [
     "reference",
     "regression",
     "report",
+    "standing",
     "tuning",
 ]

@@ -5,6 +5,8 @@ from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
+from evenhand.records.insight import Insight
+
 
 @dataclass(frozen=True)
 class DecisionOutcome:
@@ -203,6 +205,7 @@ class Explained:
     effects: tuple[Effect, ...] = ()
     left_out: tuple[str, ...] = ()
     words: str = ""
+    insight: Insight = field(default_factory=Insight)
 
 
 @dataclass(frozen=True)

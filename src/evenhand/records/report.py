@@ -8,6 +8,7 @@ from evenhand.records.checks import Check
 from evenhand.records.decision import Explained, Stage, as_plain
 from evenhand.records.pipeline import Figures, Judgement
 from evenhand.records.regression import RegressionTable
+from evenhand.records.since import ColumnShape, SinceRun
 from evenhand.records.tuning import Tuned
 from evenhand.records.verdicts import verdict_of
 
@@ -38,6 +39,8 @@ class Report:
     n_positives: int | None = None
     n_positives_holdout: int | None = None
     positive: str = ""
+    since: tuple[SinceRun, ...] = ()
+    shapes: tuple[ColumnShape, ...] = ()
 
     @property
     def rows_words(self) -> str:
@@ -75,7 +78,7 @@ class Report:
                 **{name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")},
                 "failed": [asdict(each) for each in self.judgement.failed],
                 "checks": [asdict(check) for check in self.checks],
-                **{name: getattr(self, name) for name in ("explained", "stages", "regressions")},
+                **{name: getattr(self, name) for name in ("explained", "stages", "regressions", "since")},
                 "mlflow": {"experiment_id": self.experiment_id, "run_id": self.run_id},
                 "report": str(self.page) if self.page else None,
             }

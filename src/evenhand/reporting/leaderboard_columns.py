@@ -39,6 +39,7 @@ class ColumnEntry:
     title : its head on the page; "" where another column says it. It is left out where no candidate has a figure.
     kind, is_minor : how the page sets it, and whether a phone leaves it out and wide screens have it last.
     leaves : its turn when a terminal is too narrow; 0 for one that always stays.
+    is_uncertainty : whether names are shortened before it leaves.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ColumnEntry:
     kind: str = "num"
     is_minor: bool = False
     leaves: int = 0
+    is_uncertainty: bool = False
 
     def __post_init__(self) -> None:
         if not (self.heading or self.title):
@@ -88,7 +90,7 @@ ENTRIES = (
     ),
     ColumnEntry(
         name="std", value=lambda line: line.std, text=lambda line: plain(line.std), heading="±", width=8,
-        cell=lambda line: number(line.std), title="", leaves=3,
+        cell=lambda line: number(line.std), title="", leaves=4, is_uncertainty=True,
     ),
     ColumnEntry(
         name="train", value=lambda line: line.train, text=lambda line: plain(line.train), heading="train", width=8,
@@ -100,11 +102,11 @@ ENTRIES = (
     ),
     ColumnEntry(
         name="interval", value=lambda line: line.interval[0] if line.interval else None, text=_ends, heading="95 %",
-        width=13, cell=_ends, title="", leaves=2,
+        width=13, cell=_ends, title="", leaves=3, is_uncertainty=True,
     ),
     ColumnEntry(
         name="fit", value=_took, text=lambda line: _time(_took(line)), heading="fit", width=9,
-        cell=lambda line: seconds(_took(line)), title="Fit", is_minor=True,
+        cell=lambda line: seconds(_took(line)), title="Fit", is_minor=True, leaves=2,
     ),
 )  # fmt: skip
 

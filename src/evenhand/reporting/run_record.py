@@ -1,12 +1,15 @@
 """What a run is recorded with in MLflow: tags, metrics and tables, made of its records."""
 
 import json
+import subprocess
 from collections.abc import Sequence
 
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.pipeline import Ensemble, Judgement
+from evenhand.records.pipeline import FINAL, Ensemble, Judgement, Scores
+from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
+from evenhand.storage.artifact_store import local
 
 
 def trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
@@ -113,3 +116,20 @@ def outlier_notes(judgement: Judgement, classes: Sequence[str], kind: str | None
     rest = f"; on {last.fold} {' and '.join(words)}" if words else ""
     rule = f"cleaning.outliers: {kind}"
     return (f"{rule} left out training rows: {', '.join(folds)}{rest}; judged rows are all kept",)
+
+
+def commit_tag() -> dict[str, str]:
+    """The commit of the folder that the study is run in, where it is a git checkout."""
+    try:
+        found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return {"mlflow.source.git.commit": found.stdout.strip()}
+
+
+def regression_of(scores: Sequence[Scores], name: str) -> RegressionTable | None:
+    """The table of one candidate fitted on all training rows, if it is a linear regression."""
+    last = next((each for each in scores if each.plan == name and each.fold == FINAL), None)
+    if last is None or not (file := local(last.stored.beside(COEFFICIENTS))).exists():
+        return None
+    return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))

@@ -2,14 +2,17 @@
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from prefect import Task
+from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
+from evenhand.errors import CandidateError
 from evenhand.runtime.boxes import ProgressArtifact, in_a_box, named
 from evenhand.runtime.progress import report_progress
 from evenhand.runtime.signals import deaf_to_ctrl_c
@@ -18,6 +21,7 @@ from evenhand.runtime.steps import stage
 Key = TypeVar("Key", bound=Hashable)
 Spares = Callable[[str, Any, Exception], bool]
 WAKE_SECONDS = 0.2
+KILLED = "its process was killed, perhaps by the machine for want of memory"
 
 
 def local_runner(engine: str, workers: int | None) -> TaskRunner[Any]:
@@ -45,6 +49,16 @@ class Threads(_Hasty, ThreadPoolTaskRunner[Any]):
 class Processes(_Hasty, ProcessPoolTaskRunner):
     """Processes of their own."""
 
+    @property
+    def n_suspects(self) -> int:
+        """How many calls may have been under way when a process was killed: one each, and one handed over."""
+        return self._max_workers + 1
+
+    def renew(self) -> None:
+        """Start over with new processes: once one was killed, the others take no work any more."""
+        self.__exit__(None, None, None)
+        self.__enter__()
+
 
 def side_by_side(
     task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], spares: Spares | None = None
@@ -57,23 +71,73 @@ def side_by_side(
 
 
 def _side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], spares: Spares | None) -> dict[Key, Any]:
-    with deaf_to_ctrl_c():
-        keys = {named(task, key).submit(*arguments): key for key, arguments in calls.items()}
     results: dict[Key, Any] = {}
-    shown = ProgressArtifact(task.name, len(keys))
-    report_progress(task.name, 0, len(keys))
+    shown = ProgressArtifact(task.name, len(calls))
+    report_progress(task.name, 0, len(calls))
     with stage(task.name) as done:
-        for n_ended, future in enumerate(_as_completed(keys), 1):
-            key = keys[future]
+        for n_ended, (key, ended) in enumerate(_ended(task, calls), 1):
             try:
-                results[key] = future.result()
+                results[key] = ended()
                 done.append(results[key])
             except Exception as error:
                 if spares is None or not spares(task.name, key, error):
                     raise
             shown.advance(n_ended)
-            report_progress(task.name, n_ended, len(keys), is_reused=getattr(results.get(key), "reused", False))
+            report_progress(task.name, n_ended, len(calls), is_reused=getattr(results.get(key), "reused", False))
     return {key: results[key] for key in calls if key in results}
+
+
+def _ended(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> Iterator[tuple[Key, Callable[[], Any]]]:
+    """Calls as they end, each with what gives its result or raises its error.
+
+    A process that is killed, for want of memory or by a person, takes the work of all others with it. Those that may
+    have been under way are called again one by one, so that the one that ends its process is known, then the rest.
+    """
+    with deaf_to_ctrl_c():
+        keys = {named(task, key).submit(*arguments): key for key, arguments in calls.items()}
+    lost = set()
+    for future in _as_completed(keys):
+        if _is_lost(future):
+            lost.add(keys[future])
+        else:
+            yield keys[future], future.result
+    if lost:
+        again = {key: arguments for key, arguments in calls.items() if key in lost}
+        runner = _renewed_processes()
+        for key in list(again)[: runner.n_suspects]:
+            yield key, partial(_alone, task, again.pop(key), runner)
+        yield from _ended(task, again)
+
+
+def _is_lost(future: PrefectFuture[Any]) -> bool:
+    """Whether a call has no outcome because a process of the pool was killed."""
+    try:
+        future.wait()
+        future.result(raise_on_failure=False)
+    except BrokenProcessPool:
+        return True
+    except Exception:  # raised again by who asks for the result
+        return False
+    return False
+
+
+def _renewed_processes() -> Processes:
+    context = FlowRunContext.get()
+    assert context is not None
+    assert isinstance(context.task_runner, Processes)
+    context.task_runner.renew()
+    return context.task_runner
+
+
+def _alone(task: Task[..., Any], arguments: tuple[Any, ...], runner: Processes) -> Any:
+    """The result of a call while nothing else is under way."""
+    try:
+        return task.submit(*arguments).result()
+    except BrokenProcessPool:
+        runner.renew()
+        error = CandidateError(f"{task.name}: {KILLED}. Lower workers, or take out what needs so much memory.")
+        error.cause, error.is_lasting = KILLED, False
+        raise error from None
 
 
 def _as_completed(futures: Mapping[PrefectFuture[Any], Any]) -> Iterator[PrefectFuture[Any]]:

@@ -9,6 +9,14 @@ from urllib.request import url2pathname
 
 from evenhand.errors import DataError, PlaceError
 
+OF_THE_MACHINE = {
+    getattr(errno, name)
+    for name in (
+        "ENOSPC", "EDQUOT", "EIO", "EACCES", "EPERM", "EROFS", "EMFILE", "ENFILE", "ENOMEM", "ETXTBSY", "ESTALE",
+        "ENODEV", "ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH",
+    )
+}  # fmt: skip
+
 
 @contextmanager
 def writing(place: Path) -> Iterator[None]:
@@ -24,6 +32,24 @@ def writing(place: Path) -> Iterator[None]:
         raise PlaceError(
             f"'{place}' could not be written: {error.strerror or error}. Set EVENHAND_HOME to another folder."
         ) from None
+
+
+@contextmanager
+def reporting_io() -> Iterator[None]:
+    """The outermost door: what the machine refuses anywhere is reported as such, not as a fault of the program.
+
+    A file that is not where the program put it stays a fault of the program.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.errno not in OF_THE_MACHINE:
+            raise
+        named = f"'{error.filename}'" if error.filename else "a file or a connection"
+        raise PlaceError(
+            f"the machine did not let {named} be used: {error.strerror or error}. Nothing half-written counts: look at "
+            "the disk, its space and the rights on it with `evenhand doctor`, and run again."
+        ) from error
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import psutil
 
 OWNER = "EVENHAND_OWNER"
 OWNED_BY = "process:"
-TEMPORARY_SERVER = "prefect.server.api.server:create_app"
+TEMPORARY_SERVER = "evenhand.service.temporary_server"
 END_SECONDS = 5.0
 
 

@@ -12,9 +12,12 @@ __all__ = [
     "model_server",
     "runs_pages",
     "schedule_server",
+    "server_at_hand",
     "servers",
     "status",
     "supervisor",
+    "temporary_server",
     "tick_ledger",
+    "unchanged",
     "web_guard",
 ]

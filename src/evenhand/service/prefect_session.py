@@ -2,22 +2,15 @@
 
 import logging
 import os
-import re
-import sys
 import time
-import urllib.error
-import urllib.request
 import warnings
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from evenhand.errors import PlaceError
 from evenhand.runtime.event_loop import away_from_loop
-from evenhand.runtime.process_identity import end_left_servers, own_children
-from evenhand.runtime.signals import deaf_to_ctrl_c
-from evenhand.tracking.databases import knock
+from evenhand.runtime.process_identity import own_children
+from evenhand.service.server_at_hand import is_temporary, server_at_hand
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -26,10 +19,8 @@ QUIET = {
     "DO_NOT_TRACK": "1",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
 }
 SETTLE_SECONDS = 30.0
-ANSWER_SECONDS = 4.0
 
 
 def be_quiet(console_level: str = "WARNING") -> None:
@@ -58,50 +49,20 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
 
     from evenhand.runtime.steps import Step
 
-    leave_failures_to_the_caller()
     own_children()
-    check_prefect()
-    has_closed = _close_lost()
-    n_before = Step.n_called
-    with _no_heartbeat(), _owned():
-        state = flow(*arguments, **named, return_state=True)
-    has_flow_within = flow.name == "retrain-on-schedule"  # whose steps are counted too, but are not this flow's
-    n_expected = Step.n_called - n_before if state.is_completed() and not has_flow_within else None
-    settle(state.state_details.flow_run_id, n_expected)
-    if has_closed:  # by now the server has written all that the dead sent it
-        with suppress(HTTPError):
-            _close_lost()
+    with server_at_hand():
+        leave_failures_to_the_caller()
+        has_closed = _close_lost()
+        n_before = Step.n_called
+        with _no_heartbeat(), _owned():
+            state = flow(*arguments, **named, return_state=True)
+        has_flow_within = flow.name == "retrain-on-schedule"  # whose steps are counted too, but are not this flow's
+        n_expected = Step.n_called - n_before if state.is_completed() and not has_flow_within else None
+        settle(state.state_details.flow_run_id, n_expected)
+        if has_closed:  # by now the server has written all that the dead sent it
+            with suppress(HTTPError):
+                _close_lost()
     return state
-
-
-def check_prefect() -> None:
-    """Refuse a Prefect server that was named but does not answer, before anything is begun on it."""
-    if not (address := _named_server()):
-        return
-    named = re.sub(r"//[^/@]*@", "//", address)
-    try:
-        parts = urlsplit(named)
-        if words := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
-            raise ConnectionError(words)
-        with urllib.request.urlopen(f"{named.rstrip('/')}/health", timeout=ANSWER_SECONDS):
-            return
-    except urllib.error.HTTPError:
-        return
-    except (OSError, ValueError) as error:
-        words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
-        raise PlaceError(
-            f"Prefect's server '{named}', which PREFECT_API_URL names, does not answer: {words}. Start it, with "
-            "`evenhand up` or `prefect server start`, or unset PREFECT_API_URL for a temporary one."
-        ) from None
-
-
-def _named_server() -> str:
-    """The address of the server that settings name; an environment that does is read before Prefect is imported."""
-    if "prefect.settings" not in sys.modules and (named := os.environ.get("PREFECT_API_URL")):
-        return named
-    from prefect.settings import PREFECT_API_URL
-
-    return PREFECT_API_URL.value() or ""
 
 
 def _close_lost() -> bool:
@@ -109,9 +70,7 @@ def _close_lost() -> bool:
 
     A temporary server ends with its runs.
     """
-    from prefect.settings import PREFECT_API_URL
-
-    if not PREFECT_API_URL.value():
+    if is_temporary():
         return False
     from evenhand.service.deployments import close_lost
 
@@ -121,32 +80,17 @@ def _close_lost() -> bool:
 def _owned() -> AbstractContextManager[Any]:
     """On a server that stays, a run says which process works on it, so that it can be closed when that is gone."""
     from prefect import tags
-    from prefect.settings import PREFECT_API_URL
 
     from evenhand.runtime.process_identity import owner_tag
 
-    return tags(owner_tag()) if PREFECT_API_URL.value() else nullcontext()
+    return nullcontext() if is_temporary() else tags(owner_tag())
 
 
 def _no_heartbeat() -> AbstractContextManager[Any]:
     """Nobody watches the heartbeat on a temporary server, and a flow waits up to a second for its end."""
-    from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
-    return nullcontext() if PREFECT_API_URL.value() else temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
-
-
-def start_server() -> None:
-    """Start Prefect's temporary server early, so that it comes up while the learners are imported."""
-    from prefect.settings import PREFECT_API_URL
-
-    if PREFECT_API_URL.value():
-        return
-    from prefect.server.api.server import SubprocessASGIServer
-
-    end_left_servers()
-    own_children()
-    with deaf_to_ctrl_c():
-        SubprocessASGIServer().start()
+    return temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}) if is_temporary() else nullcontext()
 
 
 def leave_failures_to_the_caller() -> None:
@@ -171,9 +115,8 @@ def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
     """
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
-    from prefect.settings import PREFECT_API_URL
 
-    if PREFECT_API_URL.value():
+    if not is_temporary():
         return
     deadline = time.monotonic() + SETTLE_SECONDS
     seen: list[int] = []

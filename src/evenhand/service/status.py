@@ -10,9 +10,8 @@ from pathlib import Path
 from evenhand.errors import ConfError, PlaceError, nearest
 from evenhand.monitoring.notifications import notify, send_pending, silence
 from evenhand.service.servers import HOST
-from evenhand.service.supervisor import Ports, client_surroundings, place, state
+from evenhand.service.supervisor import Ports, client_surroundings, is_up, state
 from evenhand.service.tick_ledger import Tick, is_paused, note, overdue, shown, ticks_of
-from evenhand.storage.locks import is_held
 from evenhand.study.loader import load_study
 from evenhand.study.study import Study
 from evenhand.tracking.champion_ledger import decisions_of
@@ -102,11 +101,6 @@ def paused_or_resumed(name: str, confs: Sequence[str], pauses: bool, at: datetim
     if is_paused(ticks_of(name)) == pauses:
         raise PlaceError(f"the schedule '{name}' is {'paused already' if pauses else 'not paused'}")
     return note(Tick(name, at.isoformat(timespec="seconds"), "paused" if pauses else "resumed"))
-
-
-def is_up() -> bool:
-    """Whether an `evenhand up` is at work."""
-    return is_held(place() / "lock")
 
 
 def reachable_server() -> dict[str, str]:

@@ -16,6 +16,7 @@ import psutil
 from evenhand.errors import PlaceError
 from evenhand.runtime.io_errors import writing
 from evenhand.runtime.process_identity import boot_id, own_children
+from evenhand.runtime.whole_files import write_text
 from evenhand.service.access_key import key, key_file
 from evenhand.service.prefect_retention import vacuum_surroundings
 from evenhand.service.servers import (
@@ -30,7 +31,7 @@ from evenhand.service.servers import (
     runs_command,
 )
 from evenhand.storage.artifact_store import home
-from evenhand.storage.locks import alone, now
+from evenhand.storage.locks import alone, is_held, now
 from evenhand.tracking.databases import prefect_surroundings
 
 HEARTBEAT_SECONDS = 30
@@ -97,11 +98,7 @@ class Household:
             "pid": os.getpid(), "boot_id": boot_id(), "since": now(), "confs": self.confs,
             "prefect": self.ports.prefect, "mlflow": self.ports.mlflow,
         }  # fmt: skip
-        file = place() / "state.json"
-        unfinished = file.with_suffix(".unfinished")
-        with writing(file):
-            unfinished.write_text(json.dumps(content), encoding="utf-8")
-            unfinished.replace(file)
+        write_text(place() / "state.json", json.dumps(content))
 
     def check(self) -> None:
         """Report a child that ended by itself."""
@@ -131,6 +128,11 @@ def state() -> dict[str, Any]:
         return json.loads((place() / "state.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
+
+
+def is_up() -> bool:
+    """Whether an `evenhand up` is at work."""
+    return is_held(place() / "lock")
 
 
 def client_surroundings(api: str) -> dict[str, str]:

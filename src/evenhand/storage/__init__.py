@@ -4,6 +4,7 @@ Not here: what is in an entry (tasks), and anything of MLflow (tracking).
 """
 
 __all__ = [
+    "arrays",
     "artifact_store",
     "code_digest",
     "database_locks",

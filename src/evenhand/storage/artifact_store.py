@@ -24,6 +24,7 @@ from typing import Any
 
 from evenhand.errors import PlaceError
 from evenhand.records.reference import Reference
+from evenhand.runtime import whole_files
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.redaction import masked_text
 from evenhand.runtime.text import parsed_size
@@ -229,6 +230,7 @@ class Store:
             return None
         with around("store.rename"):
             is_ours = rename_whole(folder, self._place(reference))
+        whole_files.to_disk(self._place(reference).parent)
         if self.shared is not None:
             self._bound(sum(file.stat().st_size for file in files_in(self._place(reference))))
         return Entry(content, reference, self._place(reference), found, False, files) if is_ours else None

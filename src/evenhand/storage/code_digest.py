@@ -12,13 +12,14 @@ import importlib.util
 import os
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from evenhand.storage.arrays import parsed
 
 OURS = "evenhand"
 NUMERIC_PACKAGES = (
@@ -37,6 +38,7 @@ NOT_NUMERIC = {
     "evenhand.runtime": "logs, progress, memory, signals: they look at the work and hand no number to it",
     "evenhand.records.reference": "names of entries; their content is in the key",
     "evenhand.storage.artifact_store": "moves files whose digests it compares",
+    "evenhand.storage.arrays": "reads what was written, of which digests are compared, and parses sources for keys",
     "evenhand.storage.digests": "makes digests, whose content is compared",
     "evenhand.storage.machine_identity": "compares machines",
     "evenhand.storage.shared_store": "moves files whose digests are compared",
@@ -51,7 +53,7 @@ NOT_NUMERIC = {
     "evenhand.models:__getattr__": "finds a class by its name at the door",
     "evenhand.estimators.distances:inverse_square": "looked up by name: in the key where a plan asks for it",
 }
-_reading = threading.Lock()  # ast.parse from two threads at once fails in Python 3.11
+_reading = threading.Lock()
 
 
 def code_digest(*roots: str) -> str:
@@ -204,7 +206,7 @@ def _source(module: str) -> _Source | None:
         return None
     is_package = Path(file).name == "__init__.py"
     source = _Source(module, module if is_package else module.rpartition(".")[0])
-    tree = _Bare().visit(_parsed(Path(file).read_text(encoding="utf-8")))
+    tree = _Bare().visit(parsed(Path(file).read_text(encoding="utf-8")))
     for node in tree.body:
         _take_in(node, source)
     return source
@@ -304,13 +306,3 @@ def _file_of(module: str) -> str | None:
     except (ModuleNotFoundError, AttributeError, ValueError):
         return None
     return spec.origin if spec is not None and spec.origin and spec.origin.endswith(".py") else None
-
-
-def _parsed(source: str) -> ast.Module:
-    """The tree of a source text; Python 3.11 fails at times while another thread parses, and not when asked again."""
-    for pause in (0.0, 0.01, 0.1, 1.0):
-        try:
-            return ast.parse(source)
-        except SystemError:
-            time.sleep(pause)
-    return ast.parse(source)

@@ -13,9 +13,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from evenhand.errors import EvenhandError
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import reading, writing
+from evenhand.runtime.whole_files import to_disk, write_text
 
 BEGINNING = ""
 
@@ -120,13 +121,10 @@ def _check_tail(file: Path, what: str, chain: Chain, anchored: tuple[int, str]) 
 def _anchor(file: Path, line: dict[str, Any]) -> None:
     """Note the last line; where that fails the line counts all the same, and the next one is noted."""
     anchor = anchor_of(file)
-    unfinished = anchor.with_suffix(".unfinished")
     try:
-        with around("ledger.anchor"):
-            unfinished.write_text(json.dumps({"number": line["number"], "hash": line["hash"]}), encoding="utf-8")
-            unfinished.replace(anchor)
-    except OSError as error:
-        logging.getLogger("evenhand").warning("the anchor '%s' could not be written: %s", anchor, error)
+        write_text(anchor, json.dumps({"number": line["number"], "hash": line["hash"]}), moment="ledger.anchor")
+    except PlaceError as error:
+        logging.getLogger("evenhand").warning("the anchor '%s' was not written: %s", anchor, error)
 
 
 def _checked(where: str, number: int, line: bytes, before: str) -> dict[str, Any]:
@@ -167,12 +165,4 @@ def _append(file: Path, content: bytes) -> None:
         finally:
             os.close(number)
         if is_new:
-            _fsync_folder(file.parent)
-
-
-def _fsync_folder(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+            to_disk(file.parent)

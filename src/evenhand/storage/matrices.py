@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from evenhand.storage.arrays import read_array, read_sparse
+
 DENSE, SPARSE, TARGET, ROWS = "X.npy", "X.npz", "y.npy", "rows.npy"
 PARENTS = "parents.npy"
 
@@ -30,18 +32,18 @@ def read_matrix(folder: Path) -> tuple[Any, np.ndarray]:
 def read_unlabelled(folder: Path) -> Any:
     """The matrix alone: its target is in a file of its own, which is not opened."""
     if (folder / SPARSE).exists():
-        return sparse.csr_matrix(sparse.load_npz(folder / SPARSE))
-    return np.load(folder / DENSE, mmap_mode="r")
+        return read_sparse(folder / SPARSE)
+    return read_array(folder / DENSE, is_mapped=True)
 
 
 def read_labels(folder: Path) -> np.ndarray:
     """The target of a matrix."""
-    return np.load(folder / TARGET)
+    return read_array(folder / TARGET)
 
 
 def read_matrix_rows(folder: Path) -> np.ndarray:
     """The table rows that the matrix was made of."""
-    return np.load(folder / ROWS)
+    return read_array(folder / ROWS)
 
 
 def write_parents(folder: Path, parents: np.ndarray) -> None:
@@ -51,4 +53,4 @@ def write_parents(folder: Path, parents: np.ndarray) -> None:
 
 def read_parents(folder: Path) -> np.ndarray:
     """The table rows that each balanced row was made of, one line for each, filled up with -1."""
-    return np.load(folder / PARENTS)
+    return read_array(folder / PARENTS)

@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from evenhand.errors import EvenhandError, PlaceError
 from evenhand.records.reference import Reference
 from evenhand.runtime.redaction import place_of
+from evenhand.runtime.whole_files import to_disk
 
 VARIABLE = "EVENHAND_STORE"
 FACTS, USED = "facts.json", "used"
@@ -204,8 +205,10 @@ class SharedStore:
         unfinished = Path(f"{path}.{uuid.uuid4().hex}")
         unfinished.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_bytes(content)
+        to_disk(unfinished)
         try:
             os.link(unfinished, path)
+            to_disk(unfinished.parent)
             return True
         except FileExistsError:
             return False

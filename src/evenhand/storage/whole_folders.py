@@ -1,28 +1,21 @@
 """A folder that is seen whole or not at all: brought to the disk, and then renamed."""
 
 import errno
-import os
 from collections.abc import Iterator
 from pathlib import Path
+
+from evenhand.runtime import whole_files
 
 
 def to_disk(folder: Path) -> None:
     """Have the kernel write all files below a folder, and the folders, before the entry gets its name."""
     for path in (*files_in(folder), *_folders(folder)):
-        _fsync(path)
+        whole_files.to_disk(path)
 
 
 def _folders(folder: Path) -> Iterator[Path]:
     yield from (path for path in folder.rglob("*") if path.is_dir())
     yield folder
-
-
-def _fsync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def rename_whole(unfinished: Path, path: Path) -> bool:

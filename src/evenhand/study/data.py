@@ -60,19 +60,19 @@ Kept = Annotated[
 class SqlSource(Settings):
     """A query and the database it is put to; name the URL as `${NAME}` so that no secret stands in the file."""
 
-    url: str
-    query: str
+    url: str = Field(description="address of the database, as ${NAME}")
+    query: str = Field(description="one SELECT")
 
 
 class BundledSource(Settings):
     """A data set or generator of scikit-learn, by the end of its loader's name (`breast_cancer`, `classification`)."""
 
-    name: str
-    params: dict[str, Any] = {}
+    name: str = Field(description="such as breast_cancer, iris, california_housing or classification")
+    params: dict[str, Any] = Field({}, description="arguments of the loader or generator")
     majority_per_minority: Annotated[float, Field(gt=0)] | None = Field(
         None, description="thin out the rarest class until there are this many rows of the others to one of it"
     )
-    seed: int = 0
+    seed: int = Field(0, description="of the rows that are left out")
 
 
 def _offered(schema: dict[str, Any]) -> None:
@@ -87,14 +87,14 @@ class Source(Settings):
 
     path: Names | None = Field(None, description="a file, a folder, a glob, or a list of them")
     url: str | None = Field(None, description="http(s), s3 or gs address of a file; in a bucket also a folder or glob")
-    sql: SqlSource | None = None
+    sql: SqlSource | None = Field(None, description="a query and the database that it is put to")
     openml: int | None = Field(None, description="the id of a data set on OpenML")
     sklearn: Annotated[
         BundledSource | None,
         BeforeValidator(
             lambda v: {"name": v} if isinstance(v, str) else v, json_schema_input_type=BundledSource | str | None
         ),
-    ] = None
+    ] = Field(None, description="a data set or generator of scikit-learn")
     frame: Kept = Field(None, description="rows that a program gave, by their fingerprint under which they are kept")
     format: Literal["csv", "parquet", "arrow", "jsonl"] | None = Field(None, description="guessed from the name")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = Field(
@@ -150,20 +150,22 @@ def _checked(key: str, value: Any) -> Any:
 class Columns(Settings):
     """Roles of columns, by name or glob; roles that are not given are inferred and shown."""
 
-    numeric: Names = ()
-    categorical: Names = ()
-    text: Names = ()
-    ignore: Names = ()
-    key: Names = ()
-    time: str | None = None
-    group: str | None = None
+    numeric: Names = Field((), description="read as numbers")
+    categorical: Names = Field((), description="read as categories")
+    text: Names = Field((), description="read as free text")
+    ignore: Names = Field((), description="not read")
+    key: Names = Field((), description="names a row: no feature, keeps its side and joins labels")
+    time: str | None = Field(None, description="orders rows: no feature, used by holdout and folds by time")
+    group: str | None = Field(None, description="rows of one group stay on one side")
+    slices: Names = Field((), description="columns that the page judges the model by, value by value; ignored ones too")
+    protected: Names = Field((), description="columns of groups to be treated alike: parity figures; ignored ones too")
 
 
 class Cleaning(Settings):
     """Rules that look at one row (or its exact copy) at a time, learning nothing; outliers are learned in each fold."""
 
-    drop_duplicates: bool = False
-    drop_missing_target: bool = True
+    drop_duplicates: bool = Field(False, description="keep one of rows that are equal in all columns")
+    drop_missing_target: bool = Field(True, description="leave out rows without a target; false: refuse them")
     missing_values: tuple[str | int | float, ...] = Field((), description="values that mean missing, in any column")
     types: dict[str, Literal["numeric", "categorical", "text", "date"]] = Field(
         {}, description="read a column as this kind; what cannot be read is counted and refused"
@@ -212,12 +214,14 @@ class Split(Settings):
     holdout: Literal["hash", "random", "time", "group", "none"] = Field(
         "hash", description="hash: by the key columns or else the row's content, so rows keep their side as data grows"
     )
-    holdout_share: Share = 0.2
-    folds: Annotated[int, Field(ge=2)] = 5
+    holdout_share: Share = Field(0.2, description="share of the rows that are held out")
+    folds: Annotated[int, Field(ge=2)] = Field(
+        5, description="parts of the training rows, each judged by a model of the others"
+    )
     folds_by: Literal["stratified", "plain", "group", "time"] | None = Field(
         None, description="stratified for classes, plain for numbers, group or time where the holdout is by it"
     )
-    repeats: Annotated[int, Field(ge=1)] = 1
+    repeats: Annotated[int, Field(ge=1)] = Field(1, description="how often the folds are drawn anew")
 
     @model_validator(mode="after")
     def _repeats_shuffle(self) -> Self:

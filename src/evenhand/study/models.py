@@ -24,16 +24,20 @@ from evenhand.study.base import (
 class NumericEncoding(Settings):
     """What becomes of numeric columns."""
 
-    impute: Literal["median", "mean", "most_frequent", "none"] = "median"
+    impute: Literal["median", "mean", "most_frequent", "none"] = Field(
+        "median", description="what stands in for missing values, learned on training rows"
+    )
     indicator: bool = Field(False, description="add a column that says where a value was missing")
     scale: Scale = Field(
         "none",
         description="log: sign(x) log(1 + |x|); power: Yeo-Johnson, standardized",
     )
     weights: dict[str, float] = Field({}, description="multiply a column by this after scaling")
-    polynomial: Annotated[int, Field(ge=1, le=4)] = 1
+    polynomial: Annotated[int, Field(ge=1, le=4)] = Field(
+        1, description="degree up to which products of columns are added"
+    )
     bins: Bins | None = Field(None, description="two: at the cut of largest information gain; mdlp: at all that pay")
-    n_bins: Annotated[int, Field(ge=2)] = 10
+    n_bins: Annotated[int, Field(ge=2)] = Field(10, description="of bins: quantile, uniform or kmeans")
     at: float | dict[str, float] | None = Field(None, description="the value for `bins: at`, or one per column")
     top: Annotated[int, Field(ge=1)] = Field(20, description="values that `bins: top` keeps apart")
 
@@ -49,7 +53,7 @@ class NumericEncoding(Settings):
 class CategoricalEncoding(Settings):
     """Which values of a categorical column stay apart; missing is a value of its own."""
 
-    group: Group = "top"
+    group: Group = Field("top", description="how values are put together: top, frequency, or a transformer's path")
     top: Annotated[int, Field(ge=1)] | None = Field(20, description="most common values kept; none: all of them")
     min_count: Annotated[int, Field(ge=1)] = Field(1, description="rarer values join `other`")
 
@@ -58,10 +62,10 @@ class TextEncoding(Settings):
     """How free text becomes numbers."""
 
     words: Words = Field("tfidf", description="counts, tfidf, or binary: 1 where the word occurs")
-    max_words: Annotated[int, Field(ge=1)] = 20_000
-    n_gram: Annotated[int, Field(ge=1, le=3)] = 1
-    min_count: Annotated[int, Field(ge=1)] = 1
-    stop_words: Literal["english"] | None = None
+    max_words: Annotated[int, Field(ge=1)] = Field(20_000, description="most words kept, by frequency")
+    n_gram: Annotated[int, Field(ge=1, le=3)] = Field(1, description="longest run of words that counts as one")
+    min_count: Annotated[int, Field(ge=1)] = Field(1, description="fewest texts that a word must be in")
+    stop_words: Literal["english"] | None = Field(None, description="words that are left out")
 
 
 Ranking = Literal["accuracy", "gini"]
@@ -70,24 +74,26 @@ Ranking = Literal["accuracy", "gini"]
 class Selection(Settings):
     """Columns kept by random-forest importance: the union of the `top` of each ranking."""
 
-    top: Annotated[int, Field(ge=1)] = 40
-    by: Annotated[tuple[Ranking, ...], Field(min_length=1), listed_as(Ranking)] = ("accuracy", "gini")
-    trees: Annotated[int, Field(ge=1)] = 200
+    top: Annotated[int, Field(ge=1)] = Field(40, description="columns kept of each ranking")
+    by: Annotated[tuple[Ranking, ...], Field(min_length=1), listed_as(Ranking)] = Field(
+        ("accuracy", "gini"), description="rankings by the loss of accuracy or by Gini importance"
+    )
+    trees: Annotated[int, Field(ge=1)] = Field(200, description="of the forest")
 
 
 class Encoding(Settings):
     """How a table becomes a matrix; fitted on the training rows of each fold."""
 
-    numeric: NumericEncoding = NumericEncoding()
-    categorical: CategoricalEncoding = CategoricalEncoding()
-    text: TextEncoding = TextEncoding()
+    numeric: NumericEncoding = Field(NumericEncoding(), description="what becomes of numbers")
+    categorical: CategoricalEncoding = Field(CategoricalEncoding(), description="what becomes of categories")
+    text: TextEncoding = Field(TextEncoding(), description="what becomes of text")
     as_: As = Field("one_hot", alias="as", description="what categories and bins become")
     dummy_weight: Annotated[float, Field(gt=0)] = Field(1.0, description="the value that stands for 1 in one_hot")
     drop_missing_above: Annotated[float, Field(ge=0, le=1)] = Field(
         1.0, description="drop columns with a larger share of missing values among the training rows"
     )
     unit_length: bool = Field(False, description="scale each row to length 1")
-    select: Selection | None = None
+    select: Selection | None = Field(None, description="keep the most important columns only")
     params: dict[Literal["scale", "bins", "group", "words", "as"], dict[str, Any]] = Field(
         {}, description="further arguments of the class behind a step"
     )
@@ -101,10 +107,14 @@ class Balance(Settings):
     ratio: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="rows of the rare class to one of the common class afterwards; left out: 1"
     )
-    rows_per_class: Annotated[int, Field(ge=1)] | None = None
-    k_neighbors: Annotated[int, Field(ge=1)] = 5
-    m_neighbors: Annotated[int, Field(ge=1)] = 10
-    n_neighbors: Annotated[int, Field(ge=1)] = 3
+    rows_per_class: Annotated[int, Field(ge=1)] | None = Field(None, description="rows of each class afterwards")
+    k_neighbors: Annotated[int, Field(ge=1)] = Field(
+        5, description="of smote and its relatives: neighbours to make rows between"
+    )
+    m_neighbors: Annotated[int, Field(ge=1)] = Field(
+        10, description="of borderline and svm smote: neighbours that say whether a row is in danger"
+    )
+    n_neighbors: Annotated[int, Field(ge=1)] = Field(3, description="of samplers that clean: neighbours that are asked")
     version: Literal[1, 2, 3] = Field(1, description="of near_miss")
 
     @model_validator(mode="after")
@@ -117,8 +127,8 @@ class Balance(Settings):
 class Range(Settings):
     """The values from low to high; whole bounds give whole numbers, so write 1.0 where 1.5 would do as well."""
 
-    low: int | float
-    high: int | float
+    low: int | float = Field(description="the lowest value")
+    high: int | float = Field(description="the highest value")
     log: bool = Field(False, description="spread evenly over powers, as suits C and gamma")
 
     @model_validator(mode="after")
@@ -187,12 +197,16 @@ class Candidate(Settings):
     model: ModelName | None = Field(
         None, description="a catalogue name or package.module.Class; left out: its own name"
     )
-    params: dict[str, Any] = {}
-    grid: dict[str, list[Any]] = {}
-    tune: Tune | None = None
+    params: dict[str, Any] = Field({}, description="arguments of the model")
+    grid: dict[str, list[Any]] = Field(
+        {}, description="values of arguments; each combination is a candidate of its own"
+    )
+    tune: Tune | None = Field(None, description="choose parameters inside each fold")
     encodings: Names | None = Field(None, description="names from encodings; left out: all of them")
     balance: Names | None = Field(None, description="names from balance; left out: all that the model can use")
-    multiclass: Literal["one_vs_one", "one_vs_rest", "error_correcting"] | None = None
+    multiclass: Literal["one_vs_one", "one_vs_rest", "error_correcting"] | None = Field(
+        None, description="how a model of two classes takes more: one against one, one against the rest, or codes"
+    )
     code_length: Annotated[int, Field(ge=2)] | None = Field(None, description="bits of an error-correcting code")
     target_transform: Literal["standard", "log", "rank_normal", "none"] | None = Field(
         None, description="left out: standard for svr and kernel_ridge, else none"
@@ -225,10 +239,12 @@ class EnsembleSettings(Settings):
         description="what the selection maximises: any metric, its threshold chosen out of fold where it needs "
         "decisions, or package.module.function(truth, scores), greater is better; left out: the metric of the study",
     )
-    initial: Annotated[int, Field(ge=0)] = 3
-    bags: Annotated[int, Field(ge=1)] = 10
-    bag_share: Share = 0.5
-    max_size: Annotated[int, Field(ge=1)] = 50
+    initial: Annotated[int, Field(ge=0)] = Field(3, description="best candidates that it begins with")
+    bags: Annotated[int, Field(ge=1)] = Field(
+        10, description="selections on draws of the candidates, whose weights are averaged"
+    )
+    bag_share: Share = Field(0.5, description="share of the candidates in each draw")
+    max_size: Annotated[int, Field(ge=1)] = Field(50, description="steps of each selection")
     votes: Annotated[tuple[Vote, ...], listed_as(Vote)] = Field(
         (),
         description="candidates beside the selection, named as in soft_vote: the mean of probabilities or numbers "

@@ -32,13 +32,13 @@ class Feedback(Settings):
 class Email(Settings):
     """A mailbox that is written to through an SMTP server; name secrets as `${NAME}`."""
 
-    to: Annotated[Names, Field(min_length=1)]
-    host: str
-    port: Annotated[int, Field(ge=1, le=65535)] = 587
-    sender: str = Field("evenhand@localhost", alias="from")
-    user: str | None = None
-    password: str | None = None
-    security: Literal["starttls", "tls", "none"] = "starttls"
+    to: Annotated[Names, Field(min_length=1)] = Field(description="who gets the messages")
+    host: str = Field(description="the SMTP server")
+    port: Annotated[int, Field(ge=1, le=65535)] = Field(587, description="of the SMTP server")
+    sender: str = Field("evenhand@localhost", alias="from", description="the address that messages come from")
+    user: str | None = Field(None, description="who logs in")
+    password: str | None = Field(None, description="of the user; name it as ${NAME}")
+    security: Literal["starttls", "tls", "none"] = Field("starttls", description="how the connection is secured")
 
     @model_validator(mode="after")
     def _is_safe(self) -> Self:
@@ -57,8 +57,10 @@ class Notify(Settings):
     """Who is notified of what: a webhook that takes JSON (Slack's too), an e-mail, or both."""
 
     webhook: str | None = Field(None, description="an address that JSON is posted to, such as ${SLACK_WEBHOOK}")
-    email: Email | None = None
-    events: Annotated[tuple[Occasion, ...], Field(min_length=1), listed_as(Occasion)] = OCCASIONS
+    email: Email | None = Field(None, description="left out: no e-mail is sent")
+    events: Annotated[tuple[Occasion, ...], Field(min_length=1), listed_as(Occasion)] = Field(
+        OCCASIONS, description="what is reported"
+    )
     skips: Annotated[int, Field(ge=1)] = Field(3, description="ticks skipped in a row that are worth a message")
 
     @model_validator(mode="after")

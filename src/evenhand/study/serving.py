@@ -13,8 +13,8 @@ from evenhand.study.cron import Cron, parsed_cron, parsed_zone
 class Capacity(Settings):
     """How many rows can be looked at: a share of all, or `alerts` per day or per so many rows."""
 
-    share: Share | None = None
-    alerts: Annotated[float, Field(gt=0)] | None = None
+    share: Share | None = Field(None, description="share of all rows")
+    alerts: Annotated[float, Field(gt=0)] | None = Field(None, description="rows in a period")
     per: Literal["day"] | Annotated[int, Field(ge=1)] | None = Field(None, description="`day`, or a number of rows")
     day: Annotated[float, Field(gt=0)] | None = Field(
         None, description="the length of a day in the unit of a numeric columns.time, such as 86400 for seconds"
@@ -44,7 +44,7 @@ class Decide(Settings):
         None, description="at least; as much recall as can be"
     )
     false_positive_rate: Share | None = Field(None, description="at most; as much recall as can be")
-    capacity: Capacity | None = None
+    capacity: Capacity | None = Field(None, description="as many rows as can be looked at")
 
     @property
     def purposes(self) -> list[str]:
@@ -57,7 +57,7 @@ class Gate(Settings):
     """When a run's model takes the champion's place: better by more than the margin, as far as the rows can show."""
 
     metric: str | None = Field(None, description="left out: the metric of the study")
-    margin: Annotated[float, Field(ge=0)] = 0.0
+    margin: Annotated[float, Field(ge=0)] = Field(0.0, description="how much better a model must be")
     alpha: Annotated[float, Field(gt=0, lt=0.5)] = Field(0.05, description="chance of a false promotion, over all runs")
     horizon: Annotated[int, Field(ge=1)] = Field(
         12,

@@ -78,23 +78,33 @@ def _one_or_several(value: Any) -> Any:
 class Study(Settings):
     """One complete study; `eh.run(eh.Study(...))` in Python does what a file does."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
-    description: str = ""
-    source: Annotated[Source, BeforeValidator(as_source, json_schema_input_type=Source | str)]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")] = Field(
+        description="what the study is called; left out: the name of its file"
+    )
+    description: str = Field("", description="a line about what it is for")
+    source: Annotated[Source, BeforeValidator(as_source, json_schema_input_type=Source | str)] = Field(
+        description="where rows come from: a path, an address, or a mapping with one of the keys below"
+    )
     target: Annotated[
         str | tuple[str, ...],
         BeforeValidator(_one_or_several),
         Field(description="a column; a list: one model a label, each of them a column of 0 and 1"),
-    ]
+    ] = Field(description="the column to predict")
     positive: str | int | float | bool | None = Field(None, description="the class that counts as positive")
     task: Task | None = Field(None, description="left out: inferred from the candidates")
-    columns: Columns = Columns()
-    cleaning: Cleaning = Cleaning()
-    split: Split = Split()
-    encodings: Annotated[dict[str, Encoding], Field(min_length=1), named_as(Encoding)] = {"plain": Encoding()}
-    balance: Annotated[dict[str, Balance], Field(min_length=1), named_as(Balance)] = {"none": Balance()}
-    candidates: Annotated[dict[str, Candidate], Field(min_length=1), named_as(Candidate)]
-    ensemble: EnsembleSettings | None = None
+    columns: Columns = Field(Columns(), description="roles of columns; those not named are inferred")
+    cleaning: Cleaning = Field(Cleaning(), description="which rows and values are kept")
+    split: Split = Field(Split(), description="which rows are held out and how the others are folded")
+    encodings: Annotated[dict[str, Encoding], Field(min_length=1), named_as(Encoding)] = Field(
+        {"plain": Encoding()}, description="how columns become numbers, each by a name of its own"
+    )
+    balance: Annotated[dict[str, Balance], Field(min_length=1), named_as(Balance)] = Field(
+        {"none": Balance()}, description="what is done about rare classes"
+    )
+    candidates: Annotated[dict[str, Candidate], Field(min_length=1), named_as(Candidate)] = Field(
+        description="the models to compare"
+    )
+    ensemble: EnsembleSettings | None = Field(None, description="left out: no ensemble is selected")
     metric: MetricName | None = Field(None, description="to rank by; left out: average_precision, f1_macro or r2")
     metrics: MetricNames = Field((), description="to report; left out: all that apply")
     decide: Decide | None = Field(None, description="left out: the model's own threshold")
@@ -114,7 +124,7 @@ class Study(Settings):
         {}, description="metrics of the champion and by how much a new one may be worse in them"
     )
     schedule: Schedule | None = Field(None, description="left out: the study runs only when it is asked to")
-    watch: Watch = Watch()
+    watch: Watch = Field(Watch(), description="from which size on a shift of new rows counts as drift")
     feedback: Feedback | None = Field(None, description="left out: nothing is known of how the champion really does")
     notify: Notify | None = Field(None, description="left out: nobody is notified")
     prefer: Literal["best", "simplest"] = Field(

@@ -11,6 +11,7 @@ from evenhand.tracking.champion_ledger import PROMOTING, Contender, Decision, De
 from evenhand.tracking.model_registry import Registry
 from evenhand.tracking.recorded_models import RecordedModel, check_logged, recorded_model, study_of_model
 from evenhand.tracking.reload_check import difference_when_reloaded
+from evenhand.tracking.run_names import latest_run
 
 CLOSE_ENOUGH = 1e-12
 
@@ -41,7 +42,7 @@ def propose(name: str, version: int | None = None) -> Proposed:
     place = mlflow_client.open_store()
     if version is not None:
         return proposed_by(place, Registry(place, name).run_of(version), name)
-    return proposed_by(place, mlflow_client.latest_run(name)[1].info.run_id, name)
+    return proposed_by(place, latest_run(name)[1].info.run_id, name)
 
 
 def proposed_by(place: mlflow_client.Place, run_id: str, study: str) -> Proposed:

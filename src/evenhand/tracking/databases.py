@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from evenhand.errors import PlaceError
 from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.redaction import masked_text, without_secrets
+from evenhand.runtime.whole_files import put_in_place
 from evenhand.storage.locks import waiting
 
 POSTGRES = "postgresql+asyncpg"
@@ -46,7 +47,7 @@ def prepare_sqlite(file: Path, make: Callable[[Path], object]) -> None:
             else "make the folder writable, or set MLFLOW_TRACKING_URI"
         )
         raise PlaceError(f"the MLflow database '{file}' cannot be written ({error}): {advice}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise PlaceError(
             f"'{file}' is no SQLite database ({error}): move it away or set MLFLOW_TRACKING_URI"
         ) from error
@@ -72,7 +73,7 @@ def _make_whole(file: Path, make: Callable[[Path], object]) -> None:
             make(unfinished)
         except Exception as error:
             raise PlaceError(f"the MLflow database '{file}' cannot be made: {one_line(error)}") from error
-        unfinished.rename(file)
+        put_in_place(unfinished, file)
 
 
 def lock_of(file: Path) -> Path:

@@ -1,6 +1,7 @@
 """Reading back what earlier runs recorded."""
 
 import json
+import logging
 from dataclasses import replace
 
 import yaml
@@ -11,13 +12,15 @@ from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.study.registry import check_metric
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded_models import artifact
+from evenhand.tracking.run_names import latest_run
 from evenhand.tracking.ui.addresses import run_page
 
 
 def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
     """The candidates of the latest finished run of a study, best first."""
     check_metric(metric)
-    place, parent, children = mlflow_client.latest_run(study)
+    place, parent, children = latest_run(study)
     metric = metric or parent.data.tags["evenhand.metric"]
     failed = [child for child in children if "evenhand.failed" in child.data.tags]
     ranked = mlflow_client.ranked_children([child for child in children if child not in failed], metric)
@@ -51,8 +54,9 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
 def _intervals(place: mlflow_client.Place, run_id: str, metric: str) -> dict[str | None, tuple[float, float]]:
     """The interval of each candidate on the holdout, from the report of the run if that is still there."""
     try:
-        file = mlflow_client.artifact(place, run_id, "report.json")
-    except PlaceError:
+        file = artifact(place, run_id, "report.json")
+    except PlaceError as error:
+        logging.getLogger("evenhand").warning("intervals are not shown: %s", error)
         return {}
     candidates = json.loads(file.read_text(encoding="utf-8"))["candidates"]
     found = {each["name"]: each["holdout_interval"].get(metric) for each in candidates}
@@ -66,13 +70,13 @@ def read_studies() -> list[str]:
 
 def read_study(run_id: str) -> Study:
     """The study that a run was made by, as it was recorded."""
-    file = mlflow_client.artifact(mlflow_client.open_store(), run_id, "study.yaml")
+    file = artifact(mlflow_client.open_store(), run_id, "study.yaml")
     return Study.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
 def read_latest_study(name: str) -> Study:
     """A study as its latest finished run had it."""
-    return read_study(mlflow_client.latest_run(name)[1].info.run_id)
+    return read_study(latest_run(name)[1].info.run_id)
 
 
 def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardRow:

@@ -9,6 +9,7 @@ from evenhand.runtime.io_errors import writing
 from evenhand.storage.artifact_store import home
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.databases import shown
+from evenhand.tracking.run_names import latest_run
 from evenhand.tracking.ui.addresses import EVERY_STUDY, overlay, runs_table
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
@@ -39,7 +40,7 @@ def find_view() -> View:
 def _overlay(study: str) -> str:
     """The address of the overlay; none where no run has finished or there are fewer than two such curves."""
     try:
-        place, parent, children = mlflow_client.latest_run(study)
+        place, parent, children = latest_run(study)
     except PlaceError:
         return ""
     curved = [child for child in children if mlflow_client.ROC_KEY in child.data.metrics]
@@ -58,7 +59,7 @@ def find_page(name: str | None) -> Path:
     if RUN_ID.fullmatch(name):
         return _page_of_run(name)
     _check_known(name)
-    place, run, _ = mlflow_client.latest_run(name)
+    place, run, _ = latest_run(name)
     return _kept_page(place, name, run.info.run_id)
 
 

@@ -6,18 +6,19 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
 
-from evenhand.errors import PlaceError, nearest
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.records.metric_values import measured, only_finite
 from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
@@ -25,6 +26,7 @@ from evenhand.runtime.io_errors import run_folder, writing
 from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.process_identity import is_alive, is_of_this_host, owner
 from evenhand.runtime.redaction import without_secrets
+from evenhand.runtime.whole_files import whole, write_text
 from evenhand.storage.artifact_store import home
 from evenhand.storage.database_locks import is_held_in_database
 from evenhand.storage.locks import waiting
@@ -39,6 +41,7 @@ from evenhand.tracking.databases import (
     shown,
 )
 
+UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an answer to what was asked
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
 LEASE_SECONDS = 7 * 86_400.0  # of a run on another machine where no database knows whether it goes on
@@ -54,8 +57,40 @@ class Place:
     artifacts: str = ""
 
     def client(self) -> MlflowClient:
-        """A client of that store."""
-        return MlflowClient(self.uri)
+        """A client of that store; what the store cannot read or write is a PlaceError."""
+        return cast("MlflowClient", _Client(self.uri))
+
+
+class _Client:
+    """MLflow's client, whose failures that nobody asked for are reported with the store's address and what to do."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        with self._reporting():
+            self._client = MlflowClient(uri)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        return found if not callable(found) else partial(self._called, found)
+
+    def _called(self, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        with self._reporting():
+            return method(*given, **named)
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except EvenhandError:
+            raise
+        except Exception as error:
+            if isinstance(error, MlflowException) and error.error_code not in UNABLE:
+                raise
+            raise PlaceError(
+                f"the MLflow store '{shown(self._uri)}' could not be used: {type(error).__name__}: "
+                f"{without_secrets(one_line(error), self._uri)}. If it is damaged, bring it back from a backup; the "
+                "fits are in the store of Evenhand, so that a run makes its record anew."
+            ) from error
 
 
 def tracking_uri() -> str:
@@ -67,6 +102,7 @@ def open_store() -> Place:
     """The store, with its schema made once; a store that cannot be used is reported at once."""
     for name in ("mlflow", "alembic"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)  # a traceback of what is raised too
     with writing(home()):
         private_folder(home())
     uri = tracking_uri()
@@ -261,9 +297,8 @@ def log_file(place: Place, run_id: str, file: Path, folder: str = "") -> None:
     if (room := run_folder(place.artifacts, run_id)) is None:
         place.client().log_artifact(run_id, str(file), folder or None)
         return
-    with writing(room / folder):
-        (room / folder).mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, room / folder / file.name)
+    with whole(room / folder / file.name) as unfinished:
+        shutil.copyfile(file, unfinished)
 
 
 @around("mlflow.text")
@@ -272,9 +307,7 @@ def log_text(place: Place, run_id: str, text: str, name: str) -> None:
     if (room := run_folder(place.artifacts, run_id)) is None:
         place.client().log_text(run_id, text, name)
         return
-    with writing(room / name):
-        (room / name).parent.mkdir(parents=True, exist_ok=True)
-        (room / name).write_text(text, encoding="utf-8")
+    write_text(room / name, text)
 
 
 @around("mlflow.picture")
@@ -377,28 +410,19 @@ def model_folder(place: Place, run_id: str) -> Path:
     return Path(folder)
 
 
-def latest_run(study: str) -> tuple[Place, Run, list[Run]]:
-    """The newest finished run of a study and its candidates."""
-    place, runs = finished_runs(study, most=1)
-    return place, runs[0], children_of(place, runs[0].info.run_id)
-
-
-def finished_runs(study: str, most: int = 5000) -> tuple[Place, list[Run]]:
+def finished(place: Place, most: int) -> list[Run]:
     """The finished runs of a study, the newest first."""
-    store = open_store()
-    found = store.client().get_experiment_by_name(study)
-    if found is None:
-        hint = nearest(study, studies()) or " Run it first."
-        raise PlaceError(f"there is no study '{study}' in {shown(tracking_uri())} yet.{hint}")
-    runs = store.client().search_runs(
-        [found.experiment_id],
-        "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'",
-        max_results=most,
-        order_by=["attributes.start_time DESC"],
-    )
-    if not runs:
-        raise PlaceError(f"study '{study}' has no finished run in {shown(tracking_uri())} yet: run it first")
-    return Place(store.uri, found.experiment_id), list(runs)
+    condition = "tags.`evenhand.kind` = 'run' and attributes.status = 'FINISHED'"
+    order = ["attributes.start_time DESC"]
+    return list(place.client().search_runs([place.experiment_id], condition, max_results=most, order_by=order))
+
+
+def run_if_known(place: Place, run_id: str) -> Run | None:
+    """A run by its id, also a deleted one; None where there is none."""
+    try:
+        return place.client().get_run(run_id)
+    except MlflowException:
+        return None
 
 
 def n_unfinished(study: str) -> int:

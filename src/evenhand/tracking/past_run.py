@@ -1,19 +1,23 @@
 """A finished run read back: the candidate that is compared, its figures, and what it said of the judged rows."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
 
 from evenhand.data.frames import ORDER
 from evenhand.errors import PlaceError, listed, nearest
-from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.records.comparison import Side, Value
-from evenhand.tracking import mlflow_client
+from evenhand.storage.arrays import read_array
+from evenhand.tracking.recorded_models import artifact
 from evenhand.tracking.run_names import NamedRun
+
+if TYPE_CHECKING:
+    from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,24 @@ class PastRun:
     @cached_property
     def study(self) -> dict[str, Any]:
         """The study as it was recorded."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "study.yaml")
-        return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+        return dict(self._read("study.yaml", yaml.safe_load))
 
     @cached_property
     def report(self) -> dict[str, Any]:
         """The report as it was recorded."""
-        file = mlflow_client.artifact(self.chosen.place, self.run_id, "report.json")
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        return dict(self._read("report.json", json.loads))
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """The numeric packages that the run was made with."""
+        return dict(self._read("versions.json", json.loads))
+
+    def _read(self, name: str, read: Callable[[str], Any]) -> Any:
+        file = artifact(self.chosen.place, self.run_id, name)
+        try:
+            return read(file.read_text(encoding="utf-8"))
+        except (ValueError, yaml.YAMLError) as error:  # of a run that was made elsewhere, whose digests are not known
+            raise PlaceError(f"{name} of run '{self.run_id}' cannot be read: {error}. Run the study again.") from None
 
     @property
     def metric(self) -> str:
@@ -63,21 +77,23 @@ class PastRun:
         return dict(found[name])
 
     @cached_property
-    def all_predictions(self) -> Predictions:
+    def all_predictions(self) -> "Predictions":
         """The predictions of every candidate for every judged row."""
-        return Predictions(mlflow_client.artifact(self.chosen.place, self.run_id, "predictions.parquet"))
+        from evenhand.evaluation.predictions import Predictions  # which needs scikit-learn; figures do not
+
+        return Predictions(artifact(self.chosen.place, self.run_id, "predictions.parquet"))
 
     @cached_property
     def places(self) -> np.ndarray:
         """For each row of the table its place among the rows of the source."""
-        return np.asarray(np.load(mlflow_client.artifact(self.chosen.place, self.run_id, ORDER)))
+        return read_array(artifact(self.chosen.place, self.run_id, ORDER))
 
     @cached_property
-    def predictions(self) -> CandidatePredictions:
+    def predictions(self) -> "CandidatePredictions":
         """What the candidate said of every judged row."""
         return self.all_predictions.of(self.figures["name"], self.figures.get("scale", ""))
 
-    def predictions_of(self, name: str) -> CandidatePredictions:
+    def predictions_of(self, name: str) -> "CandidatePredictions":
         """The predictions of one candidate of the run."""
         figures = self.figures_of(name)
         return self.all_predictions.of(name, figures.get("scale", ""))

@@ -4,7 +4,9 @@ What may be loaded is decided by this ledger alone. A line holds the digests of 
 models that the study of the person who ran it named, which may bring types of their own.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ import yaml
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import MODEL_FILE, Distrusted, folder_digest, load_model
 from evenhand.runtime.fault_injection import around
+from evenhand.runtime.io_errors import reading
 from evenhand.storage.artifact_store import home
-from evenhand.storage.digests import file_digest
+from evenhand.storage.digests import digest, file_digest
 from evenhand.storage.ledger import append_line, broken, read_chain, repair_chain
 from evenhand.storage.locks import now, waiting, who
 from evenhand.study.study import Study
@@ -23,6 +26,10 @@ from evenhand.tracking.champion_ledger import decisions_of
 
 NAME = "ledger of recorded models"
 LINKS = {"number", "before", "hash"}
+RUN, CANDIDATES = "MLflow's database", "MLflow's database of the candidates"  # beside names of files
+SEALED_TAGS = frozenset(
+    f"evenhand.{name}" for name in ("kind", "study", "split_id", "data", "metric", "best", "entries", "leaks", "table")
+)
 
 
 @dataclass(frozen=True)
@@ -72,11 +79,87 @@ def check_logged(found: RecordedModel, place: mlflow_client.Place, name: str) ->
     """A file that a run logged, if it is still what was logged."""
     file = mlflow_client.artifact(place, found.run_id, name)
     if found.logged is not None and file_digest(file) != found.logged.get(name):
-        raise Distrusted(
-            f"{name} of run '{found.run_id}' was changed since it was logged. It was not used: bring it back from a "
-            "backup, or run the study again."
-        )
+        raise _changed(name, found.run_id)
     return file
+
+
+def artifact(place: mlflow_client.Place, run_id: str, name: str) -> Path:
+    """A file that a run logged, unless it is known here by another digest; of a run made elsewhere none is known."""
+    file = mlflow_client.artifact(place, run_id, name)
+    if (expected := _digests_of(run_id).get(name)) is not None and file_digest(file) != expected:
+        raise _changed(name, run_id)
+    return file
+
+
+def check_run(run: mlflow_client.Run) -> mlflow_client.Run:
+    """A run as MLflow has it, unless its figures, its settings or what it was tagged with were other ones."""
+    _check(RUN, run.info.run_id, lambda: run_digest(run))
+    return run
+
+
+def check_candidates(run_id: str, children: Sequence[mlflow_client.Run]) -> None:
+    """Refuse candidates of a run that are not those, or have not the figures, that were recorded."""
+    _check(CANDIDATES, run_id, lambda: candidates_digest(children))
+
+
+def run_digest(run: mlflow_client.Run) -> str:
+    """The digest of what MLflow's database has of a run since it was recorded; a verdict comes later."""
+    tags = {name: value for name, value in run.data.tags.items() if name in SEALED_TAGS}
+    return digest([run.info.start_time, run.data.params, run.data.metrics, tags])
+
+
+def candidates_digest(children: Sequence[mlflow_client.Run]) -> str:
+    """The digest of what MLflow's database has of the candidates of a run."""
+    found = {run.info.run_id: run for run in children}
+    return digest(
+        [
+            [run_id, run.info.run_name, run.info.status, run.data.params, run.data.metrics, _own_tags(run)]
+            for run_id, run in sorted(found.items())
+        ]
+    )
+
+
+def database_digests(place: mlflow_client.Place, run_id: str) -> dict[str, str]:
+    """Both digests of a run, read back from MLflow when all of it was logged."""
+    run = mlflow_client.run_of(place, run_id)
+    here = replace(place, experiment_id=run.info.experiment_id)
+    return {RUN: run_digest(run), CANDIDATES: candidates_digest(mlflow_client.children_of(here, run_id))}
+
+
+def recorded_ids(study: str) -> list[str]:
+    """The runs of a study that were recorded here, the oldest first."""
+    return [str(line["run_id"]) for line in read_chain(recorded_path(study), NAME).lines]
+
+
+def _own_tags(run: mlflow_client.Run) -> dict[str, str]:
+    return {name: value for name, value in run.data.tags.items() if name.startswith("evenhand.")}
+
+
+def _check(part: str, run_id: str, found: Callable[[], str]) -> None:
+    if (expected := _digests_of(run_id).get(part)) is not None and found() != expected:
+        raise _changed(f"what {part} holds", run_id)
+
+
+def _digests_of(run_id: str) -> dict[str, str]:
+    """The digests of what a run logged, by whichever ledger of ours has it."""
+    for file in sorted(recorded_path("*").parent.glob("*.jsonl")):
+        with reading(file):
+            stat = file.stat()
+        if run_id in (logged := _logged(file, stat.st_ino, stat.st_size, stat.st_mtime_ns)):
+            return logged[run_id]
+    return {}
+
+
+@lru_cache(maxsize=32)
+def _logged(file: Path, *version: int) -> dict[str, dict[str, str]]:
+    return {str(line["run_id"]): dict(line.get("logged") or {}) for line in read_chain(file, NAME).lines}
+
+
+def _changed(what: str, run_id: str) -> Distrusted:
+    return Distrusted(
+        f"{what} of run '{run_id}' was changed since it was logged. It was not used: bring it back from a backup, or "
+        "run the study again."
+    )
 
 
 def check_folder(found: RecordedModel, folder: Path) -> None:

@@ -75,10 +75,11 @@ def _check_rows(first: PastRun, other: PastRun) -> None:
     ids = [each.tags.get("evenhand.split_id", "") for each in (first, other)]
     if ids[0] == ids[1]:
         return
+    runs = [f"{each.chosen.study}@{each.chosen.number}" for each in (first, other)]
     raise OtherRows(
         f"'{first.chosen.label}' and '{other.chosen.label}' judged other rows (split ids {ids[0][:12]} and "
         f"{ids[1][:12]}): {why_others(first, other)}. Their figures cannot be set side by side as they stand; "
-        "--rescore asks both models about rows that neither was trained on."
+        f"`evenhand compare {' '.join(runs)} --rescore` asks both models about rows that neither was trained on."
     )
 
 

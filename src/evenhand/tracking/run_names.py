@@ -1,11 +1,14 @@
 """What a person types for a run: its id, a study for the latest, STUDY~1 for the one before, STUDY@3 for the third."""
 
+import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand.errors import PlaceError, listed, nearest
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.databases import shown
+from evenhand.tracking.recorded_models import check_candidates, check_run, recorded_ids
 
 ID = re.compile(r"[0-9a-f]{8,32}")
 NAMED = re.compile(r"(?P<study>[A-Za-z0-9][A-Za-z0-9_-]*)(?:(?P<way>[~@])(?P<number>\d+))?")
@@ -40,10 +43,54 @@ def run_named(word: str) -> NamedRun:
 HOW = "Give a study (its latest run), STUDY~1 (the one before), STUDY@3 (its third run) or a run id."
 
 
+def latest_run(study: str) -> tuple[mlflow_client.Place, mlflow_client.Run, list[mlflow_client.Run]]:
+    """The newest finished run of a study and its candidates, as they were recorded."""
+    place, runs = finished_runs(study, most=1)
+    children = mlflow_client.children_of(place, runs[0].info.run_id)
+    check_candidates(runs[0].info.run_id, children)
+    return place, runs[0], children
+
+
+def finished_runs(study: str, most: int = 5000) -> tuple[mlflow_client.Place, list[mlflow_client.Run]]:
+    """The finished runs of a study as they were recorded, the newest first."""
+    store = mlflow_client.open_store()
+    found = store.client().get_experiment_by_name(study)
+    if found is None:
+        hint = nearest(study, mlflow_client.studies()) or " Run it first."
+        raise PlaceError(f"there is no study '{study}' in {shown(mlflow_client.tracking_uri())} yet.{hint}")
+    place = mlflow_client.Place(store.uri, found.experiment_id)
+    runs = mlflow_client.finished(place, most)
+    _check_none_is_lost(place, study, runs)
+    if not runs:
+        where = shown(mlflow_client.tracking_uri())
+        raise PlaceError(f"study '{study}' has no finished run in {where} yet: run it first")
+    return place, [check_run(run) for run in runs]
+
+
+def _check_none_is_lost(place: mlflow_client.Place, study: str, runs: Sequence[mlflow_client.Run]) -> None:
+    """Refuse a list that lacks a finished run which was recorded here and began after its newest.
+
+    A run that began before it although it was recorded later is what a clock that was set back leaves.
+    """
+    for run_id in reversed(recorded_ids(study)):
+        if run_id in {run.info.run_id for run in runs}:
+            return
+        run = mlflow_client.run_if_known(place, run_id)
+        if run is None:
+            logging.getLogger("evenhand").warning("run %s of '%s' is left out: MLflow has lost it", run_id, study)
+        elif run.info.lifecycle_stage != "deleted" and run.info.status == "FINISHED":
+            check_run(run)
+            if not runs or run.info.start_time > runs[0].info.start_time:
+                raise PlaceError(
+                    f"MLflow's database in {shown(mlflow_client.tracking_uri())} does not list run '{run_id}' of "
+                    f"'{study}', which it has: it is damaged. Bring it back from a backup, or run the study again."
+                )
+
+
 def runs_of(study: str) -> list[NamedRun]:
     """The finished runs of a study, the oldest first."""
     _check_known(study)
-    place, runs = mlflow_client.finished_runs(study)
+    place, runs = finished_runs(study)
     return [NamedRun(place, run, study, number) for number, run in enumerate(reversed(runs), 1)]
 
 

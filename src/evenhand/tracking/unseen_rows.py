@@ -11,6 +11,7 @@ from evenhand.records.pipeline import FINAL, TRAINING, Ledger, Table
 from evenhand.runtime.logs import logger
 from evenhand.storage.artifact_store import local
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded_models import artifact
 
 FEWEST_OF_A_CLASS = 2
 
@@ -28,7 +29,7 @@ def unseen(place: mlflow_client.Place, run_id: str, model: RawRowModel, table: T
     if list(model.features) != [(feature.name, feature.kind) for feature in table.features]:
         raise Unsure("it reads other columns")
     mine = pq.read_table(local(ledger.stored))
-    theirs = pq.read_table(mlflow_client.artifact(place, run_id, ledger.stored.part))
+    theirs = pq.read_table(artifact(place, run_id, ledger.stored.part))
     trained_on = theirs.filter(pa.array(theirs["side"].to_numpy() == TRAINING))
     is_known, is_trained = _is_among(mine, theirs), _with_copies(mine, _is_among(mine, trained_on))
     if not is_known.any():

@@ -18,6 +18,7 @@ FEWEST_SWEEPS, MOST_SWEEPS = 3, 12  # between two checks of the gap
 ROWS_IN_CACHE = 4096
 LEAST_STIFFNESS = 0.01  # of the constraint, as a share of the mean curvature; few rows answer it only if it is larger
 MOVE_SLACK = 2.5  # how much larger than `tol` the square of the last move of the scores may be
+LEAST_REST, REST_PER_PASS = 300, 20  # passes for scores to rest once the gap is closed, which took some passes
 SUM, PULLED, INTERCEPT, PATIENCE = range(4)
 
 
@@ -306,6 +307,11 @@ def descend(g, problem, found, seen, *, n_sweeps, rng):
     return point.coef
 
 
+def is_gap_closed(found, problem, tol):
+    """Whether the gap is within `tol` of the primal value, or it is rounding beside an idle loss."""
+    return found.gap <= max(1e-12 * loss(problem.target, problem), tol * abs(found.objective + found.gap))
+
+
 def is_closed(found, problem, tol):
     """Whether the gap is within `tol` of the primal value and scores rest, or it is rounding beside an idle loss.
 
@@ -318,7 +324,11 @@ def is_closed(found, problem, tol):
 
 
 def solve(g, problem, *, tol, max_iter, rng, start=None):
-    """A feasible point whose duality gap is closed to `tol`, or the last one after `max_iter` passes."""
+    """A feasible point whose duality gap is closed to `tol` and whose scores rest, or the last one that was reached.
+
+    That is after `max_iter` passes, or after many more than the gap took to close: where nothing can be learned all
+    scores are nearly the same, and their order never rests.
+    """
     n_rows = problem.target.size
     rows = rng.permutation(n_rows) if n_rows > ROWS_IN_CACHE else np.arange(n_rows)
     if n_rows > ROWS_IN_CACHE:
@@ -326,10 +336,13 @@ def solve(g, problem, *, tol, max_iter, rng, start=None):
     seen = metric(g, problem)
     coef = np.zeros(n_rows) if start is None else np.clip(start[rows], problem.lower, problem.upper)
     found = certify(g, problem, coef, 0)
-    while not is_closed(found, problem, tol) and found.n_iter < max_iter:
+    most = max_iter
+    while not is_closed(found, problem, tol) and found.n_iter < most:
         n_sweeps = min(FEWEST_SWEEPS + found.n_iter // 6, MOST_SWEEPS)
         coef = descend(g, problem, found, seen, n_sweeps=n_sweeps, rng=rng)
         found = certify(g, problem, coef, found.n_iter + n_sweeps, found.score)
+        if most == max_iter and is_gap_closed(found, problem, tol):
+            most = min(max_iter, LEAST_REST + REST_PER_PASS * found.n_iter)
     in_place = np.empty(n_rows)
     in_place[rows] = found.coef
     return found._replace(coef=in_place)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from evenhand.errors import ConfError
 from evenhand.records.comparison import RunContrast, StudyContrast
 from evenhand.reporting.figures.plots import DOTS_PER_INCH, GREY, INK, MUTED, SERIES, Picture
-from evenhand.runtime.io_errors import writing
+from evenhand.runtime.whole_files import whole
 
 PICTURES = (".svg", ".png", ".pdf")
 
@@ -94,11 +94,5 @@ def save_comparison(found: RunContrast | StudyContrast, file: Path) -> None:
     if file.suffix.lower() not in PICTURES:
         raise ConfError(f"--output '{file}' should end in one of {', '.join(PICTURES)}")
     picture = ranks(found) if isinstance(found, StudyContrast) else differences(found)
-    unfinished = file.with_name(f".{file.stem}.unfinished{file.suffix}")
-    with writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            picture.savefig(unfinished)
-            unfinished.replace(file)
-        finally:
-            unfinished.unlink(missing_ok=True)
+    with whole(file) as unfinished:
+        picture.savefig(unfinished)

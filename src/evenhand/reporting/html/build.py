@@ -39,7 +39,8 @@ def page_content(
     predictions = Predictions(local(judgement.predictions), table)
     best = predictions.of(judgement.winner.plan.name, judgement.winner.scale)
     return content.PageContent(
-        title=f"{study.name}: {judgement.best.plan.name} leads",
+        title=_title(study, judgement),
+        served=judgement.winner.plan.name,
         study=_facts(report, study, snapshot, table, ledger, when),
         leaderboard=tuple(
             _marked(_candidate(rank, each, judgement.metric, judgement), champion)
@@ -63,6 +64,8 @@ def page_content(
         stages=report.stages,
         validation=(*_validation(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
+        shapes=report.shapes,
+        since=report.since,
         drawings=drawings,
         card=content.ModelCard(
             what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target_name}",
@@ -71,6 +74,14 @@ def page_content(
         ),
         notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *ledger.notes, *report.notes))),
     )
+
+
+def _title(study: Study, judgement: Judgement) -> str:
+    """The name of the study with the candidate that is better than all others, if one is."""
+    name, others = judgement.winner.plan.name, len(judgement.figures) - 1
+    if others and len(judgement.group) > 1:
+        return f"{study.name}: no clear winner"
+    return f"{study.name}: {name} leads" if others and judgement.versus else f"{study.name}: {name}"
 
 
 def _taken(table: Table) -> tuple[str, ...]:
@@ -114,10 +125,19 @@ def _facts(
         seconds=report.seconds,
         n_executed=report.n_executed,
         n_reused=report.n_reused,
+        more=_links(report, study),
         positive=report.positive,
         n_positives=report.n_positives,
         n_positives_holdout=report.n_positives_holdout,
     )
+
+
+def _links(report: Report, study: Study) -> content.Pairs:
+    """Where the run is found again, and the command that repeats it."""
+    found = [("Run in MLflow", f"{report.run_id} of experiment {report.experiment_id}; `evenhand ui` opens it")]
+    if study._file is not None:
+        found.append(("Again", f"evenhand run {study._file}"))
+    return tuple(found) if report.run_id else ()
 
 
 def _comparison(each: Versus) -> content.ComparisonRow:
@@ -236,14 +256,27 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
     usual = usual if ensemble is None or ensemble.threshold is None else ensemble.threshold
     served = decided.served_threshold if decided else None
     chosen = usual if served is None else served
-    sweep = curves.sweep(part.truth, part.scores, chosen=chosen)
+    sweep = curves.sweep(part.truth, part.scores, _share_of_row(part), chosen=chosen)
+    held = candidate.holdout
+    on_holdout = None if held.scores is None or not len(held) else curves.sweep_at(
+        held.truth, held.scores, sweep.thresholds
+    )  # fmt: skip
+    negative, positive = map(str, table.classes)
     prices = {}
     if decided is not None and decided.cost is not None:
         (left, alarm), (miss, found) = decided.cost
         prices = {"cost_false_positive": alarm - left, "cost_false_negative": miss - found}
     mark = "" if served is not None else "The mark is the model's own threshold."
     why = " ".join(each for each in (decided.words if decided else "", mark) if each)
-    return content.Thresholds(candidate.name, sweep, chosen, why=why, decided=decided, **prices)
+    return content.Thresholds(
+        candidate.name, sweep, chosen, why=why, decided=decided, held=on_holdout, classes=(negative, positive), **prices
+    )
+
+
+def _share_of_row(part: CandidatePredictions) -> np.ndarray:
+    """What each judged row counts, so that rows that repeats judged several times count once."""
+    _, place, times = np.unique(part.row, return_inverse=True, return_counts=True)
+    return 1.0 / times[place]
 
 
 def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
@@ -262,10 +295,17 @@ def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Tab
         outcome, where = decided.served
         rows = tuple(tuple(float(n) for n in row) for row in outcome.counts)
         counted = curves.Confusion(tuple(labels), rows)
-        name, per_class = f"{candidate.name} on {where}", curves.per_class(counted)
-        return content.ConfusionTable(name, counted, decided.served_threshold, per_class)
-    counted = curves.confusion([labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted], labels)
-    return content.ConfusionTable(candidate.name, counted, per_class=curves.per_class(counted))
+        return content.ConfusionTable(
+            candidate.name, counted, decided.served_threshold, curves.per_class(counted), where
+        )
+    truth, called = [labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted]
+    counted, n_repeats = curves.confusion(truth, called, labels, _share_of_row(part)), _n_repeats(part)
+    where = "out-of-fold rows" + (f", each row once (mean of {n_repeats} repeats)" if n_repeats > 1 else "")
+    return content.ConfusionTable(candidate.name, counted, per_class=curves.per_class(counted), where=where)
+
+
+def _n_repeats(part: CandidatePredictions) -> int:
+    return int(np.unique(part.row, return_counts=True)[1].max()) if len(part) else 1
 
 
 def _trials(judgement: Judgement, study: Study) -> tuple[content.ResamplingRow, ...]:

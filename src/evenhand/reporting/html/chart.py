@@ -51,6 +51,7 @@ class Chart:
             "frame": [canvas.x(across.low), canvas.x(across.high), canvas.y(up.low), canvas.y(up.high)],
             "x": [across.low, across.high],
             "y": [up.low, up.high],
+            "log": [across.is_log, up.is_log],
             "words": [across.title, up.title, self.third],
             "names": self.x_names,
             "series": [_points(one) for one in self.series],

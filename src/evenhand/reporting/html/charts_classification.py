@@ -2,17 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from evenhand.evaluation.curves import Band, CalibrationBin, CalibrationCurve
+from evenhand.evaluation.curves import Band, CalibrationBin, CalibrationCurve, Sweep
 from evenhand.reporting.html.chart import Chart, Series, legend
 from evenhand.reporting.html.content import CandidateCurves, Thresholds
 from evenhand.reporting.html.elements import Heading, Html, count, number, table, tag
-from evenhand.reporting.html.svg import Axis, Canvas, axis, colour_of, unit_axis
+from evenhand.reporting.html.svg import Axis, Canvas, axis, colour_of, log_axis, unit_axis
 
 AT_FPR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+RARE, LOWEST = 0.05, 1e-5  # share of positives below which axes are logarithmic, and where those begin at the lowest
 AT_RECALL = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -57,8 +57,9 @@ def precision_recall_chart(curves: Sequence[CandidateCurves]) -> Chart:
 
 def calibration_chart(named: Sequence[tuple[str, CalibrationCurve]]) -> Chart:
     """Promised against observed shares, with the intervals of the first candidate."""
-    canvas = Canvas(unit_axis("Mean score"), unit_axis("Share that is positive"))
-    marks: list[Html] = [canvas.line([0, 1], [0, 1], "chance"), _intervals(canvas, named[0][1])]
+    canvas = _calibration_canvas(named)
+    diagonal = [canvas.across.low, 1.0]
+    marks: list[Html] = [canvas.line(diagonal, diagonal, "chance"), _intervals(canvas, named[0][1])]
     series = []
     for place, (name, curve) in enumerate(named):
         x, y = [one.mean_score for one in curve.bins], [one.share for one in curve.bins]
@@ -78,6 +79,18 @@ def calibration_chart(named: Sequence[tuple[str, CalibrationCurve]]) -> Chart:
     )
 
 
+def _calibration_canvas(named: Sequence[tuple[str, CalibrationCurve]]) -> Canvas:
+    """Axes from 0 to 1; where positives are rare, by powers of ten, as all bins but the last would lie in a corner."""
+    words = "Mean score", "Share that is positive"
+    bins = [one for _, curve in named for one in curve.bins]
+    rate = sum(one.share * one.n_rows for one in bins) / sum(one.n_rows for one in bins)
+    seen = [value for one in bins for value in (one.mean_score, one.share) if value > 0]
+    if rate >= RARE or not seen:
+        return Canvas(unit_axis(words[0]), unit_axis(words[1]))
+    lowest = max(min(seen), LOWEST)
+    return Canvas(log_axis(words[0], lowest), log_axis(words[1], lowest))
+
+
 def bins_table(curve: CalibrationCurve) -> Html:
     """The bins of one calibration curve as a table."""
     heads = [Heading("Mean score", "text"), Heading("Positive"), Heading("95 % interval"), Heading("Rows")]
@@ -85,29 +98,51 @@ def bins_table(curve: CalibrationCurve) -> Html:
 
 
 def cost_chart(thresholds: Thresholds) -> Chart:
-    """The cost over the threshold with a mark at the one chosen; ends that are far dearer than that are cut off."""
+    """The cost per row over the threshold, with a mark at the one chosen; ends far dearer than that are cut off."""
     sweep, prices = thresholds.sweep, (thresholds.cost_false_positive, thresholds.cost_false_negative)
-    cost = sweep.cost(*prices)
+    sides = [(where, cost_per_row(one, *prices)) for _, where, one in thresholds.sides]
+    cost = sides[0][1]
     finite = [place for place, at in enumerate(sweep.thresholds) if math.isfinite(at)]
-    x, y = [sweep.thresholds[place] for place in finite], [cost[place] for place in finite]
-    place = chosen_place(thresholds)
+    x, place = [sweep.thresholds[one] for one in finite], chosen_place(thresholds)
     mark = [place] if place in finite else []
-    most = max(1.5 * max(cost[0], min(y)), *(cost[one] for one in mark), 0.0)
-    canvas = Canvas(_threshold_axis(x), axis("Cost", 0, min(max(y), most) * 1.05), height=270)
+    ys = [[each[one] for one in finite] for _, each in sides]
+    most = max(1.5 * max(cost[0], *map(min, ys)), *(cost[one] for one in mark), 0.0)
+    canvas = Canvas(_threshold_axis(x), axis("Cost per row", 0, min(max(map(max, ys)), most) * 1.05), height=270)
     dot = canvas.dots([sweep.thresholds[one] for one in mark], [cost[one] for one in mark], "s1", 5)
-    line = tag("g", canvas.line(x, y, "s1"), clip_path="url(#cost-inside)")
-    rows = [_cost_row(thresholds, cost, one) for one in _every(finite, 20)]
-    heads = ["Threshold", "Cost", "Found", "False alarms", "Missed", "Rightly left"]
+    drawn = [canvas.line(x, y, colour_of(nth)) for nth, y in enumerate(ys)]
+    least = number(sweep.cheapest(*prices))
     return Chart(
         id="cost",
-        title="Cost against threshold",
-        summary=f"Cost against threshold of {thresholds.name}, least at {number(sweep.cheapest(*prices))}.",
+        title="Cost per row against threshold",
+        summary=f"Cost per row against threshold of {thresholds.name}, least out of fold at {least}.",
         canvas=canvas,
-        marks=(_clip("cost-inside", canvas), line, tag("g", dot, data_cost_mark=True)),
-        series=(Series(thresholds.name, x, y),),
-        values=table(heads, rows, "Counts and cost at thresholds"),
+        marks=(
+            _clip("cost-inside", canvas),
+            tag("g", drawn, clip_path="url(#cost-inside)", data_cost_line=True),
+            tag("g", dot, data_cost_mark=True),
+        ),
+        series=tuple(Series(where, x, y) for (where, _), y in zip(sides, ys, strict=True)),
+        values=_costs(thresholds, sides, _every(finite, 20)),
         caption=f"A false alarm costs {prices[0]:g}, a miss {prices[1]:g}.",
+        beneath=legend([(where, "") for where, _ in sides]),
     )
+
+
+def cost_per_row(sweep: Sweep, of_alarm: float, of_miss: float) -> list[float]:
+    """The cost at each threshold over the number of rows."""
+    n_rows = sweep.tp[0] + sweep.fp[0] + sweep.fn[0] + sweep.tn[0]
+    return [each / n_rows for each in sweep.cost(of_alarm, of_miss)]
+
+
+def _costs(thresholds: Thresholds, sides: Sequence[tuple[str, Sequence[float]]], places: Sequence[int]) -> Html:
+    """Thresholds with the cost per row on each set of rows, and the counts out of fold."""
+    one, (negative, positive) = thresholds.sweep, thresholds.classes
+    heads = ["Threshold", *(f"Cost, {where}" for where, _ in sides), f"{positive} found", f"{negative} called"]
+    rows = [
+        (number(one.thresholds[k]), *(number(each[k]) for _, each in sides), count(one.tp[k]), count(one.fp[k]))
+        for k in places
+    ]
+    return table(heads, rows, "Cost per row at thresholds, with counts of out-of-fold rows")
 
 
 def chosen_place(thresholds: Thresholds) -> int:
@@ -162,12 +197,6 @@ def _clip(id_: str, canvas: Canvas) -> Html:
     x, y = canvas.x(canvas.across.low), canvas.y(canvas.up.high)
     width, height = canvas.x(canvas.across.high) - x, canvas.y(canvas.up.low) - y
     return tag("clipPath", tag("rect", x=x, y=y, width=width, height=height), id=id_)
-
-
-def _cost_row(thresholds: Thresholds, cost: Sequence[float], place: int) -> tuple[Any, ...]:
-    one = thresholds.sweep
-    counts = (one.tp[place], one.fp[place], one.fn[place], one.tn[place])
-    return (number(one.thresholds[place]), number(cost[place]), *map(count, counts))
 
 
 def _every(places: Sequence[int], most: int) -> list[int]:

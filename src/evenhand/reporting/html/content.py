@@ -18,6 +18,7 @@ from evenhand.evaluation.curves import (
 from evenhand.records.checks import Severity
 from evenhand.records.decision import Decided, Explained, Pairing, Stage
 from evenhand.records.regression import RegressionTable
+from evenhand.records.since import ColumnShape, SinceRun
 from evenhand.records.verdicts import Expected
 from evenhand.statistics import NormalQuantiles
 
@@ -98,7 +99,11 @@ class CandidateCurves:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The counts of one candidate at each threshold, the threshold that was chosen and the price of each mistake."""
+    """The counts of one candidate at each threshold, the threshold that was chosen and the price of each mistake.
+
+    `sweep` is of out-of-fold rows, which thresholds are chosen on, and `held` of the holdout at the same thresholds;
+    `classes` names the negative and the positive class.
+    """
 
     name: str
     sweep: Sweep
@@ -107,16 +112,25 @@ class Thresholds:
     cost_false_negative: float = 1.0
     why: str = ""
     decided: Decided | None = None
+    held: Sweep | None = None
+    classes: tuple[str, str] = ("negative", "positive")
+
+    @property
+    def sides(self) -> tuple[tuple[str, str, Sweep], ...]:
+        """Each set of rows by its key, its name and its counts."""
+        own = ("cv", "out-of-fold rows", self.sweep)
+        return (own,) if self.held is None else (own, ("holdout", "holdout rows", self.held))
 
 
 @dataclass(frozen=True)
 class ConfusionTable:
-    """The confusion of one candidate, and how each class fared; of several labels how each of them did alone."""
+    """The confusion of one candidate on the rows that `where` names, and how each class, or label alone, fared."""
 
     name: str
     confusion: Confusion | None
     threshold: float | None = None
     per_class: tuple[ClassFigures, ...] = ()
+    where: str = "out-of-fold rows"
 
 
 @dataclass(frozen=True)
@@ -213,24 +227,23 @@ class GateVerdict:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a reader must know before using the model; what only people can say is left to fill in."""
+    """What a reader must know before using the model."""
 
     what: str
     data_digest: str
     protocol: str
-    intended_use: str = ""
-    limits: str = ""
     more: Pairs = ()
 
 
 @dataclass(frozen=True)
 class PageContent:
-    """All that the page of a run shows."""
+    """All that the page of a run shows; `served` is the candidate that is kept, where it is not the first."""
 
     title: str
     study: StudyFacts
     leaderboard: tuple[CandidateRow, ...]
     gate: GateVerdict | None = None
+    served: str = ""
     curves: tuple[CandidateCurves, ...] = ()
     curves_rows: str = "out-of-fold rows"
     class_curves: tuple[CandidateCurves, ...] = ()
@@ -249,7 +262,14 @@ class PageContent:
     explained: Explained | None = None
     validation: tuple[ValidationCurve, ...] = ()
     columns: tuple[ColumnFacts, ...] = ()
+    shapes: tuple[ColumnShape, ...] = ()
+    since: tuple[SinceRun, ...] = ()
     drawings: Pairs = ()
     stages: tuple[Stage, ...] = ()
     card: ModelCard | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> CandidateRow:
+        """The candidate that is kept to be served."""
+        return next((row for row in self.leaderboard if row.name == self.served), self.leaderboard[0])

@@ -11,12 +11,18 @@ from evenhand.runtime.text import printable
 from evenhand.study.registry import METRICS
 
 NOTHING = "–"
+MOST_SHOWN = 8
+MOST_BESIDE = 3  # columns that a phone has room for
 
 
 class Html(str):
     """Text that is markup already; any other string is escaped on its way into the page."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        """The same text, for Jinja2, which would escape it otherwise."""
+        return str.__str__(self)
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Html:
@@ -116,7 +122,17 @@ def table(head: Sequence[str | Heading], rows: Iterable[Any], caption: str, clas
         one if isinstance(one, Heading) else Heading(one, "num" if place else "text") for place, one in enumerate(head)
     ]
     body = tag("tbody", [row if isinstance(row, Html) else table_row(row, heads) for row in rows], role="rowgroup")
-    return framed(heads, [body], caption, class_=class_)
+    cards = "cards" if len(heads) > MOST_BESIDE else ""
+    return framed(heads, [body], caption, class_=f"{class_ or ''} {cards}".strip() or None)
+
+
+def folded_table(heads: Sequence[Heading], rows: Sequence[Html], caption: str, class_: str | None = None) -> Html:
+    """A table whose rows after the eighth are folded away."""
+    first, rest = rows[:MOST_SHOWN], rows[MOST_SHOWN:]
+    shown = table(heads, first, caption, class_)
+    if not rest:
+        return shown
+    return joined(shown, details(f"{len(rest):,} more", table(heads, rest, f"{caption}, the others", class_)))
 
 
 def framed(heads: Sequence[Heading], bodies: Sequence[Html], caption: str, **attributes: Any) -> Html:
@@ -130,7 +146,11 @@ def table_row(cells: Sequence[Any], heads: Sequence[Heading], class_: str | None
     name = breakable(cells[0]) if type(cells[0]) is str else cells[0]
     first = tag("th", name, scope="row", role="rowheader", class_=_class(heads[0]))
     pairs = zip(cells[1:], heads[1:], strict=True)
-    others = [tag("td", cell, role="cell", class_=_class(head)) for cell, head in pairs]
+    is_wide = len(heads) > MOST_BESIDE  # on a phone each cell then stands below its heading
+    others = [
+        tag("td", cell, role="cell", class_=_class(head), data_head=_plain(head.words) if is_wide else None)
+        for cell, head in pairs
+    ]
     return tag("tr", first, others, role="row", class_=class_, **attributes)
 
 
@@ -147,7 +167,8 @@ def listing(records: Sequence[Any], columns: Sequence[tuple[Heading, Callable[[A
     """A table with a row per record; a column is a heading and what it takes from a record, left out if all empty."""
     rows = [[take(one) for _, take in columns] for one in records]
     kept = [place for place in range(len(columns)) if place == 0 or any(row[place] not in ("", None) for row in rows)]
-    return table([columns[place][0] for place in kept], [[row[place] for place in kept] for row in rows], caption)
+    heads = [columns[place][0] for place in kept]
+    return folded_table(heads, [table_row([row[place] for place in kept], heads) for row in rows], caption)
 
 
 def details(summary: str, *content: Any) -> Html:
@@ -169,6 +190,10 @@ def section(id_: str, heading: str, *content: Any, lead: Any = None) -> Html:
 
 def _class(head: Heading) -> str:
     return f"{head.kind} minor" if head.minor else head.kind
+
+
+def _plain(words: Any) -> str | None:
+    return None if isinstance(words, Html) else str(words)
 
 
 def _number(value: float, places: int | None) -> str:

@@ -32,6 +32,7 @@ from evenhand.reporting.html.elements import (
     breakable,
     count,
     facts,
+    folded_table,
     joined,
     listing,
     number,
@@ -40,8 +41,8 @@ from evenhand.reporting.html.elements import (
     table,
     table_row,
     tag,
-    void,
 )
+from evenhand.reporting.html.templates import render
 
 MOST_CURVES = 20
 Drawn = tuple[Html | None, list[Chart]]
@@ -81,13 +82,20 @@ def threshold(content: PageContent) -> Drawn:
     if found is None:
         return None, []
     chart, place = cost_chart(found), chosen_place(found)
-    panel = tag("div", _slider(found, place), _outcome(figures_at(found, place)), class_="panel")
+    panel = render(
+        "threshold",
+        said=figures_at(found, place),
+        last=len(found.sweep.thresholds) - 1,
+        place=place,
+        sides=[(key, where) for key, where, _ in found.sides],
+        rows=_outcome_rows(found),
+    )
     lead = (
-        f"What {found.name} would do at each threshold, on the out-of-fold rows that thresholds are chosen on: the "
-        f"least cost of the curve is that of the luckiest threshold. {found.why}"
+        f"What {found.name} would do at each threshold. Thresholds are chosen on the out-of-fold rows: the least cost "
+        f"of their curve is that of the luckiest threshold. {found.why}"
     )
     sides = decision_table(found.decided) if found.decided is not None else None
-    pair = tag("div", chart.figure(), panel, class_="pair")
+    pair = tag("div", chart.figure(), tag("div", panel, class_="panel"), class_="pair")
     return section("threshold", "Threshold", sides, pair, lead=lead), [chart]
 
 
@@ -133,7 +141,7 @@ def confusion(content: PageContent) -> Drawn:
         lead = f"{found.name} on out-of-fold rows, one model a label; rows are those that have the label."
         return section("labels", "Labels", _class_table(found), lead=lead), []
     at = "" if found.threshold is None else f" at the threshold {number(found.threshold)}"
-    lead = f"{found.name}{at}. Rows are true classes, columns predicted ones; shares are of the true class."
+    lead = f"{found.name} on {found.where}{at}. Rows are true classes, columns predicted; shares are of the true class."
     parts = [_confusion_table(found.confusion), _class_table(found) if found.per_class else None]
     return section("confusion", "Confusion", tag("div", parts, class_="pair"), lead=lead), []
 
@@ -166,32 +174,55 @@ def validation(content: PageContent) -> Drawn:
 
 
 def figures_at(thresholds: Thresholds, place: int) -> dict[str, str]:
-    """What the page says at one step of the sweep; the script says the same."""
-    one, at = thresholds.sweep, thresholds.sweep.thresholds[place]
-    tp, fp, fn, tn = one.tp[place], one.fp[place], one.fn[place], one.tn[place]
+    """What the page says at one step of the sweep, of each set of rows; the script says the same."""
+    at = thresholds.sweep.thresholds[place]
+    found = {"threshold": number(at) if math.isfinite(at) else "above every score"}
+    for side, _, one in thresholds.sides:
+        counts = (one.tp[place], one.fp[place], one.fn[place], one.tn[place])
+        each = _figures_of(counts, thresholds.cost_false_positive, thresholds.cost_false_negative)
+        found |= {f"{side}_{key}": words for key, words in each.items()}
+    return found
+
+
+def _figures_of(counts: tuple[float, ...], of_alarm: float, of_miss: float) -> dict[str, str]:
+    tp, fp, fn, tn = counts
     all_rows = tp + fp + fn + tn
     return {
-        "threshold": number(at) if math.isfinite(at) else "above every score",
-        "tp": count(tp),
-        "fp": count(fp),
-        "fn": count(fn),
-        "tn": count(tn),
+        "found": f"{count(tp)} of {count(tp + fn)}",
+        "falsely": f"{count(fp)} of {count(fp + tn)}",
         "flagged": f"{count(tp + fp)} ({share(tp + fp, all_rows)})",
+        "cost": number(_part(of_alarm * fp + of_miss * fn, all_rows)),
         "precision": number(_part(tp, tp + fp)),
         "recall": number(_part(tp, tp + fn)),
         "f1": number(_part(2 * tp, 2 * tp + fp + fn)),
         "fpr": number(_part(fp, fp + tn)),
         "accuracy": number(_part(tp + tn, all_rows)),
-        "cost": number(thresholds.cost_false_positive * fp + thresholds.cost_false_negative * fn),
     }
+
+
+def _outcome_rows(thresholds: Thresholds) -> list[tuple[str, str]]:
+    """The lines of the panel, with the classes by name."""
+    negative, positive = thresholds.classes
+    return [
+        ("found", f"{positive} found"),
+        ("falsely", f"{negative} called {positive}"),
+        ("flagged", f"Rows called {positive}"),
+        ("cost", "Cost per row"),
+        ("precision", "Precision"),
+        ("recall", "Recall"),
+        ("f1", "F1"),
+        ("fpr", "False positive rate"),
+        ("accuracy", "Accuracy"),
+    ]
 
 
 def slider_data(thresholds: Thresholds) -> dict[str, object]:
     """What the script needs to follow the slider."""
-    one = thresholds.sweep
     return {
-        "thresholds": [value if math.isfinite(value) else None for value in one.thresholds],
-        **{key: getattr(one, key) for key in ("tp", "fp", "fn", "tn")},
+        "thresholds": [value if math.isfinite(value) else None for value in thresholds.sweep.thresholds],
+        "sides": {
+            side: {key: getattr(one, key) for key in ("tp", "fp", "fn", "tn")} for side, _, one in thresholds.sides
+        },
         "price": [thresholds.cost_false_positive, thresholds.cost_false_negative],
         "chosen": chosen_place(thresholds),
     }
@@ -218,53 +249,17 @@ def _how_to_read(content: PageContent, shown: Sequence[CandidateCurves]) -> str:
     return " ".join(words)
 
 
-def _slider(thresholds: Thresholds, place: int) -> Html:
-    last = len(thresholds.sweep.thresholds) - 1
-    ends = {"min": 0, "max": last, "step": 1, "value": last - place}
-    slide = void("input", type="range", id="threshold-slider", **ends)
-    words = tag("div", tag("span", "calls more rows"), tag("span", "calls fewer"), class_="ends")
-    buttons = [
-        tag("button", "As chosen", type="button", data_go="chosen"),
-        tag("button", "Cheapest", type="button", data_go="cheapest"),
-    ]
-    label = tag("label", "Move the threshold", for_="threshold-slider")
-    return tag("div", label, slide, words, tag("div", buttons, class_="buttons"), class_="slider", hidden=True)
-
-
-def _outcome(outcome: dict[str, str]) -> Html:
-    out = {key: tag("span", words, data_out=key) for key, words in outcome.items()}
-    heads = [Heading("Rows that are", "text"), Heading("Called positive"), Heading("Left alone")]
-    rows = [("positive", out["tp"], out["fn"]), ("negative", out["fp"], out["tn"])]
-    named = {
-        "threshold": "Threshold",
-        "flagged": "Rows called",
-        "cost": "Cost",
-        "precision": "Precision",
-        "recall": "Recall",
-        "f1": "F1",
-        "fpr": "False positive rate",
-        "accuracy": "Accuracy",
-    }
-    counts = table(heads, rows, "Rows at this threshold", "outcome")
-    return tag("div", counts, facts([(words, out[key]) for key, words in named.items()], "facts narrow"))
-
-
 def _curve_names(shown: Sequence[CandidateCurves]) -> Html:
-    heads = [Heading("Candidate", "text"), Heading("Area under ROC"), Heading("Average precision")]
-    rows = [
-        table_row(
-            [
-                _curve_name(one, place),
-                _area(one.roc.area, one.roc_band),
-                _area(one.precision_recall.area, one.precision_recall_band),
-            ],
-            heads,
-            data_series_row=place,
-            tabindex="0",
-        )
-        for place, one in enumerate(shown)
-    ]
-    return table(heads, rows, "Names and areas of the curves", "names")
+    """The areas of the curves as drawn, over all rows together; means over folds have columns of their own."""
+    heads = [Heading("Candidate", "text"), Heading("Area under ROC, pooled"), Heading("Average precision, pooled")]
+    has_bands = any(one.roc_band is not None for one in shown)
+    heads += [Heading("ROC, mean of folds", minor=True), Heading("AP, mean of folds", minor=True)] if has_bands else []
+    rows = []
+    for place, one in enumerate(shown):
+        cells = [_curve_name(one, place), number(one.roc.area), number(one.precision_recall.area)]
+        cells += [_of_folds(one.roc_band), _of_folds(one.precision_recall_band)] if has_bands else []
+        rows.append(table_row(cells, heads, data_series_row=place, tabindex="0"))
+    return folded_table(heads, rows, "Names and areas of the curves", "names")
 
 
 def _curve_name(one: CandidateCurves, place: int) -> Html:
@@ -272,10 +267,9 @@ def _curve_name(one: CandidateCurves, place: int) -> Html:
     return joined(swatch(place, one.is_champion), breakable(one.name), mark)
 
 
-def _area(area: float, band: Band | None) -> Html:
+def _of_folds(band: Band | None) -> str:
     areas = band.areas if band else ()
-    spread = f"folds {number(float(np.mean(areas)))} ± {number(float(np.std(areas, ddof=1)))}" if len(areas) > 1 else ""
-    return joined(tag("span", spread, class_="soft") if spread else None, " ", tag("b", number(area)))
+    return f"{number(float(np.mean(areas)))} ± {number(float(np.std(areas, ddof=1)))}" if len(areas) > 1 else ""
 
 
 def _confusion_table(table_of: Confusion) -> Html:

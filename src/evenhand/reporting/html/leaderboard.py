@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from evenhand.records.checks import counted_by_severity
+from evenhand.records.decision import Decided
 from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, StudyFacts
 from evenhand.reporting.html.elements import (
     Heading,
@@ -25,26 +27,98 @@ from evenhand.reporting.html.elements import (
     titled,
 )
 from evenhand.reporting.html.svg import Strip, strip_ends
+from evenhand.reporting.html.templates import render
 from evenhand.reporting.leaderboard_columns import Line, columns, columns_of_page
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 
 GATE_PLACE = Html("<!-- gate -->")  # where the verdict goes, which falls when the page is written already
-MOST_ROWS, MOST_COLUMNS = 25, 16
+MOST_ROWS, MOST_COLUMNS = 8, 16
+FEW = 50  # positive rows, below which an interval is wide
 
 
 def head(content: PageContent) -> Html:
-    """The title, the answer in words and the facts of the study."""
-    study, gate = content.study, content.gate
-    about = tag("p", study.description, class_="about") if study.description else None
-    verdict = gate_words(gate) if gate else GATE_PLACE
-    answer = tag("div", tag("p", _leads(content)), _verdicts(content), verdict, class_="answer")
-    return tag("header", tag("h1", content.title), about, answer, _key_facts(study, len(content.leaderboard)))
+    """The title, what decides about a model in words, and the facts of the study."""
+    answers = [(question, [words for words in each if words]) for question, each in _answers(content)]
+    return render(
+        "head",
+        content=content,
+        answers=[(question, words) for question, words in answers if words],
+        facts=_key_facts(content.study, len(content.leaderboard)),
+    )
+
+
+def _answers(content: PageContent) -> list[tuple[str, list[Any]]]:
+    """Which one, how good on new rows and how surely, what it costs, and whether to trust it."""
+    gate = gate_words(content.gate) if content.gate else GATE_PLACE
+    return [
+        ("Which one", [_which(content), _verdicts(content)]),
+        ("How good on new rows", [_expected(content), _measured(content)]),
+        ("What it finds and costs", _outcome(content.decided)),
+        ("Whether to trust it", [_trust(content), gate]),
+    ]
+
+
+def is_clear(content: PageContent) -> bool:
+    """Whether every other candidate was found worse than the first."""
+    others = content.leaderboard[1:]
+    return all(row.group is False for row in others)
+
+
+def _which(content: PageContent) -> Html:
+    """The candidate that is kept, and whether it is better than the others beyond chance."""
+    kept, others = content.kept, content.leaderboard[1:]
+    name = tag("strong", breakable(kept.name))
+    if not others:
+        return joined(name, ". It is the only candidate.")
+    if is_clear(content):
+        return joined(name, f" leads: the others are worse by {spoken(content.study.metric)}, beyond chance.")
+    if all(row.group is None for row in others):
+        return joined(name, f" has the best {spoken(content.study.metric)}; candidates were not compared.")
+    because = (
+        f"it has the best {spoken(content.study.metric)}"
+        if kept.rank == 1
+        else "it is the simplest of those that are practically the same"
+    )
+    return joined("No clear winner; kept ", name, f" because {because}.")
+
+
+def _measured(content: PageContent) -> Html:
+    """What the candidate that is kept came to over folds and on the holdout."""
+    kept = content.kept
+    value = tag("b", f"{number(kept.cv_mean)} ± {number(kept.cv_std)}")
+    held = None
+    if kept.holdout is not None and math.isfinite(kept.holdout):
+        held = joined("; ", tag("b", number(kept.holdout)), _interval(kept), " on held-out rows")
+    return joined(titled(content.study.metric), " ", value, f" over {_n_folds([kept])}", held, ".")
+
+
+def _outcome(decided: Decided | None) -> list[str]:
+    """What the served decision finds and falsely flags, and what that costs."""
+    if decided is None:
+        return []
+    outcome, where = decided.served
+    words = f"On {where}: {decided.by_class(outcome)}."
+    cost = outcome.cost if outcome.cost is not None else None
+    if cost is None:
+        return [words, f"{titled(decided.figure)} of this decision: {number(outcome.figure)}."]
+    return [words, f"Cost per row {number(cost)}, {count(cost * outcome.n_rows)} in all {count(outcome.n_rows)} rows."]
+
+
+def _trust(content: PageContent) -> str:
+    """What was found against it: leakage checks, few positives, probabilities that are off."""
+    words = []
+    if content.leak_checks:
+        words.append(f"Leakage checks: {counted_by_severity(one.severity for one in content.leak_checks)}.")
+        words += [f"{one.name}: {one.words}" for one in content.leak_checks if one.severity == "error"]
+    if (n_found := content.study.n_positives_holdout) is not None and content.study.n_holdout and n_found < FEW:
+        words.append(f"Only {counted(n_found, 'positive row', 'positive rows')} held out: intervals are wide.")
+    return " ".join(words)
 
 
 def gate_words(gate: GateVerdict) -> Html:
     """What became of the model at the gate."""
-    return tag("p", tag("b", "Promoted." if gate.is_moved else "Not promoted."), " ", gate.words)
+    return joined(tag("b", "Promoted." if gate.is_moved else "Not promoted."), " ", gate.words)
 
 
 def leaderboard(content: PageContent) -> Html:
@@ -73,38 +147,20 @@ def _failed(content: PageContent) -> Html | None:
     return joined(tag("h3", f"{n_failed} failed"), table(heads, content.failed, "Candidates that failed"))
 
 
-def _leads(content: PageContent) -> Html:
-    best = content.leaderboard[0]
-    value = tag("b", f"{number(best.cv_mean)} ± {number(best.cv_std)}")
-    held = None
-    if best.holdout is not None and math.isfinite(best.holdout):
-        held = joined(" and ", tag("b", number(best.holdout)), _interval(best), " on held-out rows")
-    name, metric = tag("strong", best.name), spoken(content.study.metric)
-    return joined(name, f" leads with {metric} ", value, f" over {_n_folds([best])}", held, ".")
+def _verdicts(content: PageContent) -> str:
+    """How many of the others are worse, the same or not separated."""
+    found = [row.verdict for row in content.leaderboard[1:] if row.group is not None]
+    named = [(verdict, found.count(verdict)) for verdict in ("worse", "practically the same", "not separated")]
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in named if n)
+    return f"Of the {counted(len(found), 'other', 'others')}: {counts}." if counts else ""
 
 
-def _verdicts(content: PageContent) -> Html | None:
-    """How many of the others are worse, the same or not separated, and what the best is expected to score."""
-    others = content.leaderboard[1:]
-    if not others:
-        words = "It is the only candidate."
-    elif all(row.group is None for row in others):
-        words = ""
-    else:
-        found = [row.verdict for row in others]
-        named = [(verdict, found.count(verdict)) for verdict in ("worse", "practically the same", "not separated")]
-        counts = ", ".join(f"{n} {verdict}" for verdict, n in named if n)
-        words = f"Of the {counted(len(others), 'other', 'others')}: {counts}." if counts else ""
-    return tag("p", words, _expected(content)) if words or content.expected else None
-
-
-def _expected(content: PageContent) -> str:
+def _expected(content: PageContent) -> Html | None:
     """The figure of the best, corrected for having been chosen by it."""
     if (one := content.expected) is None:
-        return ""
-    ends = f"{number(one.low)} to {number(one.high)}"
-    value = f"{number(one.estimate)} ({ends})"
-    return f" Corrected for the choice, {spoken(one.metric)} on new rows is expected to be {value}."
+        return None
+    value = tag("b", f"{number(one.estimate)} ({number(one.low)} to {number(one.high)})")
+    return joined(f"{titled(one.metric)} of the best is expected to be ", value, ", corrected for the choice.")
 
 
 def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
@@ -250,7 +306,7 @@ def _side_by_side(rows: Sequence[CandidateRow], of_folds: Columns, of_names: Col
         parts = [(f"{each}, part {nth}", part) for nth, (each, part) in enumerate(cut, 1)]
     return [
         table(
-            ["CandidateRow", *(head for head, _ in part)],
+            ["Candidate", *(head for head, _ in part)],
             [[row.name, *(values[k] for _, values in part)] for k, row in enumerate(rows)],
             each,
         )

@@ -11,8 +11,14 @@ from evenhand.reporting.html import figures, leaderboard, tables
 from evenhand.reporting.html.chart import Chart
 from evenhand.reporting.html.coefficients import coefficients
 from evenhand.reporting.html.content import GateVerdict, PageContent
-from evenhand.reporting.html.elements import Html, tag, void
+from evenhand.reporting.html.elements import Html
+from evenhand.reporting.html.insights.data import data
+from evenhand.reporting.html.insights.history import history
+from evenhand.reporting.html.insights.more import learning, lift
+from evenhand.reporting.html.insights.slices import slices
+from evenhand.reporting.html.insights.why import why
 from evenhand.reporting.html.resampling import trials
+from evenhand.reporting.html.templates import render
 from evenhand.reporting.html.training import drawings
 
 SECTIONS = (
@@ -23,15 +29,20 @@ SECTIONS = (
     figures.calibration,
     figures.confusion,
     figures.regression,
+    why,
+    slices,
+    lift,
+    learning,
     coefficients,
     tables.comparisons,
     trials,
     tables.effects,
     figures.validation,
     drawings,
+    history,
     tables.leak_checks,
     tables.timing,
-    tables.columns,
+    data,
     tables.card,
     tables.about,
 )
@@ -41,11 +52,18 @@ def page(content: PageContent) -> str:
     """The whole page as text, to be written as UTF-8."""
     parts, charts = _drawn(content)
     slider = figures.slider_data(content.thresholds) if content.thresholds else None
-    data = _data({"charts": {chart.id: chart.data() for chart in charts}, "slider": slider})
-    top, rows = leaderboard.head(content), leaderboard.leaderboard(content)
-    main = tag("main", top, _contents([rows, *parts]), rows, *parts, _foot(content))
-    body = tag("body", main, data, tag("script", Html(_script())))
-    return f"<!DOCTYPE html>\n{tag('html', _head(content.title), body, lang='en')}\n"
+    parts = [leaderboard.leaderboard(content), *parts]
+    return render(
+        "page",
+        content=content,
+        policy=_policy(),
+        style=Html(_style()),
+        script=Html(_script()),
+        head=leaderboard.head(content),
+        contents=map(_id_and_heading, parts),
+        parts=parts,
+        data=_data({"charts": {chart.id: chart.data() for chart in charts}, "slider": slider}),
+    )
 
 
 def with_verdict(text: str, gate: GateVerdict) -> str:
@@ -63,41 +81,22 @@ def _drawn(content: PageContent) -> tuple[list[Html], list[Chart]]:
     return parts, charts
 
 
-def _head(title: str) -> Html:
-    policy = (
+def _policy() -> str:
+    return (
         f"default-src 'none'; style-src '{_digest(_style())}'; script-src '{_digest(_script())}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    return tag(
-        "head",
-        void("meta", charset="utf-8"),
-        void("meta", http_equiv="Content-Security-Policy", content=policy),
-        void("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        void("meta", name="color-scheme", content="light dark"),
-        void("meta", name="referrer", content="no-referrer"),
-        tag("title", title),
-        tag("style", Html(_style())),
-    )
 
 
-def _contents(parts: list[Html]) -> Html:
-    links = [tag("li", tag("a", Html(heading), href=f"#{id_}")) for id_, heading in map(_id_and_heading, parts)]
-    return tag("nav", tag("ul", links), aria_label="Sections")
-
-
-def _id_and_heading(part: Html) -> tuple[str, str]:
+def _id_and_heading(part: Html) -> tuple[str, Html]:
     heading = part.split("<h2", 1)[1].split(">", 1)[1].split("</h2>", 1)[0]
-    return part.split('id="', 1)[1].split('"', 1)[0], heading
-
-
-def _foot(content: PageContent) -> Html:
-    return tag("footer", f"{content.study.name}, split {content.study.split_id}, {content.study.when}")
+    return part.split('id="', 1)[1].split('"', 1)[0], Html(heading)
 
 
 def _data(values: dict[str, Any]) -> Html:
     """JSON in the page; with `<` spelt out no name in it can end the element or begin another."""
     text = json.dumps(values, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")
-    return tag("script", Html(text.replace("&", "\\u0026")), type="application/json", id="page-data")
+    return Html(text.replace("&", "\\u0026"))
 
 
 def _digest(text: str) -> str:

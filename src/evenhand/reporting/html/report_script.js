@@ -33,8 +33,10 @@
 
   function pointsOf(chart) {
     const [left, right, bottom, top] = chart.frame;
-    const across = (value) => left + ((value - chart.x[0]) / (chart.x[1] - chart.x[0])) * (right - left);
-    const up = (value) => bottom + ((value - chart.y[0]) / (chart.y[1] - chart.y[0])) * (top - bottom);
+    const at = (value, [low, high], isLog) =>
+      isLog ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value - low) / (high - low);
+    const across = (value) => left + at(value, chart.x, chart.log[0]) * (right - left);
+    const up = (value) => bottom + at(value, chart.y, chart.log[1]) * (top - bottom);
     const inside = (y) => y >= top - 1 && y <= bottom + 1;
     return chart.series.flatMap((series, which) =>
       series.x.map((x, place) => ({ series, which, place, x: across(x), y: up(series.y[place]) }))
@@ -130,24 +132,30 @@
   }
 
   function outcomes(sweep, place) {
-    const [tp, fp, fn, tn] = [sweep.tp[place], sweep.fp[place], sweep.fn[place], sweep.tn[place]];
-    const all = tp + fp + fn + tn, at = sweep.thresholds[place];
-    return {
-      threshold: at === null ? "above every score" : number(at),
-      tp: count(tp), fp: count(fp), fn: count(fn), tn: count(tn),
-      flagged: `${count(tp + fp)} (${share(tp + fp, all)})`,
-      precision: number(part(tp, tp + fp)), recall: number(part(tp, tp + fn)),
-      f1: number(part(2 * tp, 2 * tp + fp + fn)), fpr: number(part(fp, fp + tn)),
-      accuracy: number(part(tp + tn, all)), cost: number(costOf(sweep, place)),
-    };
+    const at = sweep.thresholds[place], said = { threshold: at === null ? "above every score" : number(at) };
+    for (const [side, one] of Object.entries(sweep.sides)) {
+      const [tp, fp, fn, tn] = [one.tp[place], one.fp[place], one.fn[place], one.tn[place]];
+      const all = tp + fp + fn + tn;
+      const each = {
+        found: `${count(tp)} of ${count(tp + fn)}`, falsely: `${count(fp)} of ${count(fp + tn)}`,
+        flagged: `${count(tp + fp)} (${share(tp + fp, all)})`, cost: number(costOf(sweep, one, place)),
+        precision: number(part(tp, tp + fp)), recall: number(part(tp, tp + fn)),
+        f1: number(part(2 * tp, 2 * tp + fp + fn)), fpr: number(part(fp, fp + tn)),
+        accuracy: number(part(tp + tn, all)),
+      };
+      for (const [key, words] of Object.entries(each)) said[`${side}_${key}`] = words;
+    }
+    return said;
   }
-  const costOf = (sweep, place) => sweep.price[0] * sweep.fp[place] + sweep.price[1] * sweep.fn[place];
+  function costOf(sweep, one, place) {
+    const all = one.tp[place] + one.fp[place] + one.fn[place] + one.tn[place];
+    return part(sweep.price[0] * one.fp[place] + sweep.price[1] * one.fn[place], all);
+  }
 
   function cheapest(sweep) {
     let best = 0;
-    for (let place = 1; place < sweep.tp.length; place += 1) {
-      if (costOf(sweep, place) < costOf(sweep, best)) best = place;
-    }
+    const cost = (place) => costOf(sweep, sweep.sides.cv, place);
+    for (let place = 1; place < sweep.thresholds.length; place += 1) if (cost(place) < cost(best)) best = place;
     return best;
   }
 
@@ -157,7 +165,8 @@
     mark.replaceChildren();
     if (at === null) return;
     const circle = document.createElementNS(NS, "circle");
-    const y = bottom + ((costOf(sweep, place) - chart.y[0]) / (chart.y[1] - chart.y[0])) * (top - bottom);
+    const cost = costOf(sweep, sweep.sides.cv, place);
+    const y = bottom + ((cost - chart.y[0]) / (chart.y[1] - chart.y[0])) * (top - bottom);
     circle.setAttribute("cx", left + ((at - chart.x[0]) / (chart.x[1] - chart.x[0])) * (right - left));
     if (y < top) return; // the curve is cut off there
     circle.setAttribute("cy", y);
@@ -169,11 +178,11 @@
   }
 
   function slide(sweep) {
-    const slider = document.getElementById("threshold-slider"), last = sweep.tp.length - 1;
+    const slider = document.getElementById("threshold-slider"), last = sweep.thresholds.length - 1;
     const move = () => {
       const place = last - Number(slider.value), said = outcomes(sweep, place);
       for (const field of document.querySelectorAll("[data-out]")) field.textContent = said[field.dataset.out];
-      slider.setAttribute("aria-valuetext", `${said.threshold}, ${said.tp} found, ${said.fp} false alarms, cost ${said.cost}`);
+      slider.setAttribute("aria-valuetext", `${said.threshold}, ${said.cv_found} found, ${said.cv_falsely} falsely, cost per row ${said.cv_cost}`);
       markCost(sweep, place);
     };
     slider.addEventListener("input", move);
@@ -212,17 +221,6 @@
     }
   }
 
-  function printWhole() {
-    let closed = [];
-    addEventListener("beforeprint", () => {
-      closed = [...document.querySelectorAll("details:not([open])")];
-      for (const one of closed) one.open = true;
-    });
-    addEventListener("afterprint", () => {
-      for (const one of closed) one.open = false;
-    });
-  }
-
   document.querySelectorAll("svg[data-chart]").forEach(follow);
   for (const row of document.querySelectorAll("[data-series-row]")) {
     for (const event of ["pointerenter", "focus"]) row.addEventListener(event, () => pick(row.dataset.seriesRow));
@@ -230,5 +228,4 @@
   }
   document.querySelectorAll("[data-sortable]").forEach(sortable);
   if (data.slider) slide(data.slider);
-  printWhole();
 })();

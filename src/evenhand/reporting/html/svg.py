@@ -24,9 +24,12 @@ class Axis:
     high: float
     ticks: tuple[float, ...]
     labels: tuple[str, ...]
+    is_log: bool = False
 
     def part(self, value: float) -> float:
-        """Where a value lies, 0 at the low end and 1 at the high one."""
+        """Where a value lies, 0 at the low end and 1 at the high one; on a log axis what is too small lies at 0."""
+        if self.is_log:
+            return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
 
@@ -46,6 +49,13 @@ def axis(title: str, low: float, high: float, n_ticks: int = 5) -> Axis:
     ticks = [step * place for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
     places = max(0, -math.floor(math.log10(step) + 1e-9))
     return Axis(title, low, high, tuple(ticks), tuple(_tick(tick, places) for tick in ticks))
+
+
+def log_axis(title: str, lowest: float) -> Axis:
+    """An axis of shares up to 1, by powers of ten from the one below the lowest."""
+    first = math.floor(math.log10(min(lowest, 0.1)))
+    ticks = tuple(10.0**power for power in range(first, 1))
+    return Axis(title, ticks[0], 1.0, ticks, tuple(f"{tick:g}" for tick in ticks), is_log=True)
 
 
 def named_axis(title: str, names: Sequence[str]) -> Axis:
@@ -131,8 +141,9 @@ class Canvas:
 
 
 def colour_of(place: int) -> str:
-    """The class of the colour of a candidate by its place: the first eight have their own, the others are grey."""
-    return f"s{place + 1}" if place < MOST_IN_COLOUR else "s0"
+    """The classes of a candidate's line by its place: eight colours, then the same eight dotted, then grey."""
+    dash = " dotted" if MOST_IN_COLOUR <= place < 2 * MOST_IN_COLOUR else ""
+    return f"s{place % MOST_IN_COLOUR + 1}{dash}" if place < 2 * MOST_IN_COLOUR else "s0"
 
 
 def strip_ends(values: Sequence[float], means: Sequence[float]) -> tuple[float, float]:
@@ -187,14 +198,21 @@ class Strip:
         return tag("path", d=f"M{_at(self.x(value))} 0V{self.height}", class_="guide")
 
     def held(self, value: float | None, low: float | None = None, high: float | None = None) -> Html | None:
-        """A diamond at the value on held rows, with a line over its interval."""
-        if value is None or not self.low <= value <= self.high:
+        """A diamond at the value on held rows, with its interval; an arrow at the edge where it is beyond."""
+        if value is None or not math.isfinite(value):
             return None
-        x, row = self.x(value), self.height - 7 if self.held_beneath else self._row
-        diamond = tag("path", d=f"M{_at(x - 4.5)} {row:g}l4.5 -4.5l4.5 4.5l-4.5 4.5Z", class_="held")
-        if low is None or high is None:
+        row = self.height - 7 if self.held_beneath else self._row
+        if value < self.low:
+            mark = f"M1 {row:g}l8 -4.5v9Z"
+        elif value > self.high:
+            mark = f"M{self.width - 1} {row:g}l-8 -4.5v9Z"
+        else:
+            mark = f"M{_at(self.x(value) - 4.5)} {row:g}l4.5 -4.5l4.5 4.5l-4.5 4.5Z"
+        diamond = tag("path", d=mark, class_="held")
+        if low is None or high is None or low > self.high or high < self.low:
             return diamond
-        return joined(tag("path", d=f"M{_at(self.x(low))} {row:g}H{_at(self.x(high))}", class_="reach"), diamond)
+        start, end = self.x(max(low, self.low)), self.x(min(high, self.high))
+        return joined(tag("path", d=f"M{_at(start)} {row:g}H{_at(end)}", class_="reach"), diamond)
 
     def bar(self, value: float) -> Html:
         """A bar from the low end to the value."""

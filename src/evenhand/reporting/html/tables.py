@@ -18,7 +18,6 @@ from evenhand.reporting.html.elements import (
     number,
     seconds,
     section,
-    share,
     spoken,
     tag,
 )
@@ -141,39 +140,15 @@ def _whole(content: PageContent) -> str:
     return f"{whole}, {seconds(max(rest, 0.0))} of it between stages and for the record of candidates. {given}"
 
 
-def columns(content: PageContent) -> Html | None:
-    """The columns of the table and what is missing in them."""
-    if not content.columns:
-        return None
-    strip = Strip(0.0, 1.0)
-    shown = [
-        (Heading("Column", "text"), lambda one: one.name),
-        (Heading("Kind", "text"), lambda one: one.kind),
-        (Heading("Role", "text", minor=True), lambda one: one.role),
-        (Heading("Missing", "wide"), lambda one: strip.draw("", strip.bar(one.n_missing / max(one.n_rows, 1)))),
-        (Heading("Share"), lambda one: share(one.n_missing, one.n_rows)),
-        (Heading("Rows", minor=True), lambda one: count(one.n_missing)),
-        (Heading("Seen", "text", minor=True), lambda one: one.words),
-    ]
-    n_columns, n_holed = len(content.columns), sum(one.n_missing > 0 for one in content.columns)
-    lead = f"{counted(n_columns, 'column', 'columns')}, {n_holed or 'none'} with missing values."
-    body = listing(content.columns, shown, "Columns and missing values")
-    inner = body if n_columns <= MOST_COLUMNS else details("All columns", body)
-    return section("columns", "Columns", inner, lead=lead)
-
-
 def card(content: PageContent) -> Html | None:
     """The model card."""
     one = content.card
     if one is None:
         return None
-    blank = tag("span", "To be filled in by whoever answers for its use.", class_="blank")
     pairs = [
         ("What it is", one.what),
         ("Data", tag("code", one.data_digest)),
         ("Protocol", one.protocol),
-        ("Intended use", one.intended_use or blank),
-        ("Limits", one.limits or blank),
         *one.more,
     ]
     return section("card", "Model card", facts(pairs, "long"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from evenhand.reporting.terminal.run import WORDS, idle_boxes
+from evenhand.reporting.terminal.progress import WORDS, idle_boxes
 from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import time_text
 from evenhand.study.study import Study

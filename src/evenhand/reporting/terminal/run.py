@@ -1,13 +1,9 @@
 """What a person sees: progress while a study runs, and tables at the end."""
 
-import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from evenhand.errors import listed
@@ -17,149 +13,34 @@ from evenhand.records.failures import Failed
 from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.records.pipeline import Judgement, Plan
 from evenhand.records.report import Report
+from evenhand.records.standing import Recalled, Standing
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
 from evenhand.runtime.plain_console import PlainConsole
-from evenhand.runtime.progress import StepProgress, listening
 from evenhand.runtime.text import counted, in_short, time_text
 from evenhand.study.registry import MODELS
 from evenhand.study.study import Study
 
-RANK_WIDTH = 7
-WORDS = {
-    "ingest": "reading",
-    "clean": "cleaning",
-    "split": "splitting",
-    "check": "checking",
-    "prepare": "encoding",
-    "balance": "balancing",
-    "trace": "tracing",
-    "tune": "tuning",
-    "fit": "fitting",
-    "judge": "judging",
-    "select": "ensemble",
-    "compare": "comparing",
-    "decide": "deciding",
-    "refit": "refitting",
-    "explain": "explaining",
-    "gate": "gate",
-    "record": "recording",
-}
-
-
-@contextmanager
-def following(study: Study) -> Iterator[None]:
-    """Live progress on a terminal, plain lines elsewhere; of the boxes that this study has."""
-    idle, console = idle_boxes(study), PlainConsole(stderr=True)
-    watcher = _Live(console, study.name) if console.is_terminal else _Lines()
-
-    def on_step(step: StepProgress) -> None:
-        if step.box in WORDS and step.box not in idle:
-            watcher.on_step(step)
-
-    with watcher, listening(on_step):
-        yield
-
-
-def idle_boxes(study: Study) -> frozenset[str]:
-    """The boxes that have nothing to do in a study."""
-    is_tuned = any(candidate.tune for candidate in study.candidates.values())
-    idle = {"select": study.ensemble is None, "gate": study.gate is None, "tune": not is_tuned}
-    return frozenset(box for box, is_idle in idle.items() if is_idle)
-
-
-class _Live:
-    """One bar a box, with the time left estimated from the fits that were not found in the store."""
-
-    def __init__(self, console: Console, name: str) -> None:
-        columns = (
-            TextColumn("{task.description:12}"),
-            BarColumn(),
-            TextColumn("{task.fields[note]}"),
-            TimeElapsedColumn(),
-        )
-        self._progress = Progress(*columns, console=console, redirect_stdout=sys.stdout.isatty())
-        self._bars: dict[str, TaskID] = {}
-        self._pace = _Pace()
-        console.print(f"[bold]{name}[/bold]: starting")
-
-    def __enter__(self) -> "_Live":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def on_step(self, step: StepProgress) -> None:
-        if step.remark:
-            self._progress.console.print(f"  {step.remark}", markup=False, highlight=False)
-            return
-        if step.box not in self._bars:
-            self._bars[step.box] = self._progress.add_task(WORDS[step.box], total=step.planned or 1, note="")
-        counted = f"{step.done} of {step.planned}{self._pace.left(step)}" if step.planned > 1 else ""
-        note = step.note or counted
-        done = step.done if step.planned else 1
-        self._progress.update(self._bars[step.box], completed=done, total=step.planned or 1, note=note)
-
-
-class _Lines:
-    """A line when a box begins and, where it has parts, ends; and at most one every five seconds between."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, float] = {}
-        self._pace = _Pace()
-
-    def __enter__(self) -> "_Lines":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def on_step(self, step: StepProgress) -> None:
-        if step.remark:
-            self._write(f"  {step.remark}")
-            return
-        left = self._pace.left(step)
-        now = time.monotonic()
-        is_end = step.done == step.planned
-        if is_end and step.planned == 1 and not step.note:
-            return
-        if not is_end and now - self._last.get(step.box, 0.0) < 5.0:
-            return
-        self._last[step.box] = now
-        counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
-        note = f" {step.note}" if step.note else ""
-        words = f"{WORDS[step.box]}{counted}{'' if is_end else left}{note}"
-        self._write(words.rstrip())
-
-    @staticmethod
-    def _write(line: str) -> None:
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()
-
-
-class _Pace:
-    """How long the rest of a box will take, from the parts of it that were really worked on."""
-
-    def __init__(self) -> None:
-        self._began: dict[str, float] = {}
-        self._worked: dict[str, int] = {}
-
-    def left(self, step: StepProgress) -> str:
-        began = self._began.setdefault(step.box, time.monotonic())
-        if step.done and not step.is_reused:
-            self._worked[step.box] = self._worked.get(step.box, 0) + 1
-        worked = self._worked.get(step.box, 0)
-        if not worked or step.done >= step.planned or step.planned < 2:
-            return ""
-        seconds = (time.monotonic() - began) / worked * (step.planned - step.done)
-        return f", about {time_text(seconds)} left" if seconds >= 1 else ""
+RANK_WIDTH, LEAST_NAME = 9, 24
 
 
 def show_judgement(study: str, judgement: Judgement) -> None:
     """The leaderboard of a run as soon as it is known, with verdicts, what was decided and what failed."""
+    show_standing(study, judgement.metric, judgement_rows(judgement), judgement_lines(judgement))
+
+
+def show_standing(study: str, metric: str, rows: Sequence[LeaderboardRow], lines: Sequence[tuple[str, str]]) -> None:
+    """A leaderboard and the lines below it, each with its style."""
+    console = _console()
+    console.print(_leaderboard(study, metric, rows, console.width))
+    for line, style in lines:
+        console.print(line, markup=False, highlight=False, style=style)
+
+
+def judgement_rows(judgement: Judgement) -> tuple[LeaderboardRow, ...]:
+    """The lines of the leaderboard, best first."""
     metric = judgement.metric
-    rows = tuple(
+    return tuple(
         LeaderboardRow(
             name=each.plan.name,
             mean=each.mean(metric),
@@ -173,41 +54,85 @@ def show_judgement(study: str, judgement: Judgement) -> None:
         )
         for each in judgement.figures
     )
-    console = _console()
-    console.print(_leaderboard(study, metric, rows, console.width))
-    for line in verdict_lines(judgement):
-        console.print(line, highlight=False)
+
+
+def judgement_lines(judgement: Judgement) -> list[tuple[str, str]]:
+    """What stands below the leaderboard, each line with its style."""
+    lines = [(line, "") for line in verdict_lines(judgement)]
     if judgement.decided is not None:
         style = "" if judgement.decided.is_reached else "yellow"
-        for line in decided_lines(judgement.decided):
-            console.print(line, highlight=False, style=style)
+        lines += [(line, style) for line in decided_lines(judgement.decided)]
     if judgement.trials:
-        console.print(trials_words(judgement.trials), highlight=False)
-    _show_failed(console, judgement.failed)
+        lines.append((trials_words(judgement.trials), ""))
+    return [*lines, *_failed_lines(judgement.failed)]
 
 
-def _show_failed(console: Console, failed: Sequence[Failed]) -> None:
+def _failed_lines(failed: Sequence[Failed]) -> list[tuple[str, str]]:
     """A line for each reason, with the candidates that it ended."""
     by_why: dict[str, list[str]] = {}
     for each in failed:
         by_why.setdefault(each.why, []).append(each.name)
-    for why, names in by_why.items():
-        console.print(f"failed: {listed(names)}: {why}", markup=False, highlight=False, style="yellow")
+    return [(f"failed: {listed(names)}: {why}", "yellow") for why, names in by_why.items()]
 
 
-def show_report(report: Report) -> None:
-    """What a run came to beside its leaderboard: checks, what was reused, and where to look."""
+def show_done(report: Report | None, recalled: Recalled | None, wall_seconds: float) -> None:
+    """What a run came to beside its leaderboard, or the whole of the run before it where nothing has changed."""
+    if report is not None:
+        show_report(report, wall_seconds)
+    elif recalled is not None:
+        show_unchanged(recalled.standing, wall_seconds)
+
+
+def show_report(report: Report, wall_seconds: float) -> None:
+    """What a run came to beside its leaderboard: checks, what was reused, where to look, and the verdict in words."""
     console = _console()
     for line, style in check_lines(report.checks):
         console.print(line, highlight=False, style=style)
     console.print(
-        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(report.seconds)}"
+        f"{report.n_executed} fits done, {report.n_reused} reused; {report.rows_words}; {time_text(wall_seconds)}",
+        highlight=False,
     )
     for note in report.notes:
         console.print(f"note: {note}", highlight=False)
-    if report.page is not None:
-        console.print(f"report  {_short(str(report.page))}", highlight=False, soft_wrap=True)
-    console.print(f"mlflow  run {report.run_id} of experiment {report.study}; `evenhand ui` opens it", highlight=False)
+    _show_places(console, str(report.page or ""), report.run_id, report.study)
+    console.print(verdict_words(report.judgement), highlight=False, style="bold")
+
+
+def show_unchanged(standing: Standing, wall_seconds: float) -> None:
+    """The run before, of which nothing has changed."""
+    show_standing(standing.study, standing.metric, standing.rows, standing.lines)
+    console = _console()
+    console.print(
+        f"0 fits done, {standing.n_fits} reused; {standing.rows_words}; {time_text(wall_seconds)}", highlight=False
+    )
+    when = datetime.fromisoformat(standing.when).astimezone().strftime("%Y-%m-%d %H:%M")
+    console.print(f"nothing has changed since the run of {when}; --again goes through every stage", highlight=False)
+    _show_places(console, standing.page, standing.run_id, standing.study)
+    console.print(standing.verdict, highlight=False, style="bold")
+
+
+def _show_places(console: Console, page: str, run_id: str, study: str) -> None:
+    if page:
+        console.print(f"report  {_short(page)}", highlight=False, soft_wrap=True)
+    console.print(f"mlflow  run {run_id} of experiment {study}; `evenhand ui` opens it", highlight=False)
+
+
+def verdict_words(judgement: Judgement) -> str:
+    """Which candidate leads, how surely, and what it is expected to score, in a sentence."""
+    best, found = judgement.best, [each.verdict for each in judgement.versus]
+    name, n_level = best.plan.name, len(found) - found.count("worse")
+    if not found:
+        lead = f"{name} has {judgement.metric} {best.mean(judgement.metric):.4f}; nothing was compared with it"
+    elif n_level:
+        lead = f"no clear winner: {name} leads, but {n_level} of {len(found)} others are not shown to be worse"
+    else:
+        lead = f"{name} is best: {'the other is' if len(found) == 1 else f'all {len(found)} others are'} worse"
+    if judgement.winner is not best:
+        lead += f"; {judgement.winner.plan.name} is served"
+    if (expected := judgement.expected) is None:
+        return lead
+    ends = f"{expected.low:.3f} to {expected.high:.3f}"
+    return f"{lead}; expected {expected.metric} on new rows {expected.estimate:.3f} ({ends})"
 
 
 def check_lines(checks: Sequence[Check]) -> list[tuple[str, str]]:
@@ -267,8 +192,7 @@ def _precision(outcome: DecisionOutcome) -> str:
 def show_leaderboard(board: Leaderboard) -> None:
     """The leaderboard of an earlier run."""
     console = _console()
-    console.print(_leaderboard(board.study, board.metric, board.rows, console.width))
-    _show_failed(console, board.failed)
+    show_standing(board.study, board.metric, board.rows, _failed_lines(board.failed))
     when = datetime.fromtimestamp(board.when_ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
     console.print(
         f"run {board.run_id} of {when}; {board.n_executed} fits done, {board.n_reused} reused", highlight=False
@@ -324,16 +248,18 @@ def _leaderboard(study: str, metric: str, rows: Sequence[LeaderboardRow], width:
     table.add_column("", no_wrap=True)
     table.add_column("candidate", overflow="fold")
     shown = _shown(max((len(standing.name) for standing in rows), default=0), width)
+    room = width - RANK_WIDTH - sum(each.width for each in shown)
+    names = shortened([standing.name for standing in rows], room)
     for each in shown:
         table.add_column(each.heading, justify="right", no_wrap=True)
     has_notes = any(standing.note for standing in rows)
     if has_notes:
         table.add_column("note", style="yellow", overflow="fold")
-    for rank, standing in enumerate(rows, 1):
+    for rank, (standing, name) in enumerate(zip(rows, names, strict=True), 1):
         line = _line(standing)
         more = [standing.note] if has_notes else []
         mark, style = VERDICT_MARKS.get(standing.verdict, ""), "bold" if rank == 1 else ""
-        table.add_row(str(rank), mark, standing.name, *(each.text(line) for each in shown), *more, style=style)
+        table.add_row(str(rank), mark, name, *(each.text(line) for each in shown), *more, style=style)
     return table
 
 
@@ -345,13 +271,28 @@ def _line(standing: LeaderboardRow) -> Line:
 
 
 def _shown(longest_name: int, width: int) -> list[ColumnEntry]:
-    """The columns that leave whole names room; in a narrow terminal some go before others."""
+    """The columns that leave names room; in a narrow terminal some go, and names are shortened before uncertainty."""
     shown = [each for each in columns() if each.heading]
     for leaving in sorted((each for each in shown if each.leaves), key=lambda each: each.leaves):
-        if RANK_WIDTH + longest_name + sum(each.width for each in shown) <= width:
+        for_names = min(longest_name, LEAST_NAME) if leaving.is_uncertainty else longest_name
+        if RANK_WIDTH + for_names + sum(each.width for each in shown) <= width:
             break
         shown.remove(leaving)
     return shown
+
+
+def shortened(names: Sequence[str], room: int) -> list[str]:
+    """Names with a part left out where they are too long; all of them whole where two would look the same."""
+    if room >= LEAST_NAME:
+        for n_start in (room // 2, 2 * room // 3, room // 3):
+            cut = [_without_middle(name, n_start, room) for name in names]
+            if len(set(cut)) == len(names):
+                return cut
+    return list(names)
+
+
+def _without_middle(name: str, n_start: int, room: int) -> str:
+    return name if len(name) <= room else f"{name[:n_start]}…{name[len(name) - (room - n_start - 1) :]}"
 
 
 def _short(path: str) -> str:

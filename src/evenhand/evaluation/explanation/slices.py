@@ -1,0 +1,113 @@
+"""For which rows a model does worse than for the others, and whether groups are treated alike."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from evenhand.evaluation.curves import wilson
+from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.intervals import spreads_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
+from evenhand.records.insight import Parity, Slice
+from evenhand.study.registry import LOWER_IS_BETTER
+
+FEWEST_ROWS, FEWEST_OF_A_CLASS = 30, 5
+MOST_VALUES, N_BINS, ALPHA = 12, 4, 0.05
+
+
+def slices_of(
+    predicted: PredictionSet, frame: pd.DataFrame, metric: str, n_classes: int, minority: int
+) -> tuple[Slice, ...]:
+    """Every slice that has enough rows, those that are surely worse than the other rows first.
+
+    Slice and other rows are apart, so that the variance of their difference is the sum of both, by influence. P-values
+    are one-sided and corrected by Holm for every slice that was looked at.
+    """
+    found = []
+    for column, value, mask in _masks(frame):
+        inside, outside = (_part(predicted, rows) for rows in (mask, ~mask))
+        if not all(_has_enough(each, n_classes) for each in (inside, outside)):
+            continue
+        each = [_figure(part, metric, n_classes, minority) for part in (inside, outside)]
+        if each[0] is None or each[1] is None:
+            continue
+        sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+        (figure, error), (other, other_error) = each[0], each[1]
+        worse, spread = sign * (other - figure), float(np.hypot(error, other_error))
+        p_value = float(norm.sf(worse / spread)) if spread > 0 else float(worse <= 0)
+        interval = spreads_of(inside, n_classes, minority).get(metric)
+        low, high = (interval.low, interval.high) if interval else (figure - 1.96 * error, figure + 1.96 * error)
+        found.append(Slice(column, value, int(mask.sum()), figure, low, high, worse, p_value, False))
+    return tuple(sorted(_by_holm(found), key=lambda one: (not one.is_worse, one.p_value, -one.worse)))
+
+
+def parities_of(predicted: PredictionSet, frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Parity, ...]:
+    """For each group how often rows are called positive, and how often rightly and wrongly."""
+    called, truth = predicted.predictions == 1, predicted.truth == 1
+    found = []
+    for column, value, mask in _masks(frame[list(columns)]):
+        up, down = mask & truth, mask & ~truth
+        found.append(
+            Parity(column, value, int(mask.sum()), _share(called, mask), _share(called, up), _share(called, down))
+        )
+    return tuple(found)
+
+
+def _masks(frame: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
+    """The rows of every common value of a category, of every quarter of a number, and of what is missing."""
+    for name in frame.columns:
+        column = frame[name]
+        if column.isna().any():
+            yield name, "missing", column.isna().to_numpy()
+        if pd.api.types.is_numeric_dtype(column) and column.nunique() > MOST_VALUES:
+            yield from _quarters(name, column.to_numpy(float))
+        else:
+            for value in sorted(column.dropna().value_counts().head(MOST_VALUES).index, key=str):
+                yield name, f"{value:g}" if isinstance(value, float) else str(value), (column == value).to_numpy()
+
+
+def _quarters(name: str, values: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
+    edges = np.unique(np.nanquantile(values, np.linspace(0, 1, N_BINS + 1)))
+    for k, (low, high) in enumerate(pairwise(edges)):
+        above = values >= low if k == 0 else values > low
+        yield name, f"{low:.4g} to {high:.4g}", above & (values <= high)
+
+
+def _part(predicted: PredictionSet, mask: np.ndarray) -> PredictionSet:
+    scores, decisions = (None if each is None else each[mask] for each in (predicted.scores, predicted.decisions))
+    return PredictionSet(
+        predicted.truth[mask], predicted.predictions[mask], scores, predicted.is_probability, decisions
+    )
+
+
+def _has_enough(part: PredictionSet, n_classes: int) -> bool:
+    if len(part.truth) < FEWEST_ROWS:
+        return False
+    return not n_classes or bool(np.bincount(part.truth.astype(int), minlength=n_classes).min() >= FEWEST_OF_A_CLASS)
+
+
+def _figure(part: PredictionSet, metric: str, n_classes: int, minority: int) -> tuple[float, float] | None:
+    """A metric with its standard error; None where these rows or this model do not have it."""
+    figure = metrics_of(part, n_classes, minority).get(metric)
+    influence = influence_of(part, metric, n_classes, minority)
+    if figure is None or influence is None or not np.isfinite(figure):
+        return None
+    return float(figure), float(np.sqrt(influence @ influence)) / len(part.truth)
+
+
+def _by_holm(found: list[Slice]) -> list[Slice]:
+    """The same with p-values that hold for all of them together."""
+    order, largest, made = sorted(range(len(found)), key=lambda k: found[k].p_value), 0.0, list(found)
+    for rank, k in enumerate(order):
+        largest = max(largest, min(1.0, found[k].p_value * (len(found) - rank)))
+        made[k] = replace(found[k], p_value=largest, is_worse=largest < ALPHA)
+    return made
+
+
+def _share(called: np.ndarray, among: np.ndarray) -> tuple[float, float, float] | None:
+    n_rows, n_called = int(among.sum()), int((called & among).sum())
+    return (n_called / n_rows, *wilson(n_called, n_rows)) if n_rows else None

@@ -1,0 +1,49 @@
+"""The columns of the training rows as the page shows them, with their drift since the run before."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import fold_rows
+from evenhand.monitoring.drift import Shift, shifts_of
+from evenhand.monitoring.reference_profile import Profile, Tallies, class_names
+from evenhand.records.pipeline import FINAL, Ledger, Table
+from evenhand.records.since import ColumnShape
+from evenhand.study.study import Watch
+
+MOST_VALUES = 5
+
+
+def column_shapes(profile: Profile, table: Table, shifts: Sequence[Shift] = ()) -> tuple[ColumnShape, ...]:
+    """The shape of every column that models read; ends are those of the input contract."""
+    ends = {each.name: (each.low, each.high) for each in table.contract}
+    found = []
+    for shape in profile.columns:
+        drifted = [each for each in shifts if each.column == shape.name and each.state == "drift"]
+        known = [each for each in shifts if each.column == shape.name]
+        words = "; ".join(each.words.partition(": ")[2] for each in drifted) or ("none" if known else "")
+        low, high = ends.get(shape.name, (None, None)) if shape.kind == "numeric" else (None, None)
+        found.append(
+            ColumnShape(
+                shape.name, shape.n_rows, shape.n_missing, low, high, shape.edges, shape.counts,
+                shape.values[:MOST_VALUES], words, bool(drifted),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def shifts_since(before: Profile, table: Table, ledger: Ledger, watch: Watch) -> tuple[Shift, ...]:
+    """The drift of the training rows against those of an earlier run, of the columns that both have."""
+    names = {feature.name for feature in table.features}
+    shared = Profile(tuple(each for each in before.columns if each.name in names), before.target)
+    tallies, rows = Tallies(shared), fold_rows(ledger, FINAL)[0]
+    frame = read_rows(table, [each.name for each in shared.columns]).iloc[rows]
+    truth = read_target(table)[rows]
+    if table.classes:
+        names_of = class_names(table)
+        target = pa.array([names_of[int(code)] for code in truth])
+    else:
+        target = pa.array(truth)
+    tallies.add({name: pa.Array.from_pandas(frame[name]) for name in frame.columns}, target)
+    return shifts_of(shared, tallies, watch)

@@ -1,0 +1,54 @@
+"""How sure figures are of more rows: what acting on the highest scores finds, and the learning curve."""
+
+from evenhand.reporting.html.chart import Chart, Series
+from evenhand.reporting.html.content import PageContent
+from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, section, spoken, table, tag
+from evenhand.reporting.html.svg import Canvas, axis
+
+Drawn = tuple[Html | None, list[Chart]]
+
+
+def lift(content: PageContent) -> Html | None:
+    """What acting on the k rows with the highest scores finds and costs."""
+    found = content.explained.insight if content.explained is not None else None
+    if found is None or not found.lifts:
+        return None
+    columns = [
+        (Heading("Rows acted on", "text"), lambda one: f"{count(one.n_rows)} ({one.share:.1%})"),
+        (Heading("Found"), lambda one: count(one.n_found)),
+        (Heading("Share of all positives"), lambda one: number(one.found_share)),
+        (Heading("Lift"), lambda one: number(one.lift)),
+        (Heading("Cost of all rows"), lambda one: "" if one.cost is None else number(one.cost)),
+    ]
+    lead = (
+        f"Acting on the rows with the highest scores, of {found.lifts_on}. Lift is the share of positives among them "
+        "over that among all rows."
+    )
+    return section("lift", "Lift and gain", listing(found.lifts, columns, "Lift and gain at k"), lead=lead)
+
+
+def learning(content: PageContent) -> Drawn:
+    """The metric against the number of training rows."""
+    found = content.explained.insight.learning if content.explained is not None else ()
+    if len(found) < 2:
+        return None, []
+    metric, x, y = spoken(content.study.metric), [one.n_rows for one in found], [one.mean for one in found]
+    low, high = ([one.mean + sign * one.std for one in found] for sign in (-1, 1))
+    canvas = Canvas(axis("Training rows", 0, max(x)), axis(metric, min(low), max(high)), height=250)
+    rows = [(f"{one.share:.0%}", count(one.n_rows), number(one.mean), number(one.std)) for one in found]
+    chart = Chart(
+        id="learning",
+        title="Learning curve",
+        summary=f"{metric} from {number(y[0])} with {count(x[0])} rows to {number(y[-1])} with {count(x[-1])}.",
+        canvas=canvas,
+        marks=(canvas.area(x, low, high, "s1"), canvas.line(x, y, "s1"), canvas.dots(x, y, "s1")),
+        series=(Series(metric, x, y),),
+        values=table(["Share", "Rows", metric, "Deviation"], rows, "Learning curve"),
+    )
+    lead = "The kept candidate fitted on a part of each fold's training rows; the band is one deviation over folds."
+    step, spread = abs(y[-1] - y[-2]), found[-1].std
+    said = "More rows would help: the last step is larger than the spread over folds." if step > spread else (
+        "The last step is within the spread over folds: more rows of this kind would help little."
+    )  # fmt: skip
+    body = joined(tag("div", chart.figure(), class_="pair"), tag("p", said))
+    return section("learning", "Learning curve", body, lead=lead), [chart]

@@ -1,0 +1,48 @@
+"""How long something has taken by the clock, from where a person would count, and the most memory it took."""
+
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+_loaded = time.perf_counter()
+_began: ContextVar[float | None] = ContextVar("began", default=None)
+
+
+@contextmanager
+def counting(since: float | None = None) -> Iterator[None]:
+    """Count from a moment of `time.perf_counter`, or from now, unless somebody outside counts already."""
+    if _began.get() is not None:
+        yield
+        return
+    token = _began.set(time.perf_counter() if since is None else since)
+    try:
+        yield
+    finally:
+        _began.reset(token)
+
+
+def began() -> float:
+    """The moment that is counted from; now, where nobody counts."""
+    found = _began.get()
+    return time.perf_counter() if found is None else found
+
+
+def process_began() -> float:
+    """The moment that this process was started at; where the system does not say, when the program was loaded."""
+    stat = Path("/proc/self/stat")
+    if not stat.exists():
+        return _loaded
+    ticks = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[19])
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.perf_counter() - age
+
+
+def peak_mb() -> float:
+    """The most memory that this process has held so far."""
+    highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return highest / 2**20 if sys.platform == "darwin" else highest / 2**10

@@ -1,0 +1,82 @@
+"""The one way in which a file is written: under another name, brought to the disk, and renamed when it is whole."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from evenhand.runtime.fault_injection import around
+from evenhand.runtime.io_errors import writing
+
+UNFINISHED = ".unfinished"
+
+
+def unfinished_name(file: Path) -> Path:
+    """A hidden name beside a file, of this process and thread alone; its ending is kept, as some writers go by it."""
+    return file.with_name(f".{file.stem}-{os.getpid()}-{threading.get_ident()}{UNFINISHED}{file.suffix}")
+
+
+@contextmanager
+def whole(file: Path, moment: str = "file") -> Iterator[Path]:
+    """A name to write to; when the block ends well, the file has its own name and is on the disk, else nothing is left.
+
+    What `file` held before stays until then. `moment` names the deed for tests of faults.
+    """
+    unfinished = unfinished_name(file)
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        sweep(file)
+        try:
+            with around(f"{moment}.write"):
+                yield unfinished
+            put_in_place(unfinished, file, moment)
+        finally:
+            with suppress(OSError):  # what is left is swept by the next who writes this file
+                unfinished.unlink(missing_ok=True)
+
+
+def put_in_place(unfinished: Path, file: Path, moment: str = "file") -> None:
+    """Bring a file to the disk, then give it its name, then bring that to the disk."""
+    to_disk(unfinished)
+    with around(f"{moment}.rename"):
+        unfinished.replace(file)
+    to_disk(file.parent)
+
+
+def write_text(file: Path, text: str, moment: str = "file") -> Path:
+    """Write text as a file, whole or not at all; where it is."""
+    return write_bytes(file, text.encode(), moment)
+
+
+def write_bytes(file: Path, content: bytes, moment: str = "file") -> Path:
+    """Write bytes as a file, whole or not at all; where it is."""
+    with whole(file, moment) as unfinished:
+        unfinished.write_bytes(content)
+    return file
+
+
+def to_disk(path: Path) -> None:
+    """Have the kernel write a file, or the names in a folder."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def sweep(file: Path) -> None:
+    """Remove what processes that are gone left of a file."""
+    before, after = f".{file.stem}-", f"{UNFINISHED}{file.suffix}"
+    for left in file.parent.glob(f".{_literal(file.stem)}-*{UNFINISHED}{_literal(file.suffix)}"):
+        owner = left.name.removeprefix(before).removesuffix(after).partition("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+
+
+def _literal(text: str) -> str:
+    """Text of which nothing is a wildcard."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)

@@ -1,0 +1,120 @@
+"""Prefect's server for one process: a child that comes up beside the imports of its parent and ends with it.
+
+Prefect's own temporary server is started by importing the whole server here first, which takes as long as its start.
+"""
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from threading import RLock
+
+from evenhand.errors import PlaceError
+from evenhand.runtime.process_identity import TEMPORARY_SERVER, end_left_servers, own_children
+from evenhand.runtime.signals import deaf_to_ctrl_c
+
+HOST = "127.0.0.1"
+START_SECONDS = 90.0
+END_SECONDS = 5.0
+ROLE = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+_guard = RLock()
+
+
+class TemporaryServer:
+    """The server of this process, started once; it may be asked for its address before it answers."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = self._port = 0
+        self._has_answered = False
+
+    @property
+    def api(self) -> str:
+        """The address of its API; empty where none was begun by this process."""
+        return f"http://{HOST}:{self._port}/api" if self._process is not None and self._owner == os.getpid() else ""
+
+    def begin(self) -> None:
+        """Start the server if this process has none, and wait for nothing.
+
+        It is handed a socket that listens already: who connects before it is up waits in line, and no port is lost
+        to another program in between.
+        """
+        with _guard:
+            if self._is_alive():
+                return
+            own_children()
+            with socket.create_server((HOST, 0)) as listening, deaf_to_ctrl_c():
+                number = listening.fileno()
+                command = [sys.executable, "-m", TEMPORARY_SERVER, str(number)]
+                self._process = subprocess.Popen(command, env=_surroundings(), pass_fds=[number])
+                self._owner, self._port, self._has_answered = os.getpid(), listening.getsockname()[1], False
+            atexit.register(self.end)
+        end_left_servers()
+
+    def answered(self) -> str:
+        """The address of its API, once it answers."""
+        self.begin()
+        if self._has_answered:
+            return self.api
+        try:
+            with urllib.request.urlopen(f"{self.api}/health", timeout=START_SECONDS):
+                self._has_answered = True
+        except urllib.error.HTTPError:
+            self._has_answered = True
+        except OSError as error:
+            code = self._process.poll() if self._process is not None else None
+            why = f"it ended by itself (code {code})" if code is not None else getattr(error, "reason", error)
+            self.end()
+            raise PlaceError(
+                f"Prefect's temporary server did not start: {why}. Look at what it wrote above, or start one with "
+                "`evenhand up` or `prefect server start`."
+            ) from error
+        return self.api
+
+    def end(self) -> None:
+        """End the server, gently first."""
+        with _guard:
+            process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        process.terminate()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _is_alive(self) -> bool:
+        return self._process is not None and self._owner == os.getpid() and self._process.poll() is None
+
+
+TEMPORARY = TemporaryServer()
+
+
+def _surroundings() -> dict[str, str]:
+    """The environment of the server, with the settings that a program gave Prefect for now."""
+    given: dict[str, str] = {}
+    if "prefect.settings" in sys.modules:
+        from prefect.settings import get_current_settings
+
+        given = get_current_settings().to_environment_variables(exclude_unset=True)
+    return {**os.environ, **ROLE, **given}
+
+
+def main(number: str) -> None:
+    """Serve Prefect's API on a socket that listens already."""
+    from evenhand.runtime.gc_tuning import seldom
+
+    seldom()
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    config = uvicorn.Config(create_app(), log_level="error", lifespan="on")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(number))])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
