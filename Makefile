@@ -63,7 +63,7 @@ bench: install
 	$(BIN)/python benchmarks/against_plain_script.py
 
 lock:
-	uv pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --extra dask --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
 
 clean:

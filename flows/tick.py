@@ -9,7 +9,6 @@ from prefect.states import Cancelled, Completed, State
 from pydantic import Field
 
 from evenhand.records.pipeline import Table
-from evenhand.runtime.engines import runner
 from evenhand.service.announcements import failure, notify, notify_skips
 from evenhand.service.flow_run_names import name_skipped, run_name
 from evenhand.service.schedules import clock, fail, has_finished, lateness, one_tick_of, refuse, refuse_unbounded
@@ -100,8 +99,9 @@ def _ticked(this: Tick, study: Study, at: datetime, force: bool) -> State[Tick]:
         if not force and (why := _against(this, table, study, why)):
             return _skipped(this, study, why)
         from evenhand.flows.retrain import retrain
+        from evenhand.service.engine import runner
 
-        report = retrain.with_options(task_runner=runner(study.engine, study.workers))(study, as_of=this.moment)
+        report = retrain.with_options(task_runner=runner(study))(study, as_of=this.moment)
         done = finish(this, report, table)
         publish(report)
         return Completed(message=done.why, data=done)

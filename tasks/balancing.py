@@ -17,7 +17,7 @@ from evenhand.study.study import Study
 CODE = ("evenhand.tasks.balancing:_build", "evenhand.models.samplers:Resampler")
 
 
-@step("balance")
+@step("balance", anywhere=True)
 def balance(training: Training, table: Table, study: Study, name: str) -> Balanced:
     """Training rows after the balance of that name; anything but training rows is a type error."""
     if not isinstance(training, Training):

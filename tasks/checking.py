@@ -22,7 +22,7 @@ from evenhand.study.study import Study
 COPIES = "copies across sides"
 
 
-@step("check")
+@step("check", anywhere=True)
 def check(
     table: Table, ledger: Ledger, plans: list[Plan], study: Study, allows_leaks: bool = False
 ) -> tuple[Check, ...]:

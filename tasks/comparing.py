@@ -20,7 +20,7 @@ from evenhand.study.study import Study
 Z_95, STILL = 1.96, 1e-12
 
 
-@step("compare")
+@step("compare", anywhere=True)
 def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     """The judgement with the verdict of each candidate, what the best is expected to score, and the one to serve."""
     comparable = [each for each in judgement.figures if each.folds.get(judgement.metric)]

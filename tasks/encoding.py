@@ -20,7 +20,7 @@ from evenhand.study.study import Study
 CODE = "evenhand.tasks.encoding:_build"
 
 
-@step("prepare")
+@step("prepare", anywhere=True)
 def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str) -> Prepared:
     """The matrices of one encoding on one fold, learned on that fold's training rows alone."""
     inputs = {

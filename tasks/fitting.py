@@ -43,7 +43,7 @@ TRAINING_ROWS_SCORED = 20_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_built_or_failed", "evenhand.tasks.fitting:_measure"
 
 
-@step("fit")
+@step("fit", anywhere=True)
 def fit(
     plan: Plan,
     prepared: Prepared,
@@ -177,13 +177,11 @@ def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[s
         "scores": entry.digest, "training": prepared.training.digest, "n_classes": len(table.classes),
         "formulas": code_digest(*METRICS.modules),
     }  # fmt: skip
-    kept = Store().keep(
-        "metrics",
-        inputs,
-        MEASURE_CODE,
-        lambda _: _measure(entry, len(table.classes), local(prepared.training.stored)),
-    )
-    return kept.facts
+
+    def build(_: Path) -> dict[str, Any]:
+        return _measure(entry, len(table.classes), local(prepared.training.stored))
+
+    return Store().keep("metrics", inputs, MEASURE_CODE, build).facts
 
 
 def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str, Any]]:

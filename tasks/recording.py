@@ -120,9 +120,7 @@ class Results:
 def opened(study: Study) -> Iterator[OpenRun]:
     """A parent run that ends as FINISHED, as KILLED when interrupted, and as FAILED otherwise; one at a time."""
     started, begun = began(), datetime.now(UTC).astimezone()
-    store = Store()
-    store.check()
-    store.sweep()
+    Store().begin()
     place = mlflow_client.open_experiment(study.name)
     tags = {"evenhand.kind": "run", "evenhand.study": study.name, **commit_tag()}
     with one_run_of(study.name), mlflow_client.running(place, study.name, tags) as run_id, keeping_stages() as stages:

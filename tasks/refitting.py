@@ -43,7 +43,7 @@ CLOSE_ENOUGH = 1e-9
 SCORED_WITHOUT_HOLDOUT = 1000
 
 
-@step("refit")
+@step("refit", anywhere=True)
 def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> Model:
     """The best candidate fitted on all training rows, as one file that takes raw rows."""
     best = judgement.winner.plan

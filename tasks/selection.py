@@ -83,8 +83,8 @@ def _with_ensemble(
     ensemble = Ensemble(facts["weights"], facts["average"], metric, facts["threshold"])
     logger().info("%d of %d candidates are in the %s", len(ensemble.weights), len(members), name.replace("_", " "))
     figures = _figures(name, facts, members, ensemble)
-    placed_ = placed(judgement, figures, entry.reference.inside("predictions.parquet"), ensemble)
-    return replace(placed_, digest=entry.digest)
+    predictions = entry.reference.inside("predictions.parquet")
+    return replace(placed(judgement, figures, predictions, ensemble), digest=entry.digest)
 
 
 def placed(judgement: Judgement, figures: Figures, predictions: Reference, ensemble: Ensemble) -> Judgement:

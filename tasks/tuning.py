@@ -40,7 +40,7 @@ FEWEST_IN_PILOTS, MOST_PILOTS = 60, 8
 LITTLE_USED = 0.9
 
 
-@step("tune")
+@step("tune", anywhere=True)
 def tune(plan: Plan, fold: str, table: Table, ledger: Ledger, study: Study) -> Tuned:
     """The parameters of one candidate for one fold, found on inner folds of that fold's training rows."""
     assert plan.tuning is not None

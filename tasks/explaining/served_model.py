@@ -45,7 +45,7 @@ INSIGHT_CODE = (
 )
 
 
-@step("explain")
+@step("explain", anywhere=True)
 def explain(model: Model, judgement: Judgement, table: Table, ledger: Ledger, study: Study) -> Explained:
     """The effect of each column on the metric, by shuffling it on the holdout; why, for whom and how sure of more."""
     rows = fold_rows(ledger, FINAL)[1]

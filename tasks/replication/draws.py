@@ -50,7 +50,7 @@ class Repeats:
     stored: Reference
 
 
-@step("repeat splits")
+@step("repeat splits", anywhere=True)
 def repeat_splits(
     plans: Sequence[Plan], table: Table, study: Study, protocol: Protocol, seeds: Sequence[int]
 ) -> Repeats:

@@ -27,7 +27,7 @@ SEMI = "evenhand.tasks.replication.upselling:_counted"
 REFERENCES = ("random_forest", "random_forest_equal", "lin_freed")
 
 
-@step("rank columns")
+@step("rank columns", anywhere=True)
 def rank_columns(table: Table, study: Study, encoding: str) -> dict[str, dict[str, float]]:
     """The importance of every column over all rows, by both of the forest's measures."""
     inputs = {"table": table.digest, "encoding": study.encodings[encoding], "seed": study.seed}
@@ -40,7 +40,7 @@ def rank_columns(table: Table, study: Study, encoding: str) -> dict[str, dict[st
     )
 
 
-@step("count over test rows")
+@step("count over test rows", anywhere=True)
 def count_over_test_rows(prepared: Prepared, C: float) -> float:
     """The area of a lin machine on one fold when frequencies are counted over its training and test rows."""
     inputs = {"training": prepared.training.digest, "held": prepared.held.digest, "C": C}

@@ -5,8 +5,11 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -16,8 +19,10 @@ from makers import make_study, write_two_clouds
 
 from evenhand.errors import DataError, PlaceError
 from evenhand.storage.artifact_store import local
+from evenhand.storage.database_locks import is_held_in_database
+from evenhand.storage.locks import LockHeld, one_run_of
 from evenhand.tasks.ingestion import ingest
-from evenhand.tracking.mlflow_client import open_store
+from evenhand.tracking.mlflow_client import LEASE_SECONDS, _is_orphan, open_store
 
 SECRET = "a-word-nobody-may-see"
 
@@ -192,3 +197,85 @@ def test_a_database_that_cannot_be_used_is_reported_without_its_password(url, to
         open_store()
 
     assert SECRET not in str(caught.value)
+
+
+HOLDER = """
+import os, sys
+os.environ["EVENHAND_HOME"] = sys.argv[1]
+from evenhand.storage.locks import one_run_of
+with one_run_of("tiny"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def elsewhere(server, tmp_path, monkeypatch):
+    """A process with a home of its own that runs a study, as one of another machine would, until it is killed."""
+    monkeypatch.setenv("EVENHAND_DATABASE_URL", server.replace("psycopg", "asyncpg"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path / "theirs")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_study_that_another_machine_runs_is_not_run_here(elsewhere):
+    with pytest.raises(LockHeld, match=r"study 'tiny' is being run by .+@.+ since \d{4}-\d\d-\d\d"), one_run_of("tiny"):
+        pytest.fail("two run the study")
+
+    with one_run_of("another"):
+        assert is_held_in_database("another")
+    assert not is_held_in_database("another")
+
+
+def test_a_machine_that_is_gone_runs_nothing(elsewhere):
+    assert is_held_in_database("tiny")
+    elsewhere.kill()
+    elsewhere.wait()
+    wait_until(lambda: not is_held_in_database("tiny"))
+
+    with one_run_of("tiny"):
+        assert is_held_in_database("tiny")
+
+
+def test_a_run_of_another_machine_is_an_orphan_when_nobody_holds_its_study(elsewhere):
+    theirs = {"evenhand.boot_id": "theirs", "evenhand.host": "theirs", "evenhand.pid": "1", "evenhand.study": "tiny"}
+    running, over = (
+        SimpleNamespace(data=SimpleNamespace(tags={**theirs, "evenhand.study": name}), info=None)
+        for name in ("tiny", "another")
+    )
+
+    assert not _is_orphan(running)
+    assert _is_orphan(over)
+
+
+@pytest.mark.parametrize(("age", "is_orphan"), [(0, False), (LEASE_SECONDS + 60, True)])
+def test_without_a_database_a_run_of_another_machine_is_an_orphan_when_its_lease_is_over(age, is_orphan, monkeypatch):
+    monkeypatch.delenv("EVENHAND_DATABASE_URL", raising=False)
+    tags = {"evenhand.boot_id": "theirs", "evenhand.host": "theirs", "evenhand.pid": str(os.getpid())}
+    begun = SimpleNamespace(start_time=(time.time() - age) * 1000)
+
+    assert _is_orphan(SimpleNamespace(data=SimpleNamespace(tags=tags), info=begun)) is is_orphan
+
+
+def test_a_database_without_an_answer_is_one_message(monkeypatch):
+    monkeypatch.setenv("EVENHAND_DATABASE_URL", f"postgresql+asyncpg://me:{SECRET}@127.0.0.1:9/none")
+
+    with pytest.raises(PlaceError, match="the lock of the study cannot be taken") as error, one_run_of("tiny"):
+        pytest.fail("nobody vouches for that")
+
+    assert SECRET not in str(error.value)
+
+
+def wait_until(holds, attempts=200):
+    for _ in range(attempts):
+        if holds():
+            return
+        time.sleep(0.05)
+    pytest.fail("it did not come to pass")

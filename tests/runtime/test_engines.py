@@ -7,7 +7,7 @@ import pytest
 from prefect import flow
 
 from evenhand.errors import CandidateError
-from evenhand.runtime.engines import runner, side_by_side
+from evenhand.runtime.engines import local_runner, side_by_side
 from evenhand.runtime.steps import step
 
 
@@ -32,7 +32,7 @@ def test_a_killed_process_costs_only_the_call_that_was_in_it(prefect_server):
         spared[key] = (stage, error)
         return True
 
-    found = doubles.with_options(task_runner=runner("processes", 2))(range(8), spares)
+    found = doubles.with_options(task_runner=local_runner("processes", 2))(range(8), spares)
 
     assert found == {number: 2 * number for number in range(8) if number != 3}
     assert list(spared) == [3]

@@ -2,6 +2,7 @@
 
 import configparser
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -33,7 +34,9 @@ def test_systemd_finds_no_fault_with_a_unit(file, tmp_path):
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     for each in UNITS:
-        text = each.read_text(encoding="utf-8").replace("/srv/evenhand/.venv/bin/evenhand", str(program))
+        text = each.read_text(encoding="utf-8")
+        for each_program in ("evenhand", "dask"):
+            text = text.replace(f"/srv/evenhand/.venv/bin/{each_program}", str(program))
         (tmp_path / each.name).write_text(text, encoding="utf-8")
 
     done = subprocess.run(
@@ -74,3 +77,54 @@ def test_every_entry_of_prefect_yaml_names_a_flow_a_study_and_a_cron():
         (schedule,) = entry["schedules"]
         assert parsed_cron(schedule["cron"], schedule["timezone"]).hours
         assert entry["work_pool"]["name"] == "evenhand"
+
+
+def commands_of_the_cluster():
+    """What units, compose file and manifests start, by the place it stands in."""
+    for name in ("evenhand-scheduler.service", "evenhand-worker.service"):
+        yield name, shlex.split(unit(name)["Service"]["ExecStart"])[1:]
+    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+    for name, service in compose["services"].items():
+        yield f"compose.yaml {name}", shlex.split(service["command"])[1:]
+    for each in manifests():
+        if each["kind"] == "Deployment":
+            (container,) = each["spec"]["template"]["spec"]["containers"]
+            yield f"kubernetes.yaml {container['name']}", container["command"][1:]
+
+
+def manifests():
+    return list(yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(("place", "words"), [pytest.param(*each, id=each[0]) for each in commands_of_the_cluster()])
+def test_a_cluster_is_started_with_options_that_dask_knows(place, words):
+    pytest.importorskip("distributed")
+    from distributed.cli.dask_scheduler import main as scheduler
+    from distributed.cli.dask_worker import main as worker
+
+    known = {"scheduler": scheduler, "worker": worker}
+    given = [re.sub(r"\$\{EVENHAND_WORKERS\}", "2", word) for word in words[1:]]
+
+    known[words[0]].make_context(words[0], given, resilient_parsing=False)
+
+
+def test_manifests_belong_together():
+    by_kind = {(each["kind"], each["metadata"]["name"]): each["spec"] for each in manifests()}
+    service = by_kind["Service", "evenhand-scheduler"]
+
+    for (kind, _), spec in by_kind.items():
+        if kind == "Deployment":
+            assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
+    pods = by_kind["Deployment", "evenhand-scheduler"]["template"]
+    assert service["selector"].items() <= pods["metadata"]["labels"].items()
+    assert service["ports"][0]["targetPort"] == pods["spec"]["containers"][0]["ports"][0]["containerPort"]
+
+
+def test_a_lost_call_is_given_up_after_three_workers_wherever_a_scheduler_is_started():
+    from evenhand.service.cluster import FEWEST_DEATHS
+
+    texts = [(ROOT / "deploy" / name).read_text(encoding="utf-8")
+             for name in ("evenhand-scheduler.service", "compose.yaml", "kubernetes.yaml")]  # fmt: skip
+
+    assert FEWEST_DEATHS == 2
+    assert all(re.search(r'ALLOWED_FAILURES(=2|: "2"|\n +value: "2")\n', text) for text in texts)

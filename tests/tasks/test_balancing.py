@@ -83,7 +83,7 @@ def test_another_seed_makes_other_rows_in_a_place_of_their_own(tmp_path):
     )
 
     assert (first.reused, other.reused, again.reused) == (False, False, True)
-    drawn = [read_matrix(each.training.path)[0] for each in (first, other, again)]
+    drawn = [read_matrix(local(each.training.stored))[0] for each in (first, other, again)]
     assert not np.array_equal(drawn[0], drawn[1])
     assert np.array_equal(drawn[0], drawn[2])
 

@@ -24,7 +24,7 @@ from evenhand.storage.matrices import read_matrix
 from evenhand.tasks.checking import check
 from evenhand.tasks.comparing import compare
 from evenhand.tasks.deciding import decide
-from evenhand.tasks.explaining import explain
+from evenhand.tasks.explaining.served_model import explain
 from evenhand.tasks.refitting import refit
 
 LABELS = ("rain", "wind", "snow")

@@ -56,10 +56,10 @@ def _run_study(study: Study, again: bool, *settings: Any) -> "Report | Recalled"
     import skops.io  # noqa: F401  it looks for all of NumPy in every module that is loaded: after the others it is slow
 
     from evenhand.flows.retrain import retrain
-    from evenhand.runtime.engines import runner
+    from evenhand.service.engine import runner
 
     report_progress("load", 1, 1)
-    flow = retrain.with_options(task_runner=runner(study.engine, study.workers))
+    flow = retrain.with_options(task_runner=runner(study))
     state = ended(flow, study, *settings)
     try:
         with reporting_io():

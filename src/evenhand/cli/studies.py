@@ -22,6 +22,7 @@ from evenhand.cli.shared import (
 @click.argument("conf", type=click.Path())
 @set_option
 @only_option
+@click.option("--engine", help="threads, processes, dask, or the address of a Dask scheduler.")
 @json_option
 @click.option("--quiet", is_flag=True, help="Show nothing but errors.")
 @click.option("--again", is_flag=True, help="Go through every stage even if nothing has changed since the last run.")
@@ -31,6 +32,7 @@ def run(
     conf: str,
     changes: tuple[str, ...],
     only: str | None,
+    engine: str | None,
     json_file: str | None,
     quiet: bool,
     again: bool,
@@ -45,7 +47,7 @@ def run(
     from evenhand.runtime.progress import showing
     from evenhand.runtime.wall_clock import began, peak_mb
 
-    study = study_of(conf, changes)
+    study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
     check_json(json_file)
     is_shown = not quiet and json_file != STDOUT
     with showing(show_judgement) if is_shown else nullcontext():

@@ -16,6 +16,7 @@ __all__ = [
     "process_identity",
     "progress",
     "redaction",
+    "remote_call",
     "signals",
     "steps",
     "text",

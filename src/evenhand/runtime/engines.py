@@ -24,9 +24,9 @@ WAKE_SECONDS = 0.2
 KILLED = "its process was killed, perhaps by the machine for want of memory"
 
 
-def runner(engine: str, workers: int | None) -> TaskRunner[Any]:
-    """The task runner that a study's `engine` and `workers` ask for; as many workers as cores where none are named."""
-    kind = _Processes if engine == "processes" else _Threads
+def local_runner(engine: str, workers: int | None) -> TaskRunner[Any]:
+    """The task runner of this machine that is asked for; as many workers as cores where none are named."""
+    kind = Processes if engine == "processes" else Threads
     return kind(max_workers=workers or os.cpu_count() or 1)
 
 
@@ -42,11 +42,11 @@ class _Hasty:
         super().__exit__(kind, *more)  # type: ignore[misc]
 
 
-class _Threads(_Hasty, ThreadPoolTaskRunner[Any]):
+class Threads(_Hasty, ThreadPoolTaskRunner[Any]):
     """Threads of this process."""
 
 
-class _Processes(_Hasty, ProcessPoolTaskRunner):
+class Processes(_Hasty, ProcessPoolTaskRunner):
     """Processes of their own."""
 
     @property
@@ -121,15 +121,15 @@ def _is_lost(future: PrefectFuture[Any]) -> bool:
     return False
 
 
-def _renewed_processes() -> _Processes:
+def _renewed_processes() -> Processes:
     context = FlowRunContext.get()
     assert context is not None
-    assert isinstance(context.task_runner, _Processes)
+    assert isinstance(context.task_runner, Processes)
     context.task_runner.renew()
     return context.task_runner
 
 
-def _alone(task: Task[..., Any], arguments: tuple[Any, ...], runner: _Processes) -> Any:
+def _alone(task: Task[..., Any], arguments: tuple[Any, ...], runner: Processes) -> Any:
     """The result of a call while nothing else is under way."""
     try:
         return task.submit(*arguments).result()

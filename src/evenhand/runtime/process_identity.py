@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -24,7 +25,13 @@ def boot_id() -> str:
 
 def owner() -> dict[str, str]:
     """This process, as tags that distinguish it from every other one."""
-    return {"evenhand.pid": str(os.getpid()), "evenhand.boot_id": boot_id(), "evenhand.started": started()}
+    place = {"evenhand.host": socket.gethostname(), "evenhand.boot_id": boot_id()}
+    return {**place, "evenhand.pid": str(os.getpid()), "evenhand.started": started()}
+
+
+def is_of_this_host(tags: Mapping[str, str]) -> bool:
+    """Whether a run was started on this machine: a process number says nothing about another one."""
+    return tags.get("evenhand.boot_id") == boot_id() or tags.get("evenhand.host") == socket.gethostname()
 
 
 def started() -> str:

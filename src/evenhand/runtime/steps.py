@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from typing import Any, TypeVar
 
 from prefect import Task
@@ -15,6 +16,8 @@ from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.progress import report_progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Remote = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+_remote: ContextVar[Remote | None] = ContextVar("remote", default=None)
 _stages: ContextVar[list[Stage] | None] = ContextVar("stages", default=None)
 
 
@@ -52,10 +55,36 @@ def _naming(module: str) -> Iterator[None]:
         raise
 
 
-def step(name: str, **options: Any) -> Callable[[Callable[..., Any]], Step]:
-    """A decorator that makes a function the box of that name; `options` are those of a Prefect task."""
+def step(name: str, *, anywhere: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Step]:
+    """A decorator that makes a function the box of that name; `options` are those of a Prefect task.
+
+    `anywhere`: it reads and writes nothing but the store, so that another machine can do it.
+    """
+
     given = {"name": name, "task_run_name": name, "cache_policy": NO_CACHE, "persist_result": False, **options}
-    return lambda function: Step(function, **given)
+    return lambda function: Step(_placed(function) if anywhere else function, **given)
+
+
+@contextmanager
+def sending(call: Remote) -> Iterator[None]:
+    """Have `call` do what can be done anywhere, in the block and in threads that are started in it."""
+    token = _remote.set(call)
+    try:
+        yield
+    finally:
+        _remote.reset(token)
+
+
+def _placed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is done here, or by a cluster where one is in use; `here` is the function itself."""
+
+    @wraps(function)
+    def placed(*arguments: Any, **named: Any) -> Any:
+        remote = _remote.get()
+        return function(*arguments, **named) if remote is None else remote(function, arguments, named)
+
+    placed.here = function  # type: ignore[attr-defined]
+    return placed
 
 
 @contextmanager

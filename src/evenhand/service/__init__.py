@@ -6,7 +6,9 @@ Not here: what a tick does (flows.tick), and the text of notifications (monitori
 __all__ = [
     "access_key",
     "announcements",
+    "cluster",
     "deployments",
+    "engine",
     "model_server",
     "runs_pages",
     "schedule_server",

@@ -95,6 +95,11 @@ class Store:
         with _building(self._place(reference)):
             return self._found(reference) or self._build(reference, build)
 
+    def begin(self) -> None:
+        """Make ready for a run: a shared store is checked, and what dead processes left is removed."""
+        self.check()
+        self.sweep()
+
     def check(self) -> None:
         """Refuse a shared store that cannot be used, before anything is made."""
         if self.shared is not None:

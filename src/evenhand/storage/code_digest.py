@@ -40,6 +40,7 @@ NOT_NUMERIC = {
     "evenhand.storage.artifact_store": "moves files whose digests it compares",
     "evenhand.storage.arrays": "reads what was written, of which digests are compared, and parses sources for keys",
     "evenhand.storage.digests": "makes digests, whose content is compared",
+    "evenhand.storage.machine_identity": "compares machines",
     "evenhand.storage.shared_store": "moves files whose digests are compared",
     "evenhand.storage.verification": "compares digests",
     "evenhand.storage.whole_folders": "brings files to the disk as they are",

@@ -6,7 +6,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -53,9 +53,14 @@ def is_held(file: Path) -> bool:
         return not _taken(number)
 
 
-def one_run_of(study: str) -> AbstractContextManager[None]:
-    """Hold a study for one run; a second run gets an error that names who runs it and since when."""
-    return alone(home() / "locks" / f"{study}.lock", f"study '{study}' is being run")
+@contextmanager
+def one_run_of(study: str) -> Iterator[None]:
+    """Hold a study for one run, with a database on all machines; a second one is told who runs it and since when."""
+    from evenhand.storage.database_locks import alone_in_database
+
+    what = f"study '{study}' is being run"
+    with alone(home() / "locks" / f"{study}.lock", what), alone_in_database(study, what):
+        yield
 
 
 def who() -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from evenhand.errors import EvenhandError, PlaceError
 from evenhand.records.reference import Reference
@@ -42,10 +42,10 @@ def _reported(method: Callable[P, T]) -> Callable[P, T]:
         except (EvenhandError, FileNotFoundError):
             raise
         except Exception as error:
-            shown, why = given[0].shown, " ".join(str(error).split()) or type(error).__name__  # type: ignore[attr-defined]
+            store, why = cast(SharedStore, given[0]), " ".join(str(error).split()) or type(error).__name__
             raise PlaceError(
-                f"the store '{shown}' ({VARIABLE}) could not be used: {why}. Nothing half-written counts. Run the "
-                "command again when it can be reached: what was made is found."
+                f"the store '{store.shown}' ({VARIABLE}) could not be used: {why}. Nothing half-written counts. Run "
+                "the command again when it can be reached: what was made is found."
             ) from error
 
     return asked

@@ -31,6 +31,7 @@ __all__ = [
     "CategoricalEncoding",
     "Cleaning",
     "Columns",
+    "DaskEngine",
     "Decide",
     "Email",
     "Encoding",
@@ -61,6 +62,12 @@ MetricNames = Annotated[tuple[MetricName, ...], listed_as(MetricName)]
 def _kind_of(name: str, body: Any) -> str:
     kind = body.get("kind") if isinstance(body, dict) else getattr(body, "kind", None)
     return kind or name
+
+
+class DaskEngine(Settings):
+    """A Dask cluster by the address of its scheduler."""
+
+    dask: str = Field(description="such as tcp://scheduler:8786; left out with `engine: dask`: DASK_SCHEDULER_ADDRESS")
 
 
 def _one_or_several(value: Any) -> Any:
@@ -131,8 +138,8 @@ class Study(Settings):
         None, description="seconds that one fit may take before its candidate fails; left out: as long as it takes"
     )
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(0, description="of every draw; the same gives the same")
-    engine: Literal["threads", "processes"] = Field(
-        "threads", description="where fits run: threads or processes of this machine"
+    engine: Literal["threads", "processes", "dask"] | DaskEngine = Field(
+        "threads", description="where fits are done; dask: by the workers of a scheduler, or of this machine"
     )
     workers: Annotated[int, Field(ge=1)] | None = Field(None, description="left out: one per core")
 

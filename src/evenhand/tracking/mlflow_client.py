@@ -24,10 +24,11 @@ from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import run_folder, writing
 from evenhand.runtime.private_files import private_folder
-from evenhand.runtime.process_identity import is_alive, owner
+from evenhand.runtime.process_identity import is_alive, is_of_this_host, owner
 from evenhand.runtime.redaction import without_secrets
 from evenhand.runtime.whole_files import whole, write_text
 from evenhand.storage.artifact_store import home
+from evenhand.storage.database_locks import is_held_in_database
 from evenhand.storage.locks import waiting
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.tracking.databases import (
@@ -43,6 +44,7 @@ from evenhand.tracking.databases import (
 UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an answer to what was asked
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
+LEASE_SECONDS = 7 * 86_400.0  # of a run on another machine where no database knows whether it goes on
 ROC_KEY = "roc_tpr_by_fpr_pct"
 
 
@@ -141,11 +143,20 @@ def close_orphans(place: Place) -> list[str]:
     """Close the RUNNING runs of processes that are gone; their ids."""
     client, closed = place.client(), []
     for run in client.search_runs([place.experiment_id], "attributes.status = 'RUNNING'", ViewType.ALL):
-        if "evenhand.pid" in run.data.tags and not is_alive(run.data.tags):
+        if "evenhand.pid" in run.data.tags and _is_orphan(run):
             client.set_tag(run.info.run_id, "evenhand.closed", "its process was gone")
             client.set_terminated(run.info.run_id, "KILLED")
             closed.append(run.info.run_id)
     return closed
+
+
+def _is_orphan(run: Run) -> bool:
+    """Whether nobody works on a run: by its process on this machine; elsewhere by the lock of its study, or by age."""
+    if is_of_this_host(run.data.tags):
+        return not is_alive(run.data.tags)
+    if (is_held := is_held_in_database(run.data.tags.get("evenhand.study", ""))) is not None:
+        return not is_held
+    return time.time() - run.info.start_time / 1000 > LEASE_SECONDS
 
 
 @around("mlflow.run")
