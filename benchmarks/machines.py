@@ -26,7 +26,7 @@ def main(n_calls: int) -> None:
     from numpy import column_stack
 
     from evenhand.records.pipeline import Balanced
-    from evenhand.runtime.remote_call import packed
+    from evenhand.runtime.engines.remote_call import packed
     from evenhand.runtime.steps import sending
     from evenhand.service.cluster import connected
     from evenhand.tasks.fitting import fit

@@ -12,7 +12,7 @@ from evenhand.records.pipeline import Judgement, Ledger, Prepared, Snapshot, Tab
 from evenhand.replication.lines import Line
 from evenhand.replication.modern import MEASURES
 from evenhand.replication.outcome import Replication, StudyOutcome
-from evenhand.runtime.engines import side_by_side
+from evenhand.runtime.engines.side_by_side import side_by_side
 from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean

@@ -9,7 +9,7 @@ from prefect import flow
 from evenhand.models.failures import Failures, of_plans
 from evenhand.records.pipeline import FINAL
 from evenhand.records.report import Report
-from evenhand.runtime.engines import side_by_side
+from evenhand.runtime.engines.side_by_side import side_by_side
 from evenhand.runtime.progress import report_judged
 from evenhand.service.flow_run_names import run_name
 from evenhand.study.study import Study

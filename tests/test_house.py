@@ -166,7 +166,7 @@ def test_hypothesis_draws_the_same_examples_in_every_run_unless_it_is_tortured()
     sets_its_own = [file for file in (ROOT / "tests").rglob("test_*.py") if "derandomize=" in file.read_text()]
 
     assert settings.get_profile("repeatable").derandomize
-    assert not settings.get_profile("torture").derandomize
+    assert not settings.get_profile("free").derandomize
     assert [file.name for file in sets_its_own] == [Path(__file__).name]
 
 

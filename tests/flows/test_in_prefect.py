@@ -18,7 +18,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.logging.handlers import APILogHandler
 
-from evenhand.runtime import boxes
+from evenhand.runtime.engines import boxes
 from evenhand.service.tick_ledger import ticks_of
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ import pytest
 from prefect import flow
 
 from evenhand.errors import CandidateError
-from evenhand.runtime.engines import local_runner, side_by_side
+from evenhand.runtime.engines.side_by_side import local_runner, side_by_side
 from evenhand.runtime.steps import step
 
 

@@ -8,7 +8,7 @@ from makers import make_study, make_table, two_clouds, work, write_two_clouds
 
 from evenhand.errors import CandidateError, PlaceError
 from evenhand.records.pipeline import Plan
-from evenhand.runtime.remote_call import Outcome, call, packed, unpacked
+from evenhand.runtime.engines.remote_call import Outcome, call, packed, unpacked
 from evenhand.runtime.steps import sending, step
 from evenhand.service import cluster as cluster_module
 from evenhand.service.cluster import Cluster, connected

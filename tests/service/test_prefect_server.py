@@ -8,8 +8,8 @@ import pytest
 from prefect.settings import Settings
 
 from evenhand.errors import ConfError
-from evenhand.service.prefect_pages import count_as_writers
-from evenhand.service.prefect_retention import DAYS, vacuum_surroundings
+from evenhand.service.prefect_server.pages import count_as_writers
+from evenhand.service.prefect_server.retention import DAYS, vacuum_surroundings
 from evenhand.service.supervisor import Ports, surroundings
 
 

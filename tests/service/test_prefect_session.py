@@ -6,8 +6,8 @@ import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from evenhand.errors import PlaceError
+from evenhand.service.prefect_server.at_hand import check_prefect
 from evenhand.service.prefect_session import result_of
-from evenhand.service.server_at_hand import check_prefect
 
 
 @pytest.fixture

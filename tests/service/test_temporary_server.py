@@ -10,11 +10,11 @@ import pytest
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from evenhand.errors import PlaceError
-from evenhand.service import temporary_server
 from evenhand.service.access_key import key
-from evenhand.service.server_at_hand import is_temporary, kept_up, server_at_hand
+from evenhand.service.prefect_server import temporary as temporary_server
+from evenhand.service.prefect_server.at_hand import is_temporary, kept_up, server_at_hand
+from evenhand.service.prefect_server.temporary import TemporaryServer
 from evenhand.service.supervisor import place
-from evenhand.service.temporary_server import TemporaryServer
 from evenhand.storage.locks import alone
 
 

@@ -10,8 +10,8 @@ from evenhand.runtime.io_errors import reporting_io
 from evenhand.runtime.progress import report_progress
 from evenhand.runtime.wall_clock import counting
 from evenhand.service.places import check_places
+from evenhand.service.prefect_server.at_hand import start_server
 from evenhand.service.prefect_session import ended, result_of
-from evenhand.service.server_at_hand import start_server
 from evenhand.study.study import Study
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ __all__ = [
     "process_identity",
     "progress",
     "redaction",
-    "remote_call",
     "signals",
     "steps",
     "text",

@@ -11,7 +11,7 @@ import psutil
 
 OWNER = "EVENHAND_OWNER"
 OWNED_BY = "process:"
-TEMPORARY_SERVER = "evenhand.service.temporary_server"
+TEMPORARY_SERVER = "evenhand.service.prefect_server.temporary"
 END_SECONDS = 5.0
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from evenhand.errors import CandidateError, EvenhandError, PlaceError
 from evenhand.records.reference import Reference
+from evenhand.runtime.engines.remote_call import Outcome, call, packed, unpacked
 from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
-from evenhand.runtime.remote_call import Outcome, call, packed, unpacked
 from evenhand.storage.machine_identity import identity
 
 ADDRESS = "DASK_SCHEDULER_ADDRESS"

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from prefect.task_runners import TaskRunner
 
-from evenhand.runtime.engines import Threads, local_runner
+from evenhand.runtime.engines.side_by_side import Threads, local_runner
 from evenhand.runtime.steps import sending
 from evenhand.service.cluster import Cluster, connected
 from evenhand.study.study import DaskEngine, Study

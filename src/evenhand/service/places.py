@@ -5,7 +5,7 @@ import uuid
 
 from evenhand.runtime.io_errors import writing
 from evenhand.runtime.private_files import private_folder
-from evenhand.service.server_at_hand import check_prefect
+from evenhand.service.prefect_server.at_hand import check_prefect
 from evenhand.storage.artifact_store import home
 from evenhand.tracking.databases import check_runs
 

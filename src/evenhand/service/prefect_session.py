@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.process_identity import own_children
-from evenhand.service.server_at_hand import is_temporary, server_at_hand
+from evenhand.service.prefect_server.at_hand import is_temporary, server_at_hand
 
 if TYPE_CHECKING:
     from uuid import UUID

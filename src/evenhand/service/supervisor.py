@@ -18,7 +18,7 @@ from evenhand.runtime.io_errors import writing
 from evenhand.runtime.process_identity import boot_id, own_children
 from evenhand.runtime.whole_files import write_text
 from evenhand.service.access_key import key, key_file
-from evenhand.service.prefect_retention import vacuum_surroundings
+from evenhand.service.prefect_server.retention import vacuum_surroundings
 from evenhand.service.servers import (
     HOST,
     QUIET,
@@ -207,7 +207,7 @@ def keep_up(
 
 
 def _prefect_command(port: int) -> list[str]:
-    return [sys.executable, "-m", "evenhand.service.prefect_pages", HOST, str(port)]
+    return [sys.executable, "-m", "evenhand.service.prefect_server.pages", HOST, str(port)]
 
 
 def _wait_for(child: Child, address: str, ended: threading.Event, echo: Callable[[str], None]) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.progress import report_progress
-from evenhand.service.temporary_server import TEMPORARY
+from evenhand.service.prefect_server.temporary import TEMPORARY
 from evenhand.storage.artifact_store import home
 from evenhand.tracking.databases import knock
 

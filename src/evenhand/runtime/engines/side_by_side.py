@@ -13,7 +13,7 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTaskRunner
 
 from evenhand.errors import CandidateError
-from evenhand.runtime.boxes import ProgressArtifact, in_a_box, named
+from evenhand.runtime.engines.boxes import ProgressArtifact, in_a_box, named
 from evenhand.runtime.progress import report_progress
 from evenhand.runtime.signals import deaf_to_ctrl_c
 from evenhand.runtime.steps import stage

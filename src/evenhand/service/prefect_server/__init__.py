@@ -1,0 +1,6 @@
+"""Prefect's server: the one at hand, a temporary one, its pages, and how long it keeps its records.
+
+Not here: deployments and schedules on it (`service`).
+"""
+
+__all__ = ["at_hand", "pages", "retention", "temporary"]
