@@ -179,6 +179,8 @@ def tick_at(moment: datetime, life: Life, because: str = "schedule", at: datetim
     with patch("evenhand.flows.tick.clock", lambda: at or moment + timedelta(seconds=3)):
         state = tick("soak.yaml", as_of=moment, because=because, return_state=True)
     life.states[state.name] += 1
+    if state.is_failed():
+        print(moment, " ".join(str(state.message).split())[:400], flush=True)
     return state
 
 
@@ -232,7 +234,7 @@ def _kill(moment: datetime, life: Life, serve: Any) -> None:
 
 def _server(moment: datetime, life: Life, serve: Callable[[], subprocess.Popen[bytes]]) -> None:
     from evenhand.errors import PlaceError
-    from evenhand.service.prefect_session import check_prefect
+    from evenhand.service.prefect_server.at_hand import check_prefect
 
     life.server.kill()
     life.server.wait()

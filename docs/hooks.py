@@ -39,7 +39,9 @@ FORMULAS = {
     "f1_micro": "2 TP / (2 TP + FP + FN), counted over all labels of all rows",
     "subset_accuracy": "rows of which every label is right / rows",
     "hamming_loss": "wrong labels / labels of all rows",
-    "label_ranking_average_precision": "mean over rows and their labels of the share of those ranked as high that the row has",
+    "label_ranking_average_precision": (
+        "mean over rows and their labels: of those ranked as high, the share that the row has"
+    ),
     "log_loss": "- mean of log p(true class)",
     "brier_score_loss": "mean of (p - y)^2; of several classes, of the sum over classes",
     "matthews_corrcoef": "correlation of true and predicted classes",

@@ -60,6 +60,8 @@ def explain(model: Model, judgement: Judgement, table: Table, ledger: Ledger, st
         model, judgement, rows, table, study, inputs
     )  # fmt: skip
     logger().info("%s shuffled on %s", counted(len(found.effects), "column"), counted(found.n_rows, "holdout row"))
+    if study.is_multilabel:  # effects, reasons and slices are of one target
+        return found
     return replace(found, insight=_insight(model, judgement, found, table, ledger, study, inputs))
 
 

@@ -89,7 +89,7 @@ def test_other_commands_name_a_home_that_is_an_address_too(command, ports):
 @pytest.mark.parametrize(
     ("package", "changes", "words"),
     [
-        ("lightgbm", {"candidates": ["lightgbm"]}, "evenhand[lightgbm]"),
+        ("lightgbm", {"candidates": {"boosting": {"model": "lightgbm.LGBMClassifier"}}}, "Install its package"),
         ("s3fs", {"source": {"url": "s3://bucket/rows.parquet"}}, "evenhand[s3]"),
     ],
 )

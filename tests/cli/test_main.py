@@ -169,7 +169,7 @@ def test_the_schema_is_written_whole(tmp_path):
 def test_a_place_that_cannot_be_written_to_is_reported(tmp_path):
     (tmp_path / "taken").write_text("a file")
 
-    refused(typed("schema", "--output", "taken/study.schema.json"), "'taken/study.schema.json' cannot be written")
+    refused(typed("schema", "--output", "taken/study.schema.json"), "'taken/study.schema.json' could not be written")
 
 
 def test_prune_says_what_it_removed_and_left():
@@ -342,7 +342,7 @@ class TestPlaces:
         write_two_clouds()
         (tmp_path / "mlruns").write_text("in the way")
 
-        refused(typed("run", conf()), "mlruns' cannot be used")
+        refused(typed("run", conf()), "mlruns' is not writable")
 
         nothing_half_written()
 

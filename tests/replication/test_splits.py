@@ -189,7 +189,8 @@ def paper():
         for name in ("ensemble_auc", "ensemble_precision")
     }
     rankings = {by: {name: 5.0 - place for place, name in enumerate(top)} for by, top in facts["top_features"].items()}
-    return facts, Upselling(made, ensembles, [(240, 3093)] * 3, rankings, [best["lin"][0]] * 3)
+    area = max(each.mean("roc_auc") for each in made.values() if each.plan.candidate == "lin")
+    return facts, Upselling(made, ensembles, [(240, 3093)] * 3, rankings, [area + 1e-4] * 3)
 
 
 def test_the_papers_own_figures_replicate_themselves(paper):

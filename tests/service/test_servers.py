@@ -20,6 +20,7 @@ from evenhand.errors import PlaceError
 from evenhand.service.servers import check_free, free_port, has_display
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.locations import find_page, find_view
+from evenhand.tracking.ui.addresses import runs_table
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_pages_kept_by_a_server_are_its_own(storm, monkeypatch):
     done = CliRunner().invoke(main, ["ui", "--port", str(free_port())])
 
     assert done.exit_code == 0
-    assert "http://runs.example/#/experiments/1?workflowType=machine_learning" in done.output
+    assert "http://runs.example/#/experiments/1/runs?workflowType=machine_learning" in done.output
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -99,7 +100,7 @@ def test_pages_answer_at_the_address_reported_and_all_processes_end_with_the_com
     finally:
         served.kill()
 
-    view = f"#/experiments/{storm[0].experiment_id}?workflowType=machine_learning"
+    view = f"#/experiments/{storm[0].experiment_id}/runs?workflowType=machine_learning"
     assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/enter\?once=[\w-]{{22}}{re.escape(view)}", address)
     assert (status, again) == (200, 401)
     assert code == 0
@@ -127,7 +128,7 @@ def test_the_view_is_of_the_study_that_ran_last(storm):
     later = mlflow_client.open_experiment("calm")
     mlflow_client.end_run(later, mlflow_client.start_run(later, "calm", {"evenhand.kind": "run"}))
 
-    assert (find_view().runs, find_view().study) == (later.address(), "calm")
+    assert (find_view().runs, find_view().study) == (runs_table(later), "calm")
 
 
 @pytest.mark.parametrize("asked", ["nothing", "study", "run", "candidate"])

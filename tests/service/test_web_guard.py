@@ -239,7 +239,7 @@ def test_the_key_is_made_once_and_only_its_owner_can_read_it():
     assert len(first.partition(":")[2]) == 32
     assert stat.S_IMODE(key_file().stat().st_mode) == 0o600
     assert stat.S_IMODE(key_file().parent.stat().st_mode) == 0o700
-    assert [each.name for each in key_file().parent.iterdir()] == ["key"]
+    assert sorted(each.name for each in key_file().parent.iterdir()) == ["key", "key.lock"]
 
 
 @pytest.mark.parametrize("content", ["", "\n", "evenhand:", "evenhand"])

@@ -33,6 +33,8 @@ HARMLESS_FILES = {
 HARMLESS_VARIABLES = {
     "EVENHAND_HOME": "where the store is",
     "EVENHAND_FAULT": "ends the process, for tests",
+    "EVENHAND_STORE": "where the store is that machines share",
+    "EVENHAND_CACHE": "how much of that store is copied here",
     "EVENHAND_DATA": "where files are looked for; their content is in the key",
     "HOME": "where packages keep their caches",
     "PYARROW_IGNORE_TIMEZONE": "is in the key, beside the versions",
@@ -112,8 +114,8 @@ class Audit:
     """Holds what every build of a run used against its key."""
 
     def __init__(self, monkeypatch):
-        self.undeclared, self.stages, self.roots = [], set(), []
-        self.digests = {}
+        self.undeclared, self.stages = [], set()
+        self.digests, self.roots = {}, {}
         self.keep, self.patch = Store.keep, monkeypatch
         audited = self.audited
         monkeypatch.setattr(Store, "keep", lambda store, *given: audited(store, *given))  # noqa: PLW0108
@@ -129,12 +131,15 @@ class Audit:
         monkeypatch.setattr(os._Environ, "__getitem__", noted)
 
     def noted_roots(self, *roots):
-        self.roots += roots
-        return code_digest(*roots)
+        digest = code_digest(*roots)
+        self.roots[digest] = roots
+        return digest
 
     def audited(self, store, stage, inputs, code, build):
         roots = [code] if isinstance(code, str) else [*code]
-        declared, self.roots = set(code_of(*roots, *self.roots)), []
+        key = json.dumps(inputs, default=lambda value: getattr(value, "__dict__", None) or str(value))
+        noted = [root for digest, more in self.roots.items() if digest in key for root in more]
+        declared = set(code_of(*roots, *noted))
         recorder = Recorder()
 
         def recorded(folder):
@@ -144,7 +149,6 @@ class Audit:
         entry = self.keep(store, stage, inputs, code, recorded)
         self.digests[str(entry.path)] = self.names_of(entry)
         self.stages.add(stage)
-        key = json.dumps(inputs, default=lambda value: getattr(value, "__dict__", None) or str(value))
         self.undeclared += [f"{stage} opened {each}" for each in self.strange_files(recorder, key, store)]
         self.undeclared += [
             f"{stage} read ${each}"

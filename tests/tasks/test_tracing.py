@@ -10,6 +10,7 @@ from evenhand.models import sampler_lineage
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_parents
+from evenhand.tasks import tracing
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
 from evenhand.tasks.encoding import prepare
@@ -89,13 +90,13 @@ def test_made_rows_carry_the_table_rows_of_their_parents():
 
 @pytest.mark.parametrize("changes", [{}, GROUPED], ids=["plain", "groups"])
 @pytest.mark.parametrize("kind", ["smote", "smotenc", "undersample"])
-def test_a_parent_outside_the_fold_stops_the_run(kind, changes):
+def test_a_parent_outside_the_fold_stops_the_run(kind, changes, monkeypatch):
     made = prepared_and_balanced(study_of(kind, **changes))
     held = np.load(local(made.prepared["plain", "fold_0"].held.stored) / "rows.npy")
     one = local(made.balanced["plain", kind, "fold_0"].training.stored)
     parents = read_parents(one)
     parents[-1, -1] = held[0]
-    np.save(one / "parents.npy", parents)
+    monkeypatch.setattr(tracing, "read_parents", lambda folder: parents if folder == one else read_parents(folder))
 
     with pytest.raises(DataError, match=rf"(?s)balance '{kind}'.*fold_0: 1 row with a parent outside.*row {held[0]}"):
         trace.fn(made.prepared, made.balanced, made.ledger, make_study())

@@ -10,7 +10,7 @@ from makers import make_study, make_table, room_of_its_own, two_clouds, work, wr
 
 from evenhand.cli.main import main
 from evenhand.data.splits import content_hashes
-from evenhand.errors import DataError, PlaceError
+from evenhand.errors import DataError, EvenhandError
 from evenhand.monitoring.reference_profile import PROFILE_FILE
 from evenhand.runtime.io_errors import run_folder
 from evenhand.study.study import Watch
@@ -209,7 +209,7 @@ def test_of_a_champion_that_kept_no_profile_drift_cannot_be_reported(room, profi
 def test_a_profile_that_is_broken_is_reported(room, profile_file):
     profile_file.write_text("{}")
 
-    with pytest.raises(PlaceError, match=f"{PROFILE_FILE} of the champion cannot be read"):
+    with pytest.raises(EvenhandError, match=f"{PROFILE_FILE} of run .* was changed since it was logged"):
         choose_reference.fn("tiny")
 
 

@@ -17,7 +17,7 @@ from evenhand.cli.main import main
 from evenhand.models.serialization import Distrusted, folder_digest
 from evenhand.runtime.io_errors import run_folder
 from evenhand.storage.digests import file_digest
-from evenhand.storage.ledger import Broken
+from evenhand.storage.ledger import Broken, anchor_of
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
@@ -180,12 +180,14 @@ def test_a_second_line_of_a_run_counts_over_the_first(run):
 
     file = recorded_path("tiny")
     content, folder = file.read_text(), mlflow_client.model_folder(run.place, run.run_id)
+    anchor = anchor_of(file).read_text()
     note_model(replace(recorded_model("tiny", run.run_id, folder), digest="new"))
 
     try:
         assert recorded_model("tiny", run.run_id, folder).digest == "new"
     finally:
         file.write_text(content)
+        anchor_of(file).write_text(anchor)
 
 
 def test_figures_of_a_candidate_that_were_changed_in_mlflow_are_not_shown(run, client):

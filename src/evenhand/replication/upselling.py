@@ -93,14 +93,14 @@ def _best_of_each(facts: Mapping[str, Any], found: Upselling) -> Iterator[Line]:
     for name, candidates in groups.items():
         best = [found.best(column, *candidates) for column in COLUMNS]
         note = {"random_forest": "", "lin": BOUND, "rbf": MORE_ROWS}[name]
-        equal = [found.best(column, "random_forest_equal") for column in COLUMNS]
-        test = (EQUAL, equal) if name == "random_forest" else None
+        equal = [found.best(column, "random_forest_equal") for column in COLUMNS if found.of("random_forest_equal")]
+        test = (EQUAL, equal) if name == "random_forest" and equal else None
         figure = f"best of {name}, each column by itself"
         yield _line(figure, facts["best_of_each"][name], best, found, note, test=test)
     for name, each in found.ensembles.items():
-        few = found.of_few[name]
-        words = f"{few.plan.params['members']} models in place of {each.plan.params['members']}"
-        best, test = [each] * len(COLUMNS), (words, [few] * len(COLUMNS))
+        best, few = [each] * len(COLUMNS), found.of_few.get(name)
+        words = "" if few is None else f"{few.plan.params['members']} models in place of {each.plan.params['members']}"
+        test = None if few is None else (words, [few] * len(COLUMNS))
         yield _line(name, facts["best_of_each"][name], best, found, scored=name, test=test)
     yield _semi_supervised(facts, found)
     gaps = np.subtract(found.with_test_rows, found.best("roc_auc", "lin").folds["roc_auc"])
@@ -143,7 +143,8 @@ def _claims(facts: Mapping[str, Any], found: Upselling) -> Iterator[Line]:
             note = f"{ours.plan.name} against {theirs.plan.name}"
             claim = "no loss" if column == "accuracy" else "lin above rbf"
             line = ordered(STUDY, f"best lin less best rbf, {words}: {SPOKEN[column]}", KIND, claim, gaps, note)
-            called = _gaps_called_alike(facts, found, column, (ours, theirs)) if column in SHARES else np.zeros(1)
+            is_told = column in SHARES and found.scored
+            called = _gaps_called_alike(facts, found, column, (ours, theirs)) if is_told else np.zeros(1)
             yield _tested(line, f"{CALLED} of each", called)
     single = found.best("roc_auc", "lin", "lin_freed", "measures")
     for name, each in found.ensembles.items():
@@ -183,7 +184,9 @@ def _forest_rank(facts: Mapping[str, Any], found: Upselling, column: str) -> Lin
     published = {name: row[place] for name, row in facts["best_of_each"].items()}
     measured = {name: found.best(column, name).mean(column) for name in ("rbf", "lin", "random_forest")}
     measured |= {name: each.mean(column) for name, each in found.ensembles.items()}
-    equal = measured | {"random_forest": found.best(column, "random_forest_equal").mean(column)}
+    equal = dict(measured)
+    if found.of("random_forest_equal"):
+        equal["random_forest"] = found.best(column, "random_forest_equal").mean(column)
     ranks = [1 + sum(value > row["random_forest"] for value in row.values()) for row in (published, measured, equal)]
     here = " > ".join(sorted(measured, key=lambda name: -measured[name]))
     figure = f"rank of random forest among five by {SPOKEN[column]}"

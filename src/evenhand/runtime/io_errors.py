@@ -1,6 +1,7 @@
 """Reading what may be damaged and writing to places that may be full or closed, reported as such; where files lie."""
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,9 +30,9 @@ def writing(place: Path) -> Iterator[None]:
                 f"the disk is full: '{place}' could not be written, and nothing half-written was kept. Free some "
                 "space, bound the store with `evenhand prune`, or set EVENHAND_HOME to another disk."
             ) from None
-        raise PlaceError(
-            f"'{place}' could not be written: {error.strerror or error}. Set EVENHAND_HOME to another folder."
-        ) from None
+        is_ours = Path(os.environ.get("EVENHAND_HOME") or ".evenhand").absolute() in [place, *place.absolute().parents]
+        advice = "Set EVENHAND_HOME to another folder." if is_ours else "Name another place, or correct its rights."
+        raise PlaceError(f"'{place}' could not be written: {error.strerror or error}. {advice}") from None
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """What a function must become to be a box of the DAG, and how long the boxes of a run took."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -75,12 +76,18 @@ def sending(call: Remote) -> Iterator[None]:
         _remote.reset(token)
 
 
+def sent_by() -> Remote | None:
+    """What does elsewhere what can be done anywhere; None where all is done here."""
+    return _remote.get()
+
+
 def _placed(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is done here, or by a cluster where one is in use; `here` is the function itself."""
 
     @wraps(function)
     def placed(*arguments: Any, **named: Any) -> Any:
-        remote = _remote.get()
+        # by name, since what processes are sent must hold no context
+        remote = sys.modules[__name__].sent_by() if __name__ in sys.modules else None
         return function(*arguments, **named) if remote is None else remote(function, arguments, named)
 
     placed.here = function  # type: ignore[attr-defined]

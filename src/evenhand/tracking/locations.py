@@ -11,6 +11,7 @@ from evenhand.tracking import mlflow_client
 from evenhand.tracking.databases import shown
 from evenhand.tracking.run_names import latest_run
 from evenhand.tracking.ui.addresses import EVERY_STUDY, overlay, runs_table
+from evenhand.tracking.ui.shared_views import CANDIDATES, VIEW_TAG
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
 OVERLAID = 8
@@ -34,7 +35,8 @@ def find_view() -> View:
     if found is None:
         return View(mlflow_client.tracking_uri())
     place = mlflow_client.Place(store.uri, found.experiment_id)
-    return View(mlflow_client.tracking_uri(), runs_table(place), _overlay(found.name), found.name)
+    view = CANDIDATES if f"{VIEW_TAG}{CANDIDATES}" in found.tags else ""
+    return View(mlflow_client.tracking_uri(), runs_table(place, view), _overlay(found.name), found.name)
 
 
 def _overlay(study: str) -> str:

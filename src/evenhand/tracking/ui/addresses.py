@@ -3,7 +3,7 @@
 import json
 import urllib.parse
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from evenhand.tracking.mlflow_client import ROC_KEY, Place
 
@@ -12,9 +12,10 @@ EVERY_STUDY = f"/#/experiments?{MODE}"
 VIEW = "viewStateShareKey"
 
 
-def runs_table(place: Place, view: Literal["runs", "candidates"] = "candidates") -> str:
-    """The table of a study's runs, or of its newest run's candidates, with the columns that decide."""
-    return f"/#/experiments/{place.experiment_id}/runs?{VIEW}={view}&{MODE}"
+def runs_table(place: Place, view: str = "") -> str:
+    """The table of a study's runs; `view` names one that is shared, with the columns that decide."""
+    shared = f"{VIEW}={view}&" if view else ""
+    return f"/#/experiments/{place.experiment_id}/runs?{shared}{MODE}"
 
 
 def run_page(place: Place, run_id: str) -> str:

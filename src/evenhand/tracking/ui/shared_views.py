@@ -13,6 +13,7 @@ from evenhand.study.study import Study
 from evenhand.tracking.mlflow_client import Place
 
 VIEW_TAG = "mlflow.sharedViewState."
+CANDIDATES, RUNS = "candidates", "runs"
 NOTE, METRIC = "mlflow.note.content", "mlflow.experiment.primaryMetric"
 
 
@@ -55,7 +56,7 @@ def _views(metric: str, run_id: str) -> dict[str, str]:
             *(f"tags.`evenhand.{name}`" for name in ("best", "decided", "leaks")),
         ],
     )
-    return {f"{VIEW_TAG}candidates": candidates, f"{VIEW_TAG}runs": runs}
+    return {f"{VIEW_TAG}{CANDIDATES}": candidates, f"{VIEW_TAG}{RUNS}": runs}
 
 
 def _metric(name: str) -> str:
