@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from base64 import b64encode
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -87,7 +87,8 @@ class Up:
             self.process.kill()
         self.process.wait()
         for process in kin():
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # its watcher was quicker
+                process.kill()
 
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None:
