@@ -73,9 +73,10 @@ def side_by_side(
 def _side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], spares: Spares | None) -> dict[Key, Any]:
     results: dict[Key, Any] = {}
     shown = ProgressArtifact(task.name, len(calls))
-    report_progress(task.name, 0, len(calls))
+    begun = _begun(task, calls)
+    report_progress(task.name, 0, len(calls))  # when all is handed over, so that who listens can interrupt it
     with stage(task.name) as done:
-        for n_ended, (key, ended) in enumerate(_ended(task, calls), 1):
+        for n_ended, (key, ended) in enumerate(_ended(task, calls, begun), 1):
             try:
                 results[key] = ended()
                 done.append(results[key])
@@ -87,14 +88,20 @@ def _side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], sp
     return {key: results[key] for key in calls if key in results}
 
 
-def _ended(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> Iterator[tuple[Key, Callable[[], Any]]]:
+def _begun(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> dict[PrefectFuture[Any], Key]:
+    """Calls handed to the flow's runner."""
+    with deaf_to_ctrl_c():
+        return {named(task, key).submit(*arguments): key for key, arguments in calls.items()}
+
+
+def _ended(
+    task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], keys: Mapping[PrefectFuture[Any], Key]
+) -> Iterator[tuple[Key, Callable[[], Any]]]:
     """Calls as they end, each with what gives its result or raises its error.
 
     A process that is killed, for want of memory or by a person, takes the work of all others with it. Those that may
     have been under way are called again one by one, so that the one that ends its process is known, then the rest.
     """
-    with deaf_to_ctrl_c():
-        keys = {named(task, key).submit(*arguments): key for key, arguments in calls.items()}
     lost = set()
     for future in _as_completed(keys):
         if _is_lost(future):
@@ -106,7 +113,7 @@ def _ended(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> Iterat
         runner = _renewed_processes()
         for key in list(again)[: runner.n_suspects]:
             yield key, partial(_alone, task, again.pop(key), runner)
-        yield from _ended(task, again)
+        yield from _ended(task, again, _begun(task, again))
 
 
 def _is_lost(future: PrefectFuture[Any]) -> bool:
