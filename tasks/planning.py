@@ -87,6 +87,12 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
     except (ConfError, TypeError, AttributeError) as error:
         yield ("candidates", name, "model"), str(error)
         return
+    yield from _task_mistakes(study, name, model, is_numeric)
+    yield from _given_mistakes(study, name, model, candidate)
+
+
+def _task_mistakes(study: Study, name: str, model: str, is_numeric: bool) -> Iterator[Mistake]:
+    """Whether a model can do what the study asks for."""
     if study.is_multilabel and "budget" in inspect.signature(class_of(model)).parameters:
         yield (
             ("candidates", name, "model"),
@@ -98,6 +104,10 @@ def _mistakes(study: Study, name: str, candidate: Candidate) -> Iterator[Mistake
             ("candidates", name, "model"),
             f"{model} does not fit {study.kind_of_task}: set task, or take another model",
         )
+
+
+def _given_mistakes(study: Study, name: str, model: str, candidate: Candidate) -> Iterator[Mistake]:
+    """What a candidate gives its model, and whether the model takes it."""
     wrong: list[Mistake] = [
         (("candidates", name, place, key), message)
         for place in ("params", "grid")

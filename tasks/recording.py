@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from evenhand.data.frames import ORDER, read_order, read_rows
@@ -81,7 +83,7 @@ from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.recorded_models import RecordedModel, database_digests, note_model
 from evenhand.tracking.references import entries_tag
-from evenhand.tracking.ui.shared_views import NOTE, share_views
+from evenhand.tracking.ui.shared_views import share_views
 
 EXAMPLE_ROWS = 5
 
@@ -114,6 +116,11 @@ class Results:
     explained: Explained | None = None
     pictures: RunPictures = NO_PICTURES
     back: Back = field(default_factory=Back)
+
+    @cached_property
+    def source_rows(self) -> np.ndarray:
+        """For each row of the table its place among the rows of the source."""
+        return read_order(self.table)
 
 
 @contextmanager
@@ -237,7 +244,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         "evenhand.kind": "candidate",
         "evenhand.candidate": plan.candidate,
         "evenhand.rank": str(rank),
-        NOTE: candidate_note(results.judgement, plan.name),
+        mlflow_client.NOTE: candidate_note(results.judgement, plan.name),
         **verdict_tags(results.judgement, plan.name),
         **trial_tags(results.judgement, plan.name),
         "evenhand.split_id": results.ledger.split_id,
@@ -252,8 +259,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         mlflow_client.log_params(run.place, run_id, shown)
         mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(scored, results.table))
         mlflow_client.log_metrics(run.place, run_id, gap_metrics(results.judgement, plan.name))
-        mlflow_client.log_data(run.place, run_id, results.snapshot, results.study.name)
-        predicted = predictions_of(scored, results.table.classes, read_order(results.table))
+        predicted = predictions_of(scored, results.table.classes, results.source_rows)
         mlflow_client.log_table(run.place, run_id, predicted, "predictions.parquet")
         if results.table.classes:
             mlflow_client.log_text(
@@ -309,7 +315,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             **decided_tags(judgement),
         },
     )
-    mlflow_client.log_data(place, run_id, results.snapshot, study.name)
+    mlflow_client.log_data(place, [run_id, *report.run_ids.values()], results.snapshot, study.name)
     mlflow_client.name_run(place, run_id, run_name(judgement, f"{run.begun:%Y-%m-%d %H:%M}"), run_note(report))
     share_views(place, study, judgement.metric, run_id)
     _record_model(run, results, _record_files(run, report, results, scored))
@@ -323,7 +329,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
         "folds.json": json.dumps(fold_table(judgement)),
         "versions.json": json.dumps(versions(), indent=2),
-        PROFILE_FILE: profile_of(results.table, results.ledger).as_json(),
+        PROFILE_FILE: (results.back.profile or profile_of(results.table, results.ledger)).as_json(),
         **{f"{name}.svg": drawn for name, drawn in results.pictures.rows.items()},
     }
     files = (local(results.ledger.stored), local(results.table.stored) / ORDER, local(judgement.predictions))

@@ -108,7 +108,7 @@ def record_watch(found: Watched, study: Study) -> Watched:
         "evenhand.against": found.against,
         "evenhand.verdict": found.state,
         "evenhand.as_of": found.as_of,
-        "mlflow.note.content": found.words,
+        mlflow_client.NOTE: found.words,
     }
     with mlflow_client.running(place, f"watch {found.as_of}".strip(), tags) as run_id:
         mlflow_client.log_metrics(place, run_id, _metrics(found))

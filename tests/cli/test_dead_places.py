@@ -54,7 +54,7 @@ def run(surroundings, ports, command=("run", "storm.yaml"), **changes):
         ({"MLFLOW_TRACKING_URI": "http://127.0.0.1:{mute}"}, "cannot be reached (timed out): start it, correct"),
         ({"MLFLOW_TRACKING_URI": "http://nobody.invalid:5000"}, "unset MLFLOW_TRACKING_URI to keep runs under mlruns/"),
         ({"MLFLOW_TRACKING_URI": "postgresql://ada:pw@127.0.0.1:{dead}/runs"}, "cannot be reached (Connection refused"),
-        ({"MLFLOW_TRACKING_URI": "file:///tmp/runs"}, "names a folder, where MLflow keeps runs no more"),
+        ({"MLFLOW_TRACKING_URI": "file:///runs"}, "names a folder, where MLflow keeps runs no more"),
         ({"EVENHAND_DATABASE_URL": "postgresql+asyncpg://ada:pw@127.0.0.1:{dead}/x"}, "the database at EVENHAND_DATAB"),
         ({"EVENHAND_DATABASE_URL": "mysql://127.0.0.1/x"}, "EVENHAND_DATABASE_URL begins with 'mysql'"),
         ({"EVENHAND_HOME": "/proc/nowhere"}, "Set EVENHAND_HOME to another folder."),

@@ -159,7 +159,7 @@ def test_the_data_of_a_run_is_named_with_its_digest(place, tmp_path):
     run_id = mlflow_client.start_run(place, "knn", {})
     columns = (Column("a", "numeric"), Column("sky", "categorical"), Column("day", "date"))
 
-    mlflow_client.log_data(place, run_id, Snapshot("abc123", NOWHERE, 80, columns, "rows.csv"), "storm")
+    mlflow_client.log_data(place, [run_id], Snapshot("abc123", NOWHERE, 80, columns, "rows.csv"), "storm")
 
     (found,) = read(place, run_id).inputs.dataset_inputs
     assert (found.dataset.name, found.dataset.digest) == ("storm", "abc123")

@@ -25,20 +25,19 @@ def slices_of(found: CandidatePredictions, classes: Sequence[Any], places: np.nd
             "Give a column of the frame or file that was run, with all of its rows."
         )
     labels = values.astype(object).where(values.notna(), "missing").to_numpy()[places[found.row]]
-    is_held = found.fold == FINAL
+    is_held, minority = found.fold == FINAL, minority_of(found.prediction_set, len(classes))
     return pd.DataFrame(
         [
             {"value": label, "side": side, **line}
             for side, is_side in (("out_of_fold", ~is_held), ("holdout", is_held))
             for label in sorted(pd.unique(labels[is_side]), key=str)
-            for line in _figures(found, is_side & (labels == label), len(classes))
+            for line in _figures(found, is_side & (labels == label), len(classes), minority)
         ]
     )
 
 
-def _figures(found: CandidatePredictions, mask: np.ndarray, n_classes: int) -> list[dict[str, Any]]:
+def _figures(found: CandidatePredictions, mask: np.ndarray, n_classes: int, minority: int) -> list[dict[str, Any]]:
     """The metrics of some rows; the rarest class is that of all rows."""
-    minority = minority_of(found.prediction_set, n_classes)
     part = found.only(mask).prediction_set
     spreads = spreads_of(part, n_classes, minority)
     return [

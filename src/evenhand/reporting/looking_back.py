@@ -22,10 +22,11 @@ from evenhand.tracking.since import since_runs
 
 @dataclass(frozen=True)
 class Back:
-    """Differences from earlier runs, and the columns of the training rows with their drift."""
+    """Differences from earlier runs, and the columns of the training rows with their drift and their profile."""
 
     since: tuple[SinceRun, ...] = ()
     shapes: tuple[ColumnShape, ...] = ()
+    profile: Profile | None = None
 
 
 def look_back(study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, judgement: Judgement) -> Back:
@@ -40,7 +41,8 @@ def look_back(study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, ju
     settings: dict[str, Any] = masked(study.model_dump(mode="json", by_alias=True))
     since, before = since_runs(study.name, settings, facts, predictions, judgement.metric)
     shifts = shifts_since(_profile(before), table, ledger, study.watch) if before is not None else ()
-    return Back(tuple(since), column_shapes(profile_of(table, ledger), table, shifts))
+    profile = profile_of(table, ledger)
+    return Back(tuple(since), column_shapes(profile, table, shifts), profile)
 
 
 def champion_of(place: mlflow_client.Place, study: str) -> str:

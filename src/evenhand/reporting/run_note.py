@@ -7,6 +7,7 @@ from evenhand.records.decision import trials_words
 from evenhand.records.pipeline import Judgement
 from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_WORDS
+from evenhand.reporting.html.elements import spoken
 from evenhand.reporting.terminal.run import verdict_lines
 
 FIRST = 8
@@ -15,7 +16,7 @@ FIRST = 8
 def run_name(judgement: Judgement, when: str) -> str:
     """The name of a run: who won, with what score, and when."""
     winner = judgement.winner
-    return f"{winner.plan.name}: {_words(judgement.metric)} {winner.mean(judgement.metric):.4f} ({when})"
+    return f"{winner.plan.name}: {spoken(judgement.metric)} {winner.mean(judgement.metric):.4f} ({when})"
 
 
 def run_note(report: Report) -> str:
@@ -35,7 +36,7 @@ def run_note(report: Report) -> str:
 def candidate_note(judgement: Judgement, name: str) -> str:
     """The description of a candidate: its place, and what became of it against the best."""
     names = [each.plan.name for each in judgement.figures]
-    place = f"Rank {names.index(name) + 1} of {len(names)} by {_words(judgement.metric)}."
+    place = f"Rank {names.index(name) + 1} of {len(names)} by {spoken(judgement.metric)}."
     versus = next((each for each in judgement.versus if each.name == name), None)
     if versus is None:
         return f"{place} The best of its run." if name == judgement.best.plan.name else place
@@ -46,13 +47,13 @@ def candidate_note(judgement: Judgement, name: str) -> str:
 def _headline(judgement: Judgement) -> str:
     winner, metric = judgement.winner, judgement.metric
     holdout = winner.holdout.get(metric)
-    words = f"**{winner.plan.name}**: {_words(metric)} {winner.mean(metric):.4f} over folds"
+    words = f"**{winner.plan.name}**: {spoken(metric)} {winner.mean(metric):.4f} over folds"
     return words + ("" if holdout is None else f", {holdout:.4f} on the holdout")
 
 
 def _table(judgement: Judgement) -> list[str]:
     metric = judgement.metric
-    rows = [f"| | candidate | {_words(metric)} | holdout | against the best |", "|-:|---|-:|-:|---|"]
+    rows = [f"| | candidate | {spoken(metric)} | holdout | against the best |", "|-:|---|-:|-:|---|"]
     for rank, each in enumerate(judgement.figures[:FIRST], 1):
         holdout = each.holdout.get(metric)
         verdict = VERDICT_WORDS.get(judgement.verdict(each.plan.name), "")
@@ -75,7 +76,3 @@ def _checks(report: Report) -> list[str]:
 
 def _bullets(lines: Iterable[str]) -> list[str]:
     return [f"- {line}" for line in lines]
-
-
-def _words(metric: str) -> str:
-    return metric.replace("_", " ")

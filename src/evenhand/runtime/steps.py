@@ -1,6 +1,5 @@
 """What a function must become to be a box of the DAG, and how long the boxes of a run took."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -86,8 +85,7 @@ def _placed(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def placed(*arguments: Any, **named: Any) -> Any:
-        # by name, since what processes are sent must hold no context
-        remote = sys.modules[__name__].sent_by() if __name__ in sys.modules else None
+        remote = sent_by()  # not the context itself, which cannot be sent to a process
         return function(*arguments, **named) if remote is None else remote(function, arguments, named)
 
     placed.here = function  # type: ignore[attr-defined]

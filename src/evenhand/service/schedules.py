@@ -153,7 +153,7 @@ def record_skip(tick: Tick, why: str) -> Tick:
         line for line in ticks_of(tick.study) if line.outcome in {"skipped", "missed"} and _day(line) == _day(tick)
     ]
     words = "\n".join(f"- {shown(line.moment)}: {line.why}" for line in skipped[-MOST_SHOWN:])
-    mlflow_client.log_tags(place, run_id, {**tick_tags(tick), "evenhand.skipped": why, "mlflow.note.content": words})
+    mlflow_client.log_tags(place, run_id, {**tick_tags(tick), "evenhand.skipped": why, mlflow_client.NOTE: words})
     mlflow_client.log_metrics(place, run_id, {"ticks_skipped": len(skipped)})
     return replace(noted, run_id=run_id)
 

@@ -14,7 +14,7 @@ from evenhand.data.sources import opened
 from evenhand.errors import EvenhandError
 from evenhand.records.report import Report
 from evenhand.records.standing import Standing
-from evenhand.runtime.io_errors import writing
+from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import home
 from evenhand.storage.code_digest import OURS, versions
 from evenhand.storage.digests import digest
@@ -49,7 +49,8 @@ def remember(study: Study, key: str, report: Report) -> None:
 
     judgement = report.judgement
     if judgement.failed:
-        return _file(study.name).unlink(missing_ok=True)
+        _file(study.name).unlink(missing_ok=True)
+        return
     standing = Standing(
         key=key,
         study=study.name,
@@ -63,7 +64,7 @@ def remember(study: Study, key: str, report: Report) -> None:
         rows_words=report.rows_words,
         page=str(report.page or ""),
     )
-    return _write(standing)
+    write_text(_file(study.name), json.dumps(standing.as_facts()))
 
 
 def standing_of(study: Study, key: str) -> Standing | None:
@@ -73,15 +74,6 @@ def standing_of(study: Study, key: str) -> Standing | None:
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
     return found if found.key == key and (not found.page or Path(found.page).exists()) else None
-
-
-def _write(standing: Standing) -> None:
-    file = _file(standing.study)
-    unfinished = file.with_suffix(".unfinished")
-    with writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(standing.as_facts()), encoding="utf-8")
-        unfinished.replace(file)
 
 
 def _file(study: str) -> Path:

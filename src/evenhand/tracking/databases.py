@@ -183,20 +183,25 @@ def knock(host: str, port: int) -> str:
 
 def check_server(uri: str) -> None:
     """One short knock, since MLflow's own client would go on trying for minutes."""
-    parts = urlsplit(uri)
-    try:
-        if why := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
-            raise ConnectionError(why)
-        with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=KNOCK_SECONDS):
-            return
-    except urllib.error.HTTPError:
-        return
-    except (OSError, ValueError) as error:  # a port that is no number is a ValueError
-        reason = getattr(error, "reason", error)
+    if why := unanswered(uri):
         raise PlaceError(
-            f"the MLflow server at MLFLOW_TRACKING_URI={shown(uri)} cannot be reached ({reason}): start it, correct "
+            f"the MLflow server at MLFLOW_TRACKING_URI={shown(uri)} cannot be reached ({why}): start it, correct "
             "the address, or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
-        ) from error
+        )
+
+
+def unanswered(address: str, seconds: float = KNOCK_SECONDS) -> str:
+    """Why a server does not answer for its health; empty if it answers, also with a refusal."""
+    try:
+        parts = urlsplit(address)
+        if why := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
+            return why
+        with urllib.request.urlopen(f"{address.rstrip('/')}/health", timeout=seconds):
+            return ""
+    except urllib.error.HTTPError:
+        return ""
+    except (OSError, ValueError) as error:  # a port that is no number is a ValueError
+        return " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
 
 
 def one_line(error: Exception) -> str:

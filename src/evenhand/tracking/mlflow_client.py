@@ -45,7 +45,7 @@ UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an 
 VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
 BUSY_SECONDS = 60
 LEASE_SECONDS = 7 * 86_400.0  # of a run on another machine where no database knows whether it goes on
-ROC_KEY = "roc_tpr_by_fpr_pct"
+ROC_KEY, NOTE = "roc_tpr_by_fpr_pct", "mlflow.note.content"
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def name_run(place: Place, run_id: str, name: str, note: str) -> None:
     """Give a run the name and the description that people read."""
     client = place.client()
     client.update_run(run_id, name=name)
-    client.set_tag(run_id, "mlflow.note.content", note)
+    client.set_tag(run_id, NOTE, note)
 
 
 @around("mlflow.end")
@@ -268,8 +268,8 @@ def log_tags(place: Place, run_id: str, tags: Mapping[str, Any]) -> None:
 
 
 @around("mlflow.data")
-def log_data(place: Place, run_id: str, snapshot: Snapshot, name: str) -> None:
-    """The data set that a run read, by its digest."""
+def log_data(place: Place, run_ids: Sequence[str], snapshot: Snapshot, name: str) -> None:
+    """The data set that some runs read, by its digest."""
     schema = json.dumps({"mlflow_colspec": [{"name": c.name, "type": _colspec(c.kind)} for c in snapshot.columns]})
     dataset = Dataset(
         name=name[:500],
@@ -279,7 +279,9 @@ def log_data(place: Place, run_id: str, snapshot: Snapshot, name: str) -> None:
         schema=schema if len(schema) < 1_000_000 else None,
         profile=json.dumps({"num_rows": snapshot.n_rows, "num_columns": len(snapshot.columns)}),
     )
-    place.client().log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])])
+    client = place.client()
+    for run_id in run_ids:
+        client.log_inputs(run_id, [DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])])
 
 
 @around("mlflow.table")

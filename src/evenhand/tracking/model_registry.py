@@ -119,7 +119,7 @@ def _described(run: Any) -> str:
     """What a person reads of a version: the run that it comes from, with that run's own description."""
     page = f"#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
     words = f"From run [{run.info.run_name}]({page})."
-    return "\n\n".join(filter(None, (words, run.data.tags.get("mlflow.note.content"))))
+    return "\n\n".join(filter(None, (words, run.data.tags.get(mlflow_client.NOTE))))
 
 
 def _metric_tags(run: Any) -> dict[str, str]:

@@ -13,6 +13,7 @@ from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.records.insight import Parity, Slice
+from evenhand.statistics.comparisons import holm
 from evenhand.study.registry import LOWER_IS_BETTER
 
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 30, 5
@@ -101,11 +102,8 @@ def _figure(part: PredictionSet, metric: str, n_classes: int, minority: int) -> 
 
 def _by_holm(found: list[Slice]) -> list[Slice]:
     """The same with p-values that hold for all of them together."""
-    order, largest, made = sorted(range(len(found)), key=lambda k: found[k].p_value), 0.0, list(found)
-    for rank, k in enumerate(order):
-        largest = max(largest, min(1.0, found[k].p_value * (len(found) - rank)))
-        made[k] = replace(found[k], p_value=largest, is_worse=largest < ALPHA)
-    return made
+    adjusted = holm([each.p_value for each in found]).tolist()
+    return [replace(each, p_value=p, is_worse=p < ALPHA) for each, p in zip(found, adjusted, strict=True)]
 
 
 def _share(called: np.ndarray, among: np.ndarray) -> tuple[float, float, float] | None:

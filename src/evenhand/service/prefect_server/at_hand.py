@@ -3,20 +3,17 @@
 import os
 import re
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.progress import report_progress
 from evenhand.service.prefect_server.temporary import TEMPORARY
 from evenhand.storage.artifact_store import home
-from evenhand.tracking.databases import knock
+from evenhand.tracking.databases import unanswered
 
-ANSWER_SECONDS, KNOCK_SECONDS = 4.0, 2.0
+KNOCK_SECONDS = 2.0
 BOX = "server"
 
 
@@ -54,17 +51,7 @@ def kept_up() -> tuple[str, str] | None:
     from evenhand.service.supervisor import Ports, is_up, state
 
     api = Ports(prefect=state().get("prefect", 0)).prefect_api if is_up() else ""
-    return (api, key()) if api and _answers(api) else None
-
-
-def _answers(api: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{api}/health", timeout=KNOCK_SECONDS):
-            return True
-    except urllib.error.HTTPError:
-        return True
-    except OSError:
-        return False
+    return (api, key()) if api and not unanswered(api, KNOCK_SECONDS) else None
 
 
 def is_temporary() -> bool:
@@ -79,20 +66,11 @@ def check_prefect() -> None:
     if not (address := _named_server()):
         return
     named = re.sub(r"//[^/@]*@", "//", address)
-    try:
-        parts = urlsplit(named)
-        if words := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
-            raise ConnectionError(words)
-        with urllib.request.urlopen(f"{named.rstrip('/')}/health", timeout=ANSWER_SECONDS):
-            return
-    except urllib.error.HTTPError:
-        return
-    except (OSError, ValueError) as error:
-        words = " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
+    if words := unanswered(named):
         raise PlaceError(
             f"Prefect's server '{named}', which PREFECT_API_URL names, does not answer: {words}. Start it, with "
             "`evenhand up` or `prefect server start`, or unset PREFECT_API_URL for a temporary one."
-        ) from None
+        )
 
 
 def _named_server() -> str:

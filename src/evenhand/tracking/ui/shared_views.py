@@ -10,11 +10,11 @@ from typing import Any
 from evenhand.runtime.fault_injection import around
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
-from evenhand.tracking.mlflow_client import Place
+from evenhand.tracking.mlflow_client import NOTE, Place
 
 VIEW_TAG = "mlflow.sharedViewState."
 CANDIDATES, RUNS = "candidates", "runs"
-NOTE, METRIC = "mlflow.note.content", "mlflow.experiment.primaryMetric"
+METRIC = "mlflow.experiment.primaryMetric"
 
 
 @around("mlflow.views")
