@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
+DRAIN_SECONDS = 20
 for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }.items():  # fmt: skip
@@ -80,11 +81,20 @@ def mlruns(empty_database, tmp_path):
 @pytest.fixture(scope="session")
 def prefect_server():
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
-    from prefect.testing.utilities import prefect_test_harness
+    from prefect.testing import utilities
+
+    def drain():
+        """What Prefect's harness waits for without an end, which once never came, is waited for with one."""
+        for workers in (APILogWorker, EventsWorker):
+            workers.drain_all(timeout=DRAIN_SECONDS)
 
     with (
         temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
-        prefect_test_harness(server_startup_timeout=120),
+        pytest.MonkeyPatch.context() as patch,
+        utilities.prefect_test_harness(server_startup_timeout=120),
     ):
+        patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield

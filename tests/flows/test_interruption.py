@@ -183,7 +183,7 @@ def test_ctrl_c_ends_a_run_at_once_and_the_next_goes_on_where_it_was(
     assert "Error" not in err
     assert not Path("go").exists()  # it did not wait for the fit
     assert family
-    assert not [child for child in family if is_alive(child.pid)]
+    until(lambda: not [child for child in family if is_alive(child.pid)], "the end of its processes")
     assert [run.info.status for run in runs()] == ["KILLED"]
     n_kept = fits_kept()
     report = run_again()

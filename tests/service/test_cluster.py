@@ -144,6 +144,20 @@ def test_a_scheduler_without_workers_is_one_message(client, monkeypatch):
         Cluster(client).check()
 
 
+def test_a_worker_that_was_lost_unnoticed_is_neither_asked_for_nor_refused(monkeypatch):
+    answers = {"tcp://lost": OSError("reset by peer"), "tcp://w": other()}
+    scheduler = SimpleNamespace(address="tcp://s")
+    client = SimpleNamespace(run=lambda *_, workers=None, **__: answers, scheduler=scheduler)
+    client.scheduler_info = lambda: {"workers": {address: {"nthreads": 1} for address in answers}}
+    found = Cluster(client)
+
+    found.check()
+    assert set(found._free_workers()) == {"tcp://w"}
+    answers["tcp://lost"] = other()  # only out of reach for a while
+    found._looked_at = -1.0
+    assert set(found._free_workers()) == {"tcp://lost", "tcp://w"}
+
+
 def test_no_scheduler_at_the_address_is_one_message(monkeypatch):
     monkeypatch.setattr(cluster_module, "PATIENCE_SECONDS", 0.5)
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from makers import make_study, work, write_two_clouds
@@ -53,8 +54,12 @@ def test_machines_with_homes_of_their_own_do_nothing_twice(scheduler, tmp_path, 
         with connected(address, 1) as cluster, sending(cluster):
             found.append(work(study()))
         entries = {each for each, _, _ in Store().entries()}
-        first.kill()
-        second.kill()
+        for each in (first, second):
+            each.kill()
+            each.wait()
+        with distributed.Client(address) as waited:
+            while waited.scheduler_info()["workers"]:  # until it has noticed that they are gone
+                time.sleep(0.05)
         first, second = worker("b"), worker("a")
 
     assert not any(each.reused for each in found[0].scores.values())

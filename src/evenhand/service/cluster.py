@@ -139,16 +139,20 @@ class Cluster:
     def _look(self) -> None:
         """Which workers there are now; one that came later is used if it passes the check."""
         found = self.client.scheduler_info()["workers"]
-        fresh = set(found) - set(self._workers) - self._refused
+        known = set(self._workers)
+        fresh = set(found) - known - self._refused
         for address, its in self._identities(list(fresh)).items() if fresh else ():
+            known.add(address)
             if words := self._differs(address, its):
                 logging.getLogger("evenhand").warning("not used: %s", words)
                 self._refused.add(address)
-        self._workers = {address: its for address, its in found.items() if address not in self._refused}
+        self._workers = {address: found[address] for address in found if address in known - self._refused}
         self._looked_at = time.monotonic()
 
     def _identities(self, workers: list[str] | None = None) -> dict[str, Any]:
-        return dict(self.client.run(identity, workers=workers, on_error="return"))
+        """What workers are; one that cannot be reached is lost, which the scheduler may not have noticed yet."""
+        found = self.client.run(identity, workers=workers, on_error="return")
+        return {address: its for address, its in found.items() if not isinstance(its, OSError)}
 
     def _differs(self, address: str, its: dict[str, Any]) -> str:
         """Why a worker must not be used; empty where it may."""
