@@ -82,7 +82,7 @@ def retrain(
         judgement = decide(compared, scores, table, study)
         report_judged(study.name, judgement)
         model = refit(judgement, prepared, balanced, table, study)
-        explained = explain(model, judgement, table, ledger, study)
+        explained = explain(model, judgement, table, ledger, study, settled)
         found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
         results = Results(study, snapshot, table, ledger, judgement, model, *found)
         return publish(gate(run, record(run, results), table, ledger, study))

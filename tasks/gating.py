@@ -29,6 +29,7 @@ from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion import Proposed, promote, proposed_by, register, stand, withdrawn
 from evenhand.tracking.champion_ledger import Contender, Decision, Decisions, decide, decisions_of
 from evenhand.tracking.promotion_gate import Gated, card, weigh
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import load_recorded
 from evenhand.tracking.unseen_rows import Unsure, unseen
 
@@ -107,7 +108,7 @@ def _verdict(proposed: Proposed, seen: Decisions, table: Table, ledger: Ledger, 
 
 def _champion(proposed: Proposed, champion: Contender) -> RawRowModel:
     """The champion's model, from files that are as they were when it was promoted."""
-    folder = mlflow_client.model_folder(proposed.place, champion.run_id)
+    folder = run_reader.model_folder(proposed.place, champion.run_id)
     if folder_digest(folder) != champion.digest:
         raise Distrusted("its files are not those that were promoted")
     return load_recorded(proposed.place, proposed.study.name, champion.run_id)

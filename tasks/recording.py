@@ -48,7 +48,8 @@ from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned
 from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
-from evenhand.reporting.html.build import page_content
+from evenhand.reporting.html.building.page_content import page_content
+from evenhand.reporting.html.content import MLFLOW, PREFECT
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
@@ -76,13 +77,16 @@ from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
 from evenhand.runtime.wall_clock import began
 from evenhand.runtime.whole_files import write_text
+from evenhand.service.prefect_server.at_hand import page_of_run
 from evenhand.storage.artifact_store import Store, home, local, versions
 from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import RecordedModel, database_digests, note_model
 from evenhand.tracking.references import entries_tag
+from evenhand.tracking.ui.links import mlflow_links
 from evenhand.tracking.ui.shared_views import share_views
 
 EXAMPLE_ROWS = 5
@@ -367,7 +371,8 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
     model, types = read_model(file, models)
     example = read_rows(results.table, [each.name for each in results.table.features]).head(EXAMPLE_ROWS)
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
-    folder = mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
+    mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
+    folder = run_reader.model_folder(run.place, run.run_id)
     metric = results.judgement.metric
     mlflow_client.log_metrics_of_model(run.place, run.run_id, [f"{part}_{metric}" for part in ("cv", "holdout")])
     digest = file_digest(folder / MODEL_FILE)
@@ -383,9 +388,10 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = run.begun.strftime("%Y-%m-%d %H:%M %Z")
     champion = champion_of(run.place, results.study.name)
-    content = page_content(
-        report, results.study, results.snapshot, results.table, results.ledger, when, champion, results.pictures.shown
-    )
+    found = mlflow_links(run.place.experiment_id, run.run_id, has_page=False)
+    links = tuple((words, at) for words, at in ((MLFLOW, found.get("mlflow")), (PREFECT, page_of_run())) if at)
+    data = (results.study, results.snapshot, results.table, results.ledger)
+    content = page_content(report, *data, when, champion, results.pictures.shown, links)
     file = _folder_of(run, results.study.name) / "report.html"
     return write_text(file, page(content), moment="page")
 

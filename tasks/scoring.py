@@ -25,6 +25,7 @@ from evenhand.storage.digests import file_digest
 from evenhand.study.study import Cleaning, Source, Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, decisions_of
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import check_logged, recorded_model, study_of_model
 from evenhand.tracking.run_names import latest_run
 
@@ -66,10 +67,10 @@ def choose_model(name: str, run_id: str | None = None) -> ChosenModel:
     place, champion = mlflow_client.open_store(), decisions_of(name).champion
     if run_id is None:
         run_id = champion.run_id if champion else latest_run(name)[1].info.run_id
-    run = mlflow_client.run_of(place, run_id)
+    run = run_reader.run_of(place, run_id)
     if run.data.tags.get("evenhand.study") != name:
         raise PlaceError(f"run '{run_id}' is no run of study '{name}': leave out --run, or name one of its runs")
-    folder = mlflow_client.model_folder(place, run_id)
+    folder = run_reader.model_folder(place, run_id)
     version = _version(champion, run_id, folder)
     found = recorded_model(name, run_id, folder)
     background = check_logged(found, place, BACKGROUND) if BACKGROUND in (found.logged or {}) else None

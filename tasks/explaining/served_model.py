@@ -1,5 +1,6 @@
 """What each raw column is worth to the model that is served, measured on rows that it was not trained on."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +13,17 @@ from evenhand.data.frames import read_order, read_rows, read_slices, read_target
 from evenhand.data.snapshot import fingerprint
 from evenhand.data.splits import fold_rows, sides_of
 from evenhand.evaluation.explanation.insight import Known, insight_of
+from evenhand.evaluation.parts.learning_curve import MOST_FOLDS, learning_curve, shares_within
 from evenhand.evaluation.permutation_importance import explain_columns
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.encoder_steps import step_key
 from evenhand.models.ensembling import members_of
 from evenhand.models.model_code import model_key
+from evenhand.models.samplers import sampler_code
 from evenhand.models.serialization import models_named, read_model
 from evenhand.records.decision import Effect, Explained, as_plain
-from evenhand.records.insight import Insight
-from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Table
+from evenhand.records.insight import Insight, LearningPoint
+from evenhand.records.pipeline import FINAL, Judgement, Ledger, Model, Plan, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.text import counted
@@ -45,9 +48,18 @@ INSIGHT_CODE = (
 )
 
 
+LEARNING_CODE = ("evenhand.tasks.explaining.served_model:_learned", "evenhand.study.study:Study.balance_kind")
+
+
 @step("explain", anywhere=True)
-def explain(model: Model, judgement: Judgement, table: Table, ledger: Ledger, study: Study) -> Explained:
-    """The effect of each column on the metric, by shuffling it on the holdout; why, for whom and how sure of more."""
+def explain(
+    model: Model, judgement: Judgement, table: Table, ledger: Ledger, study: Study,
+    settled: Mapping[tuple[str, str], Plan] | None = None,
+) -> Explained:  # fmt: skip
+    """The effect of each column on the metric, by shuffling it on the holdout; why, for whom and how sure of more.
+
+    `settled` are the plans as they were fitted on each fold, where they differ from fold to fold.
+    """
     rows = fold_rows(ledger, FINAL)[1]
     inputs = {
         "model": model.digest, "members": [model_key(plan) for plan in members_of(judgement)],
@@ -62,7 +74,12 @@ def explain(model: Model, judgement: Judgement, table: Table, ledger: Ledger, st
     logger().info("%s shuffled on %s", counted(len(found.effects), "column"), counted(found.n_rows, "holdout row"))
     if study.is_multilabel:  # effects, reasons and slices are of one target
         return found
-    return replace(found, insight=_insight(model, judgement, found, table, ledger, study, inputs))
+    insight = _insight(model, judgement, found, table, ledger, study, inputs)
+    if study.learning_curve:
+        plan = members_of(judgement)[0]
+        plans = {fold: (settled or {}).get((plan.name, fold), plan) for fold in ledger.folds[:MOST_FOLDS]}
+        insight = replace(insight, learning=_learning(judgement, plans, table, ledger, study), learning_of=plan.name)
+    return replace(found, insight=insight)
 
 
 def _effects(
@@ -109,6 +126,41 @@ def _looked_into(
         study.seed,
     )  # fmt: skip
     return insight_of(known)
+
+
+def _learning(
+    judgement: Judgement, plans: dict[str, Plan], table: Table, ledger: Ledger, study: Study
+) -> tuple[LearningPoint, ...]:
+    """The metric of the best candidate of the winner on shares of the rows of some folds."""
+    first, metric = next(iter(plans.values())), judgement.metric
+    figures = next(each for each in judgement.figures if each.plan.name == first.name)
+    whole = dict(zip(plans, figures.folds.get(metric, ()), strict=False))
+    if len(whole) < len(plans):
+        return ()
+    n_rows = len(fold_rows(ledger, next(iter(plans)))[0])
+    single = [each.plan for each in judgement.figures if each.plan.name not in judgement.ensembles]
+    shares = shares_within(n_rows, first, single, len(ledger.folds))
+    sampled = sampler_code(study.balance_kind(first.balance))
+    inputs = {
+        "plans": [model_key(plan) for plan in plans.values()], "whole": whole, "shares": shares, "metric": metric,
+        "steps": step_key(study.encodings[first.encoding]), "encoding": study.encodings[first.encoding],
+        "balance": [study.balance_kind(first.balance), study.balance[first.balance]],
+        "rows": [table.digest, ledger.digest, table.features], "seed": study.seed, **study.cleaning.of_folds,
+    }  # fmt: skip
+
+    def build(_: Any) -> dict[str, Any]:
+        return {"points": as_plain(_learned(plans, whole, shares, metric, table, ledger, study))}
+
+    facts = Store().keep("learning", inputs, [*LEARNING_CODE, *sampled, *METRICS.modules], build).facts
+    return tuple(LearningPoint(**each) for each in facts["points"])
+
+
+def _learned(
+    plans: dict[str, Plan], whole: dict[str, float], shares: tuple[float, ...], metric: str,
+    table: Table, ledger: Ledger, study: Study,
+) -> tuple[LearningPoint, ...]:  # fmt: skip
+    frame = read_rows(table, [feature.name for feature in table.features])
+    return learning_curve(plans, whole, shares, metric, frame, read_target(table), table, ledger, study)
 
 
 def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:

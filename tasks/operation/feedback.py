@@ -27,6 +27,7 @@ from evenhand.storage.artifact_store import home
 from evenhand.storage.locks import waiting
 from evenhand.study.study import Source, Study
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import artifact
 
 ONE_DAY_MS = 86_400_000
@@ -70,7 +71,7 @@ def record_feedback(study: str, found: Sequence[RealizedPerformance], as_of: str
 def _run_of(place: mlflow_client.Place, study: str, each: RealizedPerformance) -> str:
     """The run that has a model's realized metrics, made for its first labels."""
     tags = {"evenhand.kind": "feedback", "evenhand.study": study, "evenhand.of": each.run_id}
-    if (known := mlflow_client.run_tagged(place, tags)) is not None:
+    if (known := run_reader.run_tagged(place, tags)) is not None:
         return known
     with mlflow_client.running(place, f"feedback {each.name}", tags) as run_id:
         judged = {f"judged_{name}": value for name, value in each.judged.items()}
@@ -89,7 +90,7 @@ def _moment(as_of: str) -> int:
 def _realized(study: Study, labelled_rows: LabelledRows) -> RealizedPerformance:
     run_id = labelled_rows.run_id
     place = mlflow_client.open_store()
-    run = mlflow_client.run_of(place, run_id)
+    run = run_reader.run_of(place, run_id)
     if run.data.tags.get("evenhand.study") != study.name:
         raise DataError(
             f"feedback.scored has rows that run '{run_id}' of study '{run.data.tags.get('evenhand.study')}' scored: "

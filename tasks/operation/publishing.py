@@ -1,6 +1,5 @@
 """What a run shows in Prefect's own pages: artifacts that a person finds without knowing where else to look."""
 
-import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,21 +8,17 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 from prefect.context import FlowRunContext
 
 from evenhand.records.report import Report
-from evenhand.reporting.run_artifacts import leaderboard_rows, skipped_markdown, verdict_markdown
+from evenhand.reporting.run_artifacts import leaderboard_rows
+from evenhand.reporting.run_note import run_note, skip_note
 from evenhand.runtime.logs import logger
-from evenhand.runtime.redaction import masked_text
-from evenhand.tracking import mlflow_client
-from evenhand.tracking.mlflow_client import Place
-from evenhand.tracking.ui.addresses import run_page
-
-PAGES = "EVENHAND_MLFLOW_PAGES"
+from evenhand.tracking.ui.links import mlflow_links
 
 
 def publish(report: Report) -> Report:
     """Put leaderboard, verdict and links of a run beside it in Prefect; the report as it was."""
-    links = links_of(report)
+    links = mlflow_links(report.experiment_id, report.run_id, report.page is not None)
     _put(create_table_artifact, report.study, "leaderboard", table=leaderboard_rows(report.judgement))
-    _put(create_markdown_artifact, report.study, "verdict", markdown=verdict_markdown(report, links))
+    _put(create_markdown_artifact, report.study, "verdict", markdown=run_note(report, links))
     for name, address in links.items():
         _put(create_link_artifact, report.study, name, link=address, link_text=f"{name} of {report.study}")
     return report
@@ -31,18 +26,7 @@ def publish(report: Report) -> Report:
 
 def publish_skip(study: str, why: str) -> None:
     """Put beside a tick that ran nothing why it did not."""
-    _put(create_markdown_artifact, study, "verdict", markdown=skipped_markdown(why))
-
-
-def links_of(report: Report) -> dict[str, str]:
-    """Addresses of the run and its page in MLflow, where a server of MLflow is known."""
-    uri = mlflow_client.tracking_uri()
-    server = os.environ.get(PAGES) or (uri if uri.startswith("http") else "")
-    if not server or not report.run_id:
-        return {}
-    run = f"{masked_text(server.rstrip('/'))}{run_page(Place('', report.experiment_id), report.run_id)}"
-    address, _, asked = run.partition("?")
-    return {"mlflow": run} | ({"page": f"{address}/artifacts/report.html?{asked}"} if report.page else {})
+    _put(create_markdown_artifact, study, "verdict", markdown=skip_note(why))
 
 
 def _put(create: Callable[..., Any], study: str, name: str, **content: Any) -> None:

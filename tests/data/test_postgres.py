@@ -1,6 +1,7 @@
 """Queries put to a real PostgreSQL server, and both servers' tables kept in it, where one is installed."""
 
 import getpass
+import json
 import os
 import shutil
 import socket
@@ -22,7 +23,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.storage.database_locks import is_held_in_database
 from evenhand.storage.locks import LockHeld, one_run_of
 from evenhand.tasks.ingestion import ingest
-from evenhand.tracking.mlflow_client import LEASE_SECONDS, _is_orphan, open_store
+from evenhand.tracking.mlflow_client import LEASE_SECONDS, PROCESS, _is_orphan, open_store
 
 SECRET = "a-word-nobody-may-see"
 
@@ -245,7 +246,7 @@ def test_a_machine_that_is_gone_runs_nothing(elsewhere):
 
 
 def test_a_run_of_another_machine_is_an_orphan_when_nobody_holds_its_study(elsewhere):
-    theirs = {"evenhand.boot_id": "theirs", "evenhand.host": "theirs", "evenhand.pid": "1", "evenhand.study": "tiny"}
+    theirs = {PROCESS: json.dumps({"boot_id": "theirs", "host": "theirs", "pid": "1"})}
     running, over = (
         SimpleNamespace(data=SimpleNamespace(tags={**theirs, "evenhand.study": name}), info=None)
         for name in ("tiny", "another")
@@ -258,7 +259,7 @@ def test_a_run_of_another_machine_is_an_orphan_when_nobody_holds_its_study(elsew
 @pytest.mark.parametrize(("age", "is_orphan"), [(0, False), (LEASE_SECONDS + 60, True)])
 def test_without_a_database_a_run_of_another_machine_is_an_orphan_when_its_lease_is_over(age, is_orphan, monkeypatch):
     monkeypatch.delenv("EVENHAND_DATABASE_URL", raising=False)
-    tags = {"evenhand.boot_id": "theirs", "evenhand.host": "theirs", "evenhand.pid": str(os.getpid())}
+    tags = {PROCESS: json.dumps({"boot_id": "theirs", "host": "theirs", "pid": str(os.getpid())})}
     begun = SimpleNamespace(start_time=(time.time() - age) * 1000)
 
     assert _is_orphan(SimpleNamespace(data=SimpleNamespace(tags=tags), info=begun)) is is_orphan

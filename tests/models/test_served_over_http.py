@@ -27,6 +27,7 @@ from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion import promote, propose, register
 from evenhand.tracking.champion_ledger import Decisions
 from evenhand.tracking.model_serving import private_copy
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import recorded_model
 
 DEADLINE = 300
@@ -108,7 +109,7 @@ def test_the_numbers_that_evenhand_writes_are_answered_to_who_has_the_key_alone(
 
 def test_files_of_a_model_that_were_changed_are_not_served(champion):
     place = mlflow_client.open_store()
-    folder = mlflow_client.model_folder(place, champion.candidate.run_id)
+    folder = run_reader.model_folder(place, champion.candidate.run_id)
     (folder / "MLmodel").write_text((folder / "MLmodel").read_text().replace("mlflow.sklearn", "os"))
 
     done = CliRunner().invoke(main, ["serve", "tiny", "--port", str(free_port())])
@@ -119,7 +120,7 @@ def test_files_of_a_model_that_were_changed_are_not_served(champion):
 
 def test_a_file_that_came_to_a_model_is_not_served_either(champion):
     place, run_id = mlflow_client.open_store(), champion.candidate.run_id
-    folder = mlflow_client.model_folder(place, run_id)
+    folder = run_reader.model_folder(place, run_id)
     found = recorded_model("tiny", run_id, folder)
     (folder / "code.py").write_text("raise SystemExit")
 

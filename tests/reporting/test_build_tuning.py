@@ -7,8 +7,7 @@ from makers import make_plan
 from evenhand.records.pipeline import Figures, Judgement
 from evenhand.records.reference import NOWHERE
 from evenhand.records.tuning import Trial, Tuned, Tuning
-from evenhand.reporting.html.build import _validation
-from evenhand.reporting.html.build_tuning import tuned_curves
+from evenhand.reporting.html.building.tuning import grid_curves, tuned_curves
 
 PLAN = make_plan("svm", tuning=Tuning({"C": [1.0, 10.0], "kernel": ["rbf", "poly"]}, trials=4))
 
@@ -86,7 +85,7 @@ def gridded(points, metric="roc_auc"):
 
 
 def test_a_grid_over_one_parameter_is_drawn_in_the_order_of_its_values():
-    (curve,) = _validation(gridded([({"C": 10.0}, 0.9), ({"C": 0.1}, 0.7), ({"C": 1.0}, 0.8)]))
+    (curve,) = grid_curves(gridded([({"C": 10.0}, 0.9), ({"C": 0.1}, 0.7), ({"C": 1.0}, 0.8)]))
 
     assert (curve.parameter, curve.values) == ("C", ("0.1", "1.0", "10.0"))
     assert curve.cv_mean == pytest.approx((0.71, 0.81, 0.91))
@@ -98,11 +97,11 @@ def test_a_grid_over_several_parameters_is_drawn_by_the_best_of_each_value(metri
     figures = {(1, 0.1): 0.6, (1, 1.0): 0.3, (2, 0.1): 0.4, (2, 1.0): 0.9, (3, 0.1): 0.7, (3, 1.0): 0.5}
     points = [({"C": C, "gamma": gamma, "kernel": "rbf"}, value) for (C, gamma), value in figures.items()]
 
-    (curve,) = _validation(gridded(points, metric))  # gamma has two values only, and the kernel one
+    (curve,) = grid_curves(gridded(points, metric))  # gamma has two values only, and the kernel one
 
     assert curve.candidate == "svm/plain/none, the best for each value"
     assert curve.cv_mean == pytest.approx(expected)
 
 
 def test_two_values_make_no_curve():
-    assert _validation(gridded([({"C": 1.0}, 0.9), ({"C": 2.0}, 0.8)])) == ()
+    assert grid_curves(gridded([({"C": 1.0}, 0.9), ({"C": 2.0}, 0.8)])) == ()

@@ -40,14 +40,14 @@ def started():
 
 
 def someone_gone():
-    return {**owner(), "evenhand.started": "0.00"}
+    return {**owner(), "started": "0.00"}
 
 
 def test_a_process_that_began_at_another_moment_or_boot_is_another_one():
     assert is_alive(owner())
     assert not is_alive(someone_gone())
-    assert not is_alive({**owner(), "evenhand.boot_id": "other"})
-    assert not is_alive({**owner(), "evenhand.pid": "no number"})
+    assert not is_alive({**owner(), "boot_id": "other"})
+    assert not is_alive({**owner(), "pid": "no number"})
 
 
 def test_a_run_of_another_machine_is_nobodys_business_where_a_server_is_shared():
@@ -62,7 +62,7 @@ def test_a_run_of_another_machine_is_nobodys_business_where_a_server_is_shared()
 def test_a_process_that_died_and_was_not_taken_note_of_is_gone(started):
     process = started(None)
     began = f"{psutil.Process(process.pid).create_time():.2f}"
-    name = {**owner(), "evenhand.pid": str(process.pid), "evenhand.started": began}
+    name = {**owner(), "pid": str(process.pid), "started": began}
 
     was_alive = is_alive(name)
     process.kill()

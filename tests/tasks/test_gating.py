@@ -21,6 +21,7 @@ from evenhand.tracking import champion, mlflow_client
 from evenhand.tracking.champion import proposed_by, withdrawn
 from evenhand.tracking.champion_ledger import Contender, Decision, Looks, decide, decisions_of
 from evenhand.tracking.promotion_gate import card, weigh
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.reload_check import difference
 
 TRUTH = np.arange(400) % 2
@@ -301,7 +302,7 @@ def runs(room, monkeypatch):
 def crowned(runs, name="champion"):
     """Have a run be champion, as if it had been promoted."""
     run = runs[name][1]
-    digest = folder_digest(mlflow_client.model_folder(run.place, run.run_id))
+    digest = folder_digest(run_reader.model_folder(run.place, run.run_id))
     decide(Decision("tiny", "promote", "it is the first", Contender(run.run_id, 1, digest)), "")
 
 
@@ -317,11 +318,11 @@ def test_the_first_model_is_promoted_and_the_verdict_kept_with_its_run(runs):
     verdict = challenged(runs, "champion")
 
     client = run.place.client()
-    kept = json.loads(mlflow_client.artifact(run.place, run.run_id, "verdict.json").read_text())
+    kept = json.loads(run_reader.artifact(run.place, run.run_id, "verdict.json").read_text())
     assert told_by is report
     assert verdict.verdict == kept["verdict"] == client.get_run(run.run_id).data.tags["evenhand.verdict"] == "promote"
     assert kept["words"] == "there is no champion yet: the first model is promoted"
-    assert mlflow_client.artifact(run.place, run.run_id, "verdict.md").read_text().startswith("# tiny: promote")
+    assert run_reader.artifact(run.place, run.run_id, "verdict.md").read_text().startswith("# tiny: promote")
     assert client.get_model_version_by_alias("tiny", "champion").run_id == run.run_id
 
 
@@ -359,7 +360,7 @@ def test_where_unseen_rows_cannot_be_guaranteed_the_champion_stays(runs, name, w
 def test_a_champion_with_changed_files_is_an_error_and_stays(runs):
     crowned(runs)
     run = runs["champion"][1]
-    file = mlflow_client.model_folder(run.place, run.run_id) / "requirements.txt"
+    file = run_reader.model_folder(run.place, run.run_id) / "requirements.txt"
     content = file.read_bytes()
     file.write_bytes(content + b"\n")
 
@@ -386,7 +387,7 @@ def rolled_back(runs, name, why):
     """Have a run be champion after the first one, and a person take that back."""
     crowned(runs)
     run = runs[name][1]
-    digest = folder_digest(mlflow_client.model_folder(run.place, run.run_id))
+    digest = folder_digest(run_reader.model_folder(run.place, run.run_id))
     (first,) = decisions_of("tiny").lines
     better = Contender(run.run_id, 2, digest)
     second = decide(Decision("tiny", "promote", "better", better, first.candidate), first.hash)
@@ -406,7 +407,7 @@ def test_what_a_person_rolled_back_is_not_promoted_by_the_gate_again(runs):
     line, run = decisions_of("tiny").lines[-1], runs["other_holdout"][1]
     assert (line.verdict, line.why, line.before) == ("keep", verdict.words, back.hash)
     assert line.champion.run_id == runs["champion"][1].run_id
-    page = mlflow_client.artifact(run.place, run.run_id, "verdict.md").read_text()
+    page = run_reader.artifact(run.place, run.run_id, "verdict.md").read_text()
     assert page.startswith(f"# tiny: keep\n\n{said}")
 
 
@@ -486,4 +487,4 @@ def test_the_page_reports_the_verdict_here_and_where_the_run_keeps_it(runs, name
     report.page.write_text(honest, encoding="utf-8")
     assert f"<b>{verdict}</b>" in told
     assert verdict not in honest
-    assert mlflow_client.artifact(run.place, run.run_id, "report.html").read_text(encoding="utf-8") == told
+    assert run_reader.artifact(run.place, run.run_id, "report.html").read_text(encoding="utf-8") == told

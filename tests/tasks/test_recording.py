@@ -31,6 +31,7 @@ from evenhand.tasks.refitting import refit
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.leaderboards import read_leaderboard
 from evenhand.tracking.locations import find_view
+from evenhand.tracking.recorded import run_reader
 
 METRIC = "average_precision"
 TWO = {"gaussian_nb": {}, "knn": {"grid": {"n_neighbors": [3, 5]}}}
@@ -192,7 +193,7 @@ def test_a_leaderboard_without_its_report_is_read_without_intervals(storm, monke
     def gone(place, run_id, name):
         raise PlaceError(f"run '{run_id}' has no {name}")
 
-    monkeypatch.setattr(mlflow_client, "artifact", gone)
+    monkeypatch.setattr(run_reader, "artifact", gone)
 
     assert {standing.holdout_interval for standing in read_leaderboard("tiny").rows} == {None}
 

@@ -23,6 +23,7 @@ from evenhand.tasks.recording import opened
 from evenhand.tasks.scoring import ChosenModel, choose_model, score_rows
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide, decisions_of
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import RecordedModel, note_model
 
 FEATURES = (("height", "numeric"), ("age", "numeric"), ("sky", "categorical"))
@@ -269,7 +270,8 @@ def recorded(name="tiny"):
     types = skops.io.get_untrusted_types(data=skops.io.dumps(model))
     with opened(study) as run:
         frame = rows()[0].head(3)
-        folder = mlflow_client.log_model(run.place, run.run_id, model, frame, types=types, requirements=["evenhand"])
+        mlflow_client.log_model(run.place, run.run_id, model, frame, types=types, requirements=["evenhand"])
+        folder = run_reader.model_folder(run.place, run.run_id)
         note_model(RecordedModel(name, run.run_id, file_digest(folder / "model.skops"), folder_digest(folder)))
         mlflow_client.log_text(run.place, run.run_id, study.model_dump_json(by_alias=True), "study.yaml")
     return run.run_id

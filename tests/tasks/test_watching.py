@@ -22,6 +22,7 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.run_names import latest_run
 
 ROWS = {"n_common": 1200, "n_rare": 400}
@@ -150,7 +151,7 @@ def test_rows_that_came_since_are_known_by_their_key(tmp_path, monkeypatch, ledg
     kept = {"content": content_hashes(before[["a"]], is_near=True), "key": content_hashes(before[["id"]])}
     pd.DataFrame(kept if ledger_keys else {"content": kept["content"]}).to_parquet(tmp_path / "ledger.parquet")
     monkeypatch.setattr(mlflow_client, "open_store", lambda: None)
-    monkeypatch.setattr(mlflow_client, "artifact", lambda *_: tmp_path / "ledger.parquet")
+    monkeypatch.setattr(run_reader, "artifact", lambda *_: tmp_path / "ledger.parquet")
 
     found = watching._came_since(SimpleNamespace(run_id="run"), now, table)
 

@@ -21,6 +21,7 @@ from evenhand.tasks.scoring import choose_model
 from evenhand.tracking import champion, mlflow_client
 from evenhand.tracking.champion_ledger import Contender, Decision, Looks, Overtaken, decide, decisions_of, ledger_path
 from evenhand.tracking.model_registry import Registry
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.reload_check import difference, difference_when_reloaded
 
 
@@ -69,7 +70,7 @@ def client():
 def registered(run_id):
     """The version of a run that is there to be promoted."""
     place = mlflow_client.open_store()
-    folder = mlflow_client.model_folder(place, run_id)
+    folder = run_reader.model_folder(place, run_id)
     return Registry(place, "tiny").register(run_id, folder, folder_digest(folder))
 
 
@@ -200,7 +201,7 @@ def test_who_promotes_on_an_old_view_is_refused(runs):
 
 
 def test_changed_files_are_not_registered(runs, clean_process):
-    folder = mlflow_client.model_folder(mlflow_client.open_store(), runs[1])
+    folder = run_reader.model_folder(mlflow_client.open_store(), runs[1])
 
     with changed(folder / "model.skops"), pytest.raises(Distrusted, match=r"a clean process cannot use .+ was changed"):
         promote_run("tiny", "no")
@@ -211,7 +212,7 @@ def test_changed_files_are_not_registered(runs, clean_process):
 def test_a_champion_whose_files_changed_does_not_come_back(runs):
     promote_run("tiny", "it is the first", registered(runs[0]))
     promote_run("tiny", "it is better")
-    folder = mlflow_client.model_folder(mlflow_client.open_store(), runs[0])
+    folder = run_reader.model_folder(mlflow_client.open_store(), runs[0])
 
     with changed(folder / "requirements.txt"), pytest.raises(EvenhandError, match="are not those that were promoted"):
         go_back("tiny", "no")
@@ -234,7 +235,7 @@ def test_the_difference_is_measured_by_another_process(runs, tmp_path):
     place = mlflow_client.open_store()
     proposed = champion.propose("tiny")
     folder, digest = proposed.folder, proposed.tags["evenhand.model_digest"]
-    with np.load(mlflow_client.artifact(place, runs[1], HOLDOUT_SCORES)) as kept:
+    with np.load(run_reader.artifact(place, runs[1], HOLDOUT_SCORES)) as kept:
         np.savez(tmp_path / "shifted.npz", rows=kept["rows"], scores=kept["scores"] + 1e-6)
         np.savez(tmp_path / "fewer.npz", rows=kept["rows"], scores=kept["scores"][1:])
     rows = next(Path("home/store/table").glob("*/*/rows.parquet"))
@@ -243,7 +244,7 @@ def test_the_difference_is_measured_by_another_process(runs, tmp_path):
 
     assert shifted == pytest.approx(1e-6, rel=1e-3)
     assert difference(folder, digest, tmp_path / "fewer.npz", rows, []) == float("inf")
-    assert difference(folder, digest, mlflow_client.artifact(place, runs[1], HOLDOUT_SCORES), rows, []) <= 1e-12
+    assert difference(folder, digest, run_reader.artifact(place, runs[1], HOLDOUT_SCORES), rows, []) <= 1e-12
 
 
 def test_other_data_than_the_run_had_is_refused(runs):

@@ -23,6 +23,7 @@ from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.leaderboards import read_leaderboard
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import (
     CANDIDATES,
     RUN,
@@ -68,7 +69,7 @@ def planted(run, client, tmp_path):
     mark, honest = tmp_path / "pwned", client.get_run(run.run_id)
     place = mlflow_client.open_experiment("planted")
     run_id = mlflow_client.start_run(place, "planted", {})
-    folder = Path(mlflow_client.model_folder(run.place, run.run_id))
+    folder = Path(run_reader.model_folder(run.place, run.run_id))
     copied = tmp_path / "model"
     copied.mkdir()
     for file in folder.iterdir():
@@ -78,7 +79,7 @@ def planted(run, client, tmp_path):
     client.log_model_artifacts(logged.model_id, str(copied))
     client.finalize_logged_model(logged.model_id, "READY")
     for name in ("study.yaml", "report.json"):
-        mlflow_client.log_text(place, run_id, mlflow_client.artifact(run.place, run.run_id, name).read_text(), name)
+        mlflow_client.log_text(place, run_id, run_reader.artifact(run.place, run.run_id, name).read_text(), name)
     own = {name: value for name, value in honest.data.tags.items() if name.startswith("evenhand.")}
     mlflow_client.log_tags(place, run_id, own | {"evenhand.model_digest": file_digest(copied / "model.skops")})
     mlflow_client.end_run(place, run_id)
@@ -133,7 +134,7 @@ def test_the_study_of_a_run_is_used_as_it_was_logged_or_not_at_all(run):
 
 
 def test_a_forged_tag_changes_nothing(run, client):
-    folder = mlflow_client.model_folder(run.place, run.run_id)
+    folder = run_reader.model_folder(run.place, run.run_id)
     content = (folder / "model.skops").read_bytes()
     honest = client.get_run(run.run_id).data.tags["evenhand.model_digest"]
     (folder / "model.skops").write_bytes(content + b" ")
@@ -163,7 +164,7 @@ def test_a_line_that_was_changed_is_noticed(run):
 
 
 def test_the_ledger_holds_what_was_logged_and_who_did(run):
-    folder = mlflow_client.model_folder(run.place, run.run_id)
+    folder = run_reader.model_folder(run.place, run.run_id)
     found = recorded_model("tiny", run.run_id, folder)
 
     assert found.folder == folder_digest(folder)
@@ -179,7 +180,7 @@ def test_a_second_line_of_a_run_counts_over_the_first(run):
     from dataclasses import replace
 
     file = recorded_path("tiny")
-    content, folder = file.read_text(), mlflow_client.model_folder(run.place, run.run_id)
+    content, folder = file.read_text(), run_reader.model_folder(run.place, run.run_id)
     anchor = anchor_of(file).read_text()
     note_model(replace(recorded_model("tiny", run.run_id, folder), digest="new"))
 

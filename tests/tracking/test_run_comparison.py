@@ -23,8 +23,9 @@ from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
 from evenhand.tracking.history import read_history
-from evenhand.tracking.mlflow_client import artifact, open_store
+from evenhand.tracking.mlflow_client import open_store
 from evenhand.tracking.past_run import PastRun
+from evenhand.tracking.recorded.run_reader import artifact
 from evenhand.tracking.run_names import run_named
 
 BOTH = {"gaussian_nb": {}, "dummy": {}}

@@ -10,7 +10,7 @@ from evenhand.data.splits import fold_rows
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING
 from evenhand.storage.artifact_store import local
 from evenhand.tasks.splitting import split
-from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.unseen_rows import Unsure, unseen
 
 N = 400
@@ -33,7 +33,7 @@ def asked(tmp_path, monkeypatch):
     def run(mine, theirs, roles=None):
         table, ledger = ledger_of("mine", *mine, 1, roles or {})
         _, other = ledger_of("theirs", *theirs, 2, roles or {})
-        monkeypatch.setattr(mlflow_client, "artifact", lambda *_: local(other.stored))
+        monkeypatch.setattr(run_reader, "artifact", lambda *_: local(other.stored))
         model = SimpleNamespace(features=[(feature.name, feature.kind) for feature in table.features])
         return unseen(None, "run", model, table, ledger), pq.read_table(local(other.stored)).to_pandas(), ledger
 
@@ -133,7 +133,7 @@ def test_a_ledger_without_keys_is_matched_by_content(asked, monkeypatch, tmp_pat
     pq.write_table(pa.Table.from_pandas(found[["side", "content"]]), tmp_path / "old.parquet")
     table = make_table(tmp_path / "again", columns, y, roles=KEYED)
     ledger = split.fn(table, make_study(seed=1, columns={"key": "id"}, split={"folds": 3, "holdout": "random"}))
-    monkeypatch.setattr(mlflow_client, "artifact", lambda *_: tmp_path / "old.parquet")
+    monkeypatch.setattr(run_reader, "artifact", lambda *_: tmp_path / "old.parquet")
     model = SimpleNamespace(features=[(feature.name, feature.kind) for feature in table.features])
 
     rows = unseen(None, "run", model, table, ledger)

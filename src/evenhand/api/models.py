@@ -96,7 +96,7 @@ def _estimator(model: Any) -> Any:
 
 def model_of(recorded: "PastRun", name: str | None) -> "RawRowModel":
     """The stored model of a run, or that of another candidate, refitted."""
-    from evenhand.tracking.mlflow_client import model_folder
+    from evenhand.tracking.recorded.run_reader import model_folder
     from evenhand.tracking.recorded_models import check_logged, load_recorded, recorded_model, study_of_model
 
     place, run_id, study = recorded.chosen.place, recorded.run_id, recorded.chosen.study
@@ -176,7 +176,7 @@ def _figures(each: dict[str, Any], plans: "dict[str, Plan]") -> "Figures":
 def _ensembles(recorded: "PastRun") -> "dict[str, Ensemble]":
     from evenhand.records.pipeline import Ensemble
     from evenhand.study.registry import RESERVED_NAMES
-    from evenhand.tracking.mlflow_client import artifact
+    from evenhand.tracking.recorded.run_reader import artifact
 
     found = {}
     for each in recorded.report["candidates"]:

@@ -109,7 +109,7 @@ class Plots:
 
     def _stored(self, run_id: str, name: str, why: str) -> "Drawing":
         """A picture that was stored with a run."""
-        from evenhand.tracking.mlflow_client import artifact
+        from evenhand.tracking.recorded.run_reader import artifact
 
         try:
             file = artifact(self._run._recorded.chosen.place, run_id, name)

@@ -79,13 +79,15 @@ def _is_usable(trained: np.ndarray, judged: np.ndarray, table: Table) -> bool:
     return len(trained) > 0 and set(np.unique(judged)) <= set(np.unique(trained)) and len(np.unique(judged)) > 1
 
 
-def share_of(rows: np.ndarray, y: np.ndarray, share: float, seed: int, is_class: bool) -> np.ndarray:
-    """A share of the rows in their order, larger shares holding the smaller; a rare class keeps fifty rows."""
+def share_of(
+    rows: np.ndarray, y: np.ndarray, share: float, seed: int, is_class: bool, fewest: int = FEWEST_OF_A_CLASS
+) -> np.ndarray:
+    """A share of the rows in their order, larger shares holding the smaller; a rare class keeps so many rows."""
     if share >= 1:
         return rows
     order = np.random.default_rng(seed).permutation(len(rows))
     kept = []
     for kind in np.unique(y[rows]) if is_class else (None,):
         members = order if kind is None else order[y[rows[order]] == kind]
-        kept.append(members[: max(int(np.ceil(share * len(members))), min(len(members), FEWEST_OF_A_CLASS))])
+        kept.append(members[: max(int(np.ceil(share * len(members))), min(len(members), fewest))])
     return rows[np.sort(np.concatenate(kept))]

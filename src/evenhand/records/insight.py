@@ -155,4 +155,5 @@ class Insight:
     lifts: tuple[Lift, ...] = ()
     lifts_on: str = ""
     learning: tuple[LearningPoint, ...] = ()
+    learning_of: str = ""
     notes: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.past_run import PastRun
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import artifact
 from evenhand.tracking.since import since_runs
 
@@ -51,7 +52,7 @@ def champion_of(place: mlflow_client.Place, study: str) -> str:
         champion = decisions_of(study).champion
         if champion is None:
             return ""
-        return str(mlflow_client.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
+        return str(run_reader.run_of(place, champion.run_id).data.tags.get("evenhand.best", ""))
     except EvenhandError as error:
         logger().warning("the champion of '%s' is not marked on the page: %s", study, error)
         return ""

@@ -1,17 +1,12 @@
-"""What a run shows in Prefect's pages: its leaderboard as rows, and its verdict with where to look as Markdown."""
+"""The leaderboard as rows of a table in Prefect's pages."""
 
 import math
-import re
-from collections.abc import Mapping
 from typing import Any
 
 from evenhand.records.pipeline import Figures, Judgement
-from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_WORDS
-from evenhand.reporting.terminal.run import check_lines, decided_lines, verdict_lines
-from evenhand.runtime.text import counted, time_text
+from evenhand.runtime.text import time_text
 
-SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~])")
 MOST_ROWS = 100
 
 
@@ -38,35 +33,3 @@ def _row(rank: int, figures: Figures, judgement: Judgement) -> dict[str, Any]:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else round(value, 4)
-
-
-def verdict_markdown(report: Report, links: Mapping[str, str]) -> str:
-    """What a run came to in words: who leads, what was decided, what to mind, and where to look further."""
-    judgement = report.judgement
-    decided = [] if judgement.decided is None else decided_lines(judgement.decided)
-    failed = [f"failed: {each.name}: {each.why}" for each in judgement.failed]
-    parts = {
-        "Verdict": [f"leads: {judgement.best.plan.name}", *verdict_lines(judgement)],
-        "Decision": [f"served: {judgement.winner.plan.name}", *decided],
-        "To mind": [*report.notes, *failed, *(line for line, _ in check_lines(report.checks))],
-        "Rows and time": [
-            f"{counted(report.n_executed, 'fit')} done, {report.n_reused:,} reused; {report.rows_words}; "
-            f"{time_text(report.seconds)}"
-        ],
-    }
-    shown = [
-        f"## {head}\n" + "\n".join(f"- {_plain(line)}" for line in lines) for head, lines in parts.items() if lines
-    ]
-    where = [f"- [{name}]({address})" for name, address in links.items()]
-    page = [f"- page of the run: `{report.page}`"] if report.page is not None else []
-    return "\n\n".join([*shown, "## Where to look\n" + "\n".join([*where, *page, f"- MLflow run `{report.run_id}`"])])
-
-
-def skipped_markdown(why: str) -> str:
-    """Why a tick ran nothing."""
-    return f"## Skipped\n- {_plain(why)}"
-
-
-def _plain(text: str) -> str:
-    """A line that Markdown shows as it is."""
-    return SIGNS.sub(r"\\\1", " ".join(text.split()))

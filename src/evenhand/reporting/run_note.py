@@ -1,16 +1,18 @@
-"""What MLflow's pages say of a run in words: its name, and its description as Markdown."""
+"""What pages of MLflow and Prefect say of a run in words: its name, and its description as Markdown."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
-from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import trials_words
 from evenhand.records.pipeline import Judgement
 from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_WORDS
 from evenhand.reporting.html.elements import spoken
-from evenhand.reporting.terminal.run import verdict_lines
+from evenhand.reporting.terminal.run import check_lines, decided_lines, verdict_lines
+from evenhand.runtime.text import counted, time_text
 
 FIRST = 8
+SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
 def run_name(judgement: Judgement, when: str) -> str:
@@ -19,18 +21,25 @@ def run_name(judgement: Judgement, when: str) -> str:
     return f"{winner.plan.name}: {spoken(judgement.metric)} {winner.mean(judgement.metric):.4f} ({when})"
 
 
-def run_note(report: Report) -> str:
-    """The description of a run: who won and how surely, the best candidates, what was decided and what to look at."""
+def run_note(report: Report, links: Mapping[str, str] | None = None) -> str:
+    """The description of a run: who won and how surely, what was decided, what to mind, and where to look further."""
     judgement = report.judgement
-    parts: list[Iterable[str]] = [[_headline(judgement)], _bullets(verdict_lines(judgement)), _table(judgement)]
-    if judgement.decided is not None:
-        parts.append([f"**Decided:** {judgement.decided.words}"])
-    if judgement.trials:
-        parts.append([trials_words(judgement.trials)])
-    parts.append(_checks(report))
-    parts.append(_bullets(report.notes))
-    parts.append([f"{report.rows_words}. The page of this run is its artifact `report.html`."])
-    return "\n\n".join("\n".join(part) for part in parts if part)
+    decided = [] if judgement.decided is None else decided_lines(judgement.decided)
+    trials = [trials_words(judgement.trials)] if judgement.trials else []
+    failed = [f"failed: {each.name}: {each.why}" for each in judgement.failed]
+    parts = {
+        "": _bullets([f"leads: {judgement.best.plan.name}", *verdict_lines(judgement), *trials]),
+        "Candidates": _table(judgement),
+        "Decision": _bullets([f"served: {judgement.winner.plan.name}", *decided]),
+        "To mind": _bullets([*report.notes, *failed, *(line for line, _ in check_lines(report.checks))]),
+        "Rows and time": _bullets([
+            f"{counted(report.n_executed, 'fit')} done, {report.n_reused:,} reused; {report.rows_words}; "
+            f"{time_text(report.seconds)}"
+        ]),
+        "Where to look": [*(f"- [{name}]({at})" for name, at in (links or {}).items()), *_places(report)],
+    }  # fmt: skip
+    shown = ["\n".join([f"## {head}\n"] * bool(head) + lines) for head, lines in parts.items() if lines]
+    return "\n\n".join([_headline(judgement), *shown])
 
 
 def candidate_note(judgement: Judgement, name: str) -> str:
@@ -44,10 +53,15 @@ def candidate_note(judgement: Judgement, name: str) -> str:
     return f"{place} {versus.words[:1].upper()}{versus.words[1:]}: behind {judgement.best.plan.name} by {ends}."
 
 
+def skip_note(why: str) -> str:
+    """Why a tick ran nothing."""
+    return f"## Skipped\n- {_plain(why)}"
+
+
 def _headline(judgement: Judgement) -> str:
     winner, metric = judgement.winner, judgement.metric
     holdout = winner.holdout.get(metric)
-    words = f"**{winner.plan.name}**: {spoken(metric)} {winner.mean(metric):.4f} over folds"
+    words = f"**{_plain(winner.plan.name)}**: {spoken(metric)} {winner.mean(metric):.4f} over folds"
     return words + ("" if holdout is None else f", {holdout:.4f} on the holdout")
 
 
@@ -58,21 +72,22 @@ def _table(judgement: Judgement) -> list[str]:
         holdout = each.holdout.get(metric)
         verdict = VERDICT_WORDS.get(judgement.verdict(each.plan.name), "")
         mean = f"{each.mean(metric):.4f} ± {each.std(metric):.4f}"
-        rows.append(
-            f"| {rank} | {each.plan.name} | {mean} | {'' if holdout is None else f'{holdout:.4f}'} | {verdict} |"
-        )
+        held = "" if holdout is None else f"{holdout:.4f}"
+        rows.append(f"| {rank} | {_plain(each.plan.name)} | {mean} | {held} | {verdict} |")
     if (n_more := len(judgement.figures) - FIRST) > 0:
         rows.append(f"| | and {n_more} more | | | |")
     return rows
 
 
-def _checks(report: Report) -> list[str]:
-    if not report.checks:
-        return []
-    counts = f"Leakage checks: {counted_by_severity(each.severity for each in report.checks)}."
-    asking = [each for each in report.checks if each.severity in ("warning", "error")]
-    return [counts, *_bullets(f"**{each.name}**: {each.words} {each.remedy}".strip() for each in asking)]
+def _places(report: Report) -> list[str]:
+    page = [f"- page of the run: `{report.page}`, artifact `report.html`"] if report.page is not None else []
+    return [*page, f"- MLflow run `{report.run_id}`"]
 
 
 def _bullets(lines: Iterable[str]) -> list[str]:
-    return [f"- {line}" for line in lines]
+    return [f"- {_plain(line)}" for line in lines]
+
+
+def _plain(text: str) -> str:
+    """A line that Markdown shows as it is."""
+    return SIGNS.sub(r"\\\1", " ".join(text.split()))

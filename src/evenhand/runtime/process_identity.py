@@ -24,14 +24,14 @@ def boot_id() -> str:
 
 
 def owner() -> dict[str, str]:
-    """This process, as tags that distinguish it from every other one."""
-    place = {"evenhand.host": socket.gethostname(), "evenhand.boot_id": boot_id()}
-    return {**place, "evenhand.pid": str(os.getpid()), "evenhand.started": started()}
+    """This process, by what distinguishes it from every other one."""
+    place = {"host": socket.gethostname(), "boot_id": boot_id()}
+    return {**place, "pid": str(os.getpid()), "started": started()}
 
 
-def is_of_this_host(tags: Mapping[str, str]) -> bool:
+def is_of_this_host(process: Mapping[str, str]) -> bool:
     """Whether a run was started on this machine: a process number says nothing about another one."""
-    return tags.get("evenhand.boot_id") == boot_id() or tags.get("evenhand.host") == socket.gethostname()
+    return process.get("boot_id") == boot_id() or process.get("host") == socket.gethostname()
 
 
 def started() -> str:
@@ -39,17 +39,17 @@ def started() -> str:
     return f"{psutil.Process().create_time():.2f}"
 
 
-def is_alive(tags: Mapping[str, str]) -> bool:
+def is_alive(named: Mapping[str, str]) -> bool:
     """Whether the process that started a run still runs: same boot, same pid, started at the same moment."""
-    if tags.get("evenhand.boot_id") != boot_id():
+    if named.get("boot_id") != boot_id():
         return False
     try:
-        process = psutil.Process(int(tags["evenhand.pid"]))
+        process = psutil.Process(int(named["pid"]))
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
     except (psutil.NoSuchProcess, ValueError):
         return False
-    return f"{process.create_time():.2f}" == tags.get("evenhand.started")
+    return f"{process.create_time():.2f}" == named.get("started")
 
 
 def own_children() -> None:
@@ -93,6 +93,6 @@ def owner_tag() -> str:
 def has_lost_its_owner(tags: Iterable[str], only_here: bool = False) -> bool:
     """Whether the tags of a flow run name a process that is gone; `only_here`: one of this machine since its start."""
     owners = [tag.removeprefix(OWNED_BY).split(":") for tag in tags if tag.startswith(OWNED_BY)]
-    names = ("evenhand.pid", "evenhand.started", "evenhand.boot_id")
+    names = ("pid", "started", "boot_id")
     known = [dict(zip(names, owner, strict=True)) for owner in owners if len(owner) == len(names)]
-    return any(not is_alive(each) for each in known if not only_here or each["evenhand.boot_id"] == boot_id())
+    return any(not is_alive(each) for each in known if not only_here or each["boot_id"] == boot_id())

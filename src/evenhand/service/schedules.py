@@ -26,6 +26,7 @@ from evenhand.storage.locks import alone, waiting
 from evenhand.study.loader import load_study
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded import run_reader
 
 MOST_SHOWN = 24  # ticks of a day in the note of a run
 
@@ -145,7 +146,7 @@ def record_skip(tick: Tick, why: str) -> Tick:
     noted = note(replace(tick, outcome="missed" if tick.outcome == "missed" else "skipped", why=why))
     place, day = mlflow_client.open_experiment(tick.study), {"evenhand.kind": "tick", "evenhand.day": _day(tick)}
     with waiting(tick_lock(tick.study).with_suffix(".skips")):
-        run_id = mlflow_client.run_tagged(place, day)
+        run_id = run_reader.run_tagged(place, day)
         if run_id is None:
             with mlflow_client.running(place, f"skipped {_day(tick)}", day) as run_id:
                 mlflow_client.log_metrics(place, run_id, {"fits_executed": 0})

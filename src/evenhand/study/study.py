@@ -137,6 +137,9 @@ class Study(Settings):
     time_limit: Annotated[float, Field(gt=0)] | None = Field(
         None, description="seconds that one fit may take before its candidate fails; left out: as long as it takes"
     )
+    learning_curve: bool = Field(
+        True, description="false: the kept candidate is not fitted on parts of the rows, to see what more would bring"
+    )
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(0, description="of every draw; the same gives the same")
     engine: Literal["threads", "processes", "dask"] | DaskEngine = Field(
         "threads", description="where fits are done; dask: by the workers of a scheduler, or of this machine"

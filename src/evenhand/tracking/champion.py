@@ -9,6 +9,7 @@ from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import PROMOTING, Contender, Decision, Decisions, decide, decisions_of, repair
 from evenhand.tracking.model_registry import Registry
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import RecordedModel, check_logged, recorded_model, study_of_model
 from evenhand.tracking.reload_check import difference_when_reloaded
 from evenhand.tracking.run_names import latest_run
@@ -47,8 +48,8 @@ def propose(name: str, version: int | None = None) -> Proposed:
 
 def proposed_by(place: mlflow_client.Place, run_id: str, study: str) -> Proposed:
     """The model of a run of a study, with what was recorded of it."""
-    run = mlflow_client.run_of(place, run_id)
-    folder = mlflow_client.model_folder(place, run_id)
+    run = run_reader.run_of(place, run_id)
+    folder = run_reader.model_folder(place, run_id)
     found = recorded_model(study, run_id, folder)
     figures = {key: value for key, value in run.data.metrics.items() if key.startswith("holdout_")}
     return Proposed(place, study_of_model(found, place), run_id, folder, dict(run.data.tags), figures, found)
@@ -94,7 +95,7 @@ def roll_back(name: str, why: str, version: int | None = None) -> Decision:
         what = "an earlier champion" if version is None else f"version {version} as an earlier champion"
         raise EvenhandError(f"study '{name}' does not have {what} to go back to: there is {there}")
     back = chosen[-1]
-    if folder_digest(mlflow_client.model_folder(place, back.candidate.run_id)) != back.candidate.digest:
+    if folder_digest(run_reader.model_folder(place, back.candidate.run_id)) != back.candidate.digest:
         raise EvenhandError(
             f"the files of version {back.candidate.version} are not those that were promoted. Nothing was changed: "
             "bring them back from a backup, or name another --version."
@@ -130,7 +131,7 @@ def _sameness(proposed: Proposed, other: Contender) -> str:
     """In which way a proposed model is one that was decided on: by its content, or by its candidate and data."""
     mine = proposed.tags
     try:
-        theirs = mlflow_client.run_of(proposed.place, other.run_id).data.tags
+        theirs = run_reader.run_of(proposed.place, other.run_id).data.tags
     except PlaceError:  # the run was removed since
         return ""
     digest, data, best = (mine.get(f"evenhand.{name}") for name in ("model_digest", "data", "best"))

@@ -3,9 +3,9 @@
 from evenhand.errors import ConfError, listed
 from evenhand.records.comparison import Episode, History
 from evenhand.study.registry import check_metric
-from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Decision, decisions_of
 from evenhand.tracking.past_run import PastRun
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.run_names import runs_of
 
 
@@ -22,7 +22,7 @@ def read_history(study: str, metric: str | None = None) -> History:
         study=study,
         metric=metric,
         episodes=tuple(_episode(each, metric, decided) for each in found),
-        n_unfinished=mlflow_client.n_unfinished(study),
+        n_unfinished=run_reader.n_unfinished(study),
     )
 
 

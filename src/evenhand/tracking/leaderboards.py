@@ -12,6 +12,7 @@ from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
 from evenhand.study.registry import check_metric
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import artifact
 from evenhand.tracking.run_names import latest_run
 from evenhand.tracking.ui.addresses import run_page
@@ -23,7 +24,7 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
     place, parent, children = latest_run(study)
     metric = metric or parent.data.tags["evenhand.metric"]
     failed = [child for child in children if "evenhand.failed" in child.data.tags]
-    ranked = mlflow_client.ranked_children([child for child in children if child not in failed], metric)
+    ranked = run_reader.ranked_children([child for child in children if child not in failed], metric)
     if not any(f"cv_{metric}" in child.data.metrics for child in ranked):
         known = sorted(
             {key.removeprefix("cv_") for child in ranked for key in child.data.metrics if key.startswith("cv_")}
@@ -65,7 +66,7 @@ def _intervals(place: mlflow_client.Place, run_id: str, metric: str) -> dict[str
 
 def read_studies() -> list[str]:
     """The studies that have runs, the newest first."""
-    return mlflow_client.studies()
+    return run_reader.studies()
 
 
 def read_study(run_id: str) -> Study:

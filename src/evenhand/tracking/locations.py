@@ -9,6 +9,7 @@ from evenhand.runtime.io_errors import writing
 from evenhand.storage.artifact_store import home
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.databases import shown
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.run_names import latest_run
 from evenhand.tracking.ui.addresses import EVERY_STUDY, overlay, runs_table
 from evenhand.tracking.ui.shared_views import CANDIDATES, VIEW_TAG
@@ -30,7 +31,7 @@ class View:
 def find_view() -> View:
     """The runs of the study that ran last, and the ROC curves of its best candidates over each other."""
     store = mlflow_client.open_store()
-    names = mlflow_client.studies()
+    names = run_reader.studies()
     found = store.client().get_experiment_by_name(names[0]) if names else None
     if found is None:
         return View(mlflow_client.tracking_uri())
@@ -46,14 +47,14 @@ def _overlay(study: str) -> str:
     except PlaceError:
         return ""
     curved = [child for child in children if mlflow_client.ROC_KEY in child.data.metrics]
-    best = mlflow_client.ranked_children(curved, parent.data.tags.get("evenhand.metric", ""))[:OVERLAID]
+    best = run_reader.ranked_children(curved, parent.data.tags.get("evenhand.metric", ""))[:OVERLAID]
     return overlay(place, [child.info.run_id for child in best]) if len(best) > 1 else ""
 
 
 def find_page(name: str | None) -> Path:
     """The page of a run, or of the latest finished run of a study; without a name, of the study that ran last."""
     if name is None:
-        names = mlflow_client.studies()
+        names = run_reader.studies()
         if not names:
             uri = shown(mlflow_client.tracking_uri())
             raise PlaceError(f"no study has run in {uri} yet: evenhand run conf/quickstart.yaml")
@@ -66,7 +67,7 @@ def find_page(name: str | None) -> Path:
 
 
 def _check_known(name: str) -> None:
-    names = mlflow_client.studies()
+    names = run_reader.studies()
     if name not in names:
         hint = nearest(name, names) or (f" There are {listed(names)}." if names else " Run it first.")
         raise PlaceError(f"there is no study or run '{name}' in {shown(mlflow_client.tracking_uri())}.{hint}")

@@ -23,6 +23,7 @@ from evenhand.storage.locks import now, waiting, who
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.recorded import run_reader
 
 NAME = "ledger of recorded models"
 LINKS = {"number", "before", "hash"}
@@ -77,7 +78,7 @@ def recorded_model(study: str, run_id: str, folder: Path) -> RecordedModel:
 
 def check_logged(found: RecordedModel, place: mlflow_client.Place, name: str) -> Path:
     """A file that a run logged, if it is still what was logged."""
-    file = mlflow_client.artifact(place, found.run_id, name)
+    file = run_reader.artifact(place, found.run_id, name)
     if found.logged is not None and file_digest(file) != found.logged.get(name):
         raise _changed(name, found.run_id)
     return file
@@ -85,7 +86,7 @@ def check_logged(found: RecordedModel, place: mlflow_client.Place, name: str) ->
 
 def artifact(place: mlflow_client.Place, run_id: str, name: str) -> Path:
     """A file that a run logged, unless it is known here by another digest; of a run made elsewhere none is known."""
-    file = mlflow_client.artifact(place, run_id, name)
+    file = run_reader.artifact(place, run_id, name)
     if (expected := _digests_of(run_id).get(name)) is not None and file_digest(file) != expected:
         raise _changed(name, run_id)
     return file
@@ -121,9 +122,9 @@ def candidates_digest(children: Sequence[mlflow_client.Run]) -> str:
 
 def database_digests(place: mlflow_client.Place, run_id: str) -> dict[str, str]:
     """Both digests of a run, read back from MLflow when all of it was logged."""
-    run = mlflow_client.run_of(place, run_id)
+    run = run_reader.run_of(place, run_id)
     here = replace(place, experiment_id=run.info.experiment_id)
-    return {RUN: run_digest(run), CANDIDATES: candidates_digest(mlflow_client.children_of(here, run_id))}
+    return {RUN: run_digest(run), CANDIDATES: candidates_digest(run_reader.children_of(here, run_id))}
 
 
 def recorded_ids(study: str) -> list[str]:
@@ -178,7 +179,7 @@ def study_of_model(found: RecordedModel, place: mlflow_client.Place) -> Study:
 
 def load_recorded(place: mlflow_client.Place, study: str, run_id: str) -> RawRowModel:
     """The model of a run, if it is what our own ledger has of it."""
-    folder = mlflow_client.model_folder(place, run_id)
+    folder = run_reader.model_folder(place, run_id)
     found = recorded_model(study, run_id, folder)
     return load_model(folder, found.digest, list(found.models))
 

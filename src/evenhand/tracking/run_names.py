@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from evenhand.errors import PlaceError, listed, nearest
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.databases import shown
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import check_candidates, check_run, recorded_ids
 
 ID = re.compile(r"[0-9a-f]{8,32}")
@@ -35,7 +36,7 @@ def run_named(word: str) -> NamedRun:
     found = NAMED.fullmatch(word)
     if found is None:
         raise PlaceError(f"'{word}' names no run. {HOW}")
-    if found["way"] is None and ID.fullmatch(word) and word not in mlflow_client.studies():
+    if found["way"] is None and ID.fullmatch(word) and word not in run_reader.studies():
         return _by_id(word)
     return _of_study(found["study"], found["way"] or "~", int(found["number"] or 0))
 
@@ -46,7 +47,7 @@ HOW = "Give a study (its latest run), STUDY~1 (the one before), STUDY@3 (its thi
 def latest_run(study: str) -> tuple[mlflow_client.Place, mlflow_client.Run, list[mlflow_client.Run]]:
     """The newest finished run of a study and its candidates, as they were recorded."""
     place, runs = finished_runs(study, most=1)
-    children = mlflow_client.children_of(place, runs[0].info.run_id)
+    children = run_reader.children_of(place, runs[0].info.run_id)
     check_candidates(runs[0].info.run_id, children)
     return place, runs[0], children
 
@@ -56,10 +57,10 @@ def finished_runs(study: str, most: int = 5000) -> tuple[mlflow_client.Place, li
     store = mlflow_client.open_store()
     found = store.client().get_experiment_by_name(study)
     if found is None:
-        hint = nearest(study, mlflow_client.studies()) or " Run it first."
+        hint = nearest(study, run_reader.studies()) or " Run it first."
         raise PlaceError(f"there is no study '{study}' in {shown(mlflow_client.tracking_uri())} yet.{hint}")
     place = mlflow_client.Place(store.uri, found.experiment_id)
-    runs = mlflow_client.finished(place, most)
+    runs = run_reader.finished(place, most)
     _check_none_is_lost(place, study, runs)
     if not runs:
         where = shown(mlflow_client.tracking_uri())
@@ -75,7 +76,7 @@ def _check_none_is_lost(place: mlflow_client.Place, study: str, runs: Sequence[m
     for run_id in reversed(recorded_ids(study)):
         if run_id in {run.info.run_id for run in runs}:
             return
-        run = mlflow_client.run_if_known(place, run_id)
+        run = run_reader.run_if_known(place, run_id)
         if run is None:
             logging.getLogger("evenhand").warning("run %s of '%s' is left out: MLflow has lost it", run_id, study)
         elif run.info.lifecycle_stage != "deleted" and run.info.status == "FINISHED":
@@ -106,12 +107,12 @@ def _of_study(study: str, way: str, number: int) -> NamedRun:
 
 
 def _by_id(word: str) -> NamedRun:
-    run = mlflow_client.run_by_id(word)
+    run = run_reader.run_by_id(word)
     parent = run.data.tags.get("mlflow.parentRunId")
     if parent is not None:
         found = _by_id(parent)
         return NamedRun(found.place, found.run, found.study, found.number, run.info.run_name or "")
-    study = mlflow_client.study_of(run)
+    study = run_reader.study_of(run)
     for each in runs_of(study):
         if each.run.info.run_id == run.info.run_id:
             return each
@@ -119,7 +120,7 @@ def _by_id(word: str) -> NamedRun:
 
 
 def _check_known(study: str) -> None:
-    names = mlflow_client.studies()
+    names = run_reader.studies()
     if study not in names:
         hint = nearest(study, names) or (f" There are {listed(names)}." if names else " Run it first.")
         raise PlaceError(f"there is no study or run '{study}' in {shown(mlflow_client.tracking_uri())}.{hint}")

@@ -15,6 +15,7 @@ from evenhand.evaluation.curves import (
     Roc,
     Sweep,
 )
+from evenhand.evaluation.explanation.residual_columns import ColumnResiduals
 from evenhand.records.checks import Severity
 from evenhand.records.decision import Decided, Explained, Pairing, Stage
 from evenhand.records.regression import RegressionTable
@@ -23,11 +24,12 @@ from evenhand.records.verdicts import Expected
 from evenhand.statistics import NormalQuantiles
 
 Pairs = tuple[tuple[str, str], ...]
+MLFLOW, PREFECT, AGAIN = "Run in MLflow", "Run in Prefect", "To repeat it"
 
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """What was studied, on which rows and with what; `when` is text that the caller made."""
+    """What was studied, on which rows and with what; `when` is text that the caller made, `links` are addresses."""
 
     name: str
     target: str
@@ -48,6 +50,7 @@ class StudyFacts:
     n_executed: int | None = None
     n_reused: int | None = None
     more: Pairs = ()
+    links: Pairs = ()
     positive: str = ""
     n_positives: int | None = None
     n_positives_holdout: int | None = None
@@ -215,6 +218,7 @@ class Regression:
     residuals: Residuals
     deciles: tuple[Decile, ...] = ()
     normal: NormalQuantiles | None = None
+    by_column: tuple[ColumnResiduals, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -248,6 +252,8 @@ class PageContent:
     curves_rows: str = "out-of-fold rows"
     class_curves: tuple[CandidateCurves, ...] = ()
     calibration: tuple[tuple[str, CalibrationCurve], ...] = ()
+    class_calibration: tuple[tuple[str, CalibrationCurve], ...] = ()
+    class_calibration_on: str = "out-of-fold rows"
     calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None
     decided: Decided | None = None

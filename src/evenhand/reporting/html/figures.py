@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evenhand.evaluation.curves import Band, Confusion
+from evenhand.evaluation.curves import Band, CalibrationCurve, Confusion
 from evenhand.records.decision import Decided
 from evenhand.reporting.html.chart import Chart, swatch
 from evenhand.reporting.html.charts_classification import (
@@ -130,6 +130,31 @@ def calibration(content: PageContent) -> Drawn:
     pair = tag("div", chart.figure(), bins_table(content.calibration[0][1]), class_="pair")
     figures_table = facts(content.calibration_figures) if content.calibration_figures else None
     return section("calibration", "Calibration", pair, figures_table, lead=lead), [chart]
+
+
+def class_calibration(content: PageContent) -> Drawn:
+    """Whether the score of each of several classes means what it says."""
+    found = content.class_calibration[:MOST_CURVES]
+    if not found:
+        return None, []
+    chart = replace(calibration_chart(found), id="calibration-classes")
+    lead = f"The score of each class against how often rows are of it, on {content.class_calibration_on}."
+    if len(found) < len(content.class_calibration):
+        lead += f" {len(found)} of {len(content.class_calibration)} classes are drawn."
+    columns = [
+        (Heading("Class", "text"), lambda one: one[0]),
+        (Heading("Mean distance"), lambda one: number(one[1].error)),
+        (Heading("Mean score"), lambda one: number(_over_bins(one[1], "mean_score"))),
+        (Heading("Rows of it"), lambda one: number(_over_bins(one[1], "share"))),
+    ]
+    means = listing(content.class_calibration, columns, "Calibration of each class against the rest")
+    pair = tag("div", chart.figure(), means, class_="pair")
+    own = facts(content.calibration_figures) if content.calibration_figures else None
+    return section("class-calibration", "Calibration of each class", pair, own, lead=lead), [chart]
+
+
+def _over_bins(curve: CalibrationCurve, name: str) -> float:
+    return sum(getattr(one, name) * one.n_rows for one in curve.bins) / sum(one.n_rows for one in curve.bins)
 
 
 def confusion(content: PageContent) -> Drawn:

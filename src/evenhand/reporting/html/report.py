@@ -15,6 +15,7 @@ from evenhand.reporting.html.elements import Html
 from evenhand.reporting.html.insights.data import data
 from evenhand.reporting.html.insights.history import history
 from evenhand.reporting.html.insights.more import learning, lift
+from evenhand.reporting.html.insights.residuals import residual_columns
 from evenhand.reporting.html.insights.slices import slices
 from evenhand.reporting.html.insights.why import why
 from evenhand.reporting.html.resampling import trials
@@ -27,8 +28,10 @@ SECTIONS = (
     figures.threshold,
     figures.decision,
     figures.calibration,
+    figures.class_calibration,
     figures.confusion,
     figures.regression,
+    residual_columns,
     why,
     slices,
     lift,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import Effect, Explained, Stage
-from evenhand.reporting.html.content import CandidateRow, ComparisonRow, PageContent
+from evenhand.reporting.html.content import AGAIN, CandidateRow, ComparisonRow, PageContent
 from evenhand.reporting.html.elements import (
     Heading,
     Html,
@@ -164,7 +164,8 @@ def about(content: PageContent) -> Html:
         ("Classes", ", ".join(f"{label}: {count(n)}" for label, n in study.classes[:12])),
         ("Fits", _fits(content)),
         ("Took", seconds(study.seconds) if study.seconds is not None else ""),
-        *study.more,
+        *((words, tag("a", address, href=address)) for words, address in study.links),
+        *((words, tag("code", said) if words == AGAIN else said) for words, said in study.more),
         ("Versions", ", ".join(f"{name} {version}" for name, version in study.versions)),
     ]
     protocol = tag("ol", [tag("li", words) for words in study.protocol], class_="protocol") if study.protocol else None

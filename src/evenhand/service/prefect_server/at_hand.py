@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.progress import report_progress
+from evenhand.runtime.redaction import masked_text
 from evenhand.service.prefect_server.temporary import TEMPORARY
 from evenhand.storage.artifact_store import home
 from evenhand.tracking.databases import unanswered
@@ -59,6 +60,17 @@ def is_temporary() -> bool:
     from prefect.settings import PREFECT_API_URL
 
     return PREFECT_API_URL.value() in {None, "", TEMPORARY.api}
+
+
+def page_of_run() -> str:
+    """The address of the flow run under way in Prefect's pages; empty where its server ends with this process."""
+    from prefect.runtime import flow_run
+    from prefect.settings import PREFECT_API_URL
+
+    found = flow_run.get_id()
+    if found is None or is_temporary():
+        return ""
+    return f"{masked_text(PREFECT_API_URL.value().rstrip('/').removesuffix('/api'))}/runs/flow-run/{found}"
 
 
 def check_prefect() -> None:

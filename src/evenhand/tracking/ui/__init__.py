@@ -1,3 +1,3 @@
 """Addresses in MLflow's pages, and what those pages show first. What is recorded in runs is in `tracking` itself."""
 
-__all__ = ["addresses", "shared_views"]
+__all__ = ["addresses", "links", "shared_views"]

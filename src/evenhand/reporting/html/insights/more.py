@@ -1,5 +1,6 @@
 """How sure figures are of more rows: what acting on the highest scores finds, and the learning curve."""
 
+from evenhand.records.insight import Insight
 from evenhand.reporting.html.chart import Chart, Series
 from evenhand.reporting.html.content import PageContent
 from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, section, spoken, table, tag
@@ -29,7 +30,8 @@ def lift(content: PageContent) -> Html | None:
 
 def learning(content: PageContent) -> Drawn:
     """The metric against the number of training rows."""
-    found = content.explained.insight.learning if content.explained is not None else ()
+    insight = content.explained.insight if content.explained is not None else Insight()
+    found = insight.learning
     if len(found) < 2:
         return None, []
     metric, x, y = spoken(content.study.metric), [one.n_rows for one in found], [one.mean for one in found]
@@ -45,9 +47,12 @@ def learning(content: PageContent) -> Drawn:
         series=(Series(metric, x, y),),
         values=table(["Share", "Rows", metric, "Deviation"], rows, "Learning curve"),
     )
-    lead = "The kept candidate fitted on a part of each fold's training rows; the band is one deviation over folds."
-    step, spread = abs(y[-1] - y[-2]), found[-1].std
-    said = "More rows would help: the last step is larger than the spread over folds." if step > spread else (
+    lead = (
+        f"{insight.learning_of or 'The kept candidate'} fitted on parts of the training rows of the first folds, and "
+        "judged on their held rows; the band is one deviation over these folds."
+    )
+    gain = (y[-1] - y[-2]) * (-1 if content.study.lower_is_better else 1)
+    said = "More rows would help: the last step is larger than the spread over folds." if gain > found[-1].std else (
         "The last step is within the spread over folds: more rows of this kind would help little."
     )  # fmt: skip
     body = joined(tag("div", chart.figure(), class_="pair"), tag("p", said))

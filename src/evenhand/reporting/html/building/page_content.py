@@ -1,38 +1,36 @@
 """From the records of a run to the content of its page."""
 
 from dataclasses import replace
-from math import isfinite
+from shlex import quote
 
 import numpy as np
 
 from evenhand.evaluation import curves
 from evenhand.evaluation.metrics import Judged
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.records.pipeline import Figures, Judgement, Ledger, Snapshot, Table
 from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_WORDS, Versus
 from evenhand.reporting.html import content
-from evenhand.reporting.html.build_tuning import tuned_curves
+from evenhand.reporting.html.building.calibration import (
+    calibration_figures,
+    calibration_of,
+    class_calibration_of,
+    is_calibrated,
+)
+from evenhand.reporting.html.building.regression import regression_of
+from evenhand.reporting.html.building.tuning import grid_curves, tuned_curves
 from evenhand.runtime.text import counted
-from evenhand.statistics import normal_quantiles
 from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
 
 OVERLAID = 12
-FEWEST_VALUES = 3
-FIGURES = (
-    ("slope", "Slope (1 is right)"),
-    ("intercept", "Intercept (0 is right)"),
-    ("expected_error", "Error expected"),
-)
-RATES = (("mean_probability", "Mean probability"), ("rate", "Positives"))
 
 
 def page_content(
     report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, champion: str = "",
-    drawings: content.Pairs = (),
+    drawings: content.Pairs = (), links: content.Pairs = (),
 ) -> content.PageContent:  # fmt: skip
     """All that the page of a run shows; `champion` is the name of the candidate that serves at present."""
     judgement = report.judgement
@@ -41,19 +39,21 @@ def page_content(
     return content.PageContent(
         title=_title(study, judgement),
         served=judgement.winner.plan.name,
-        study=_facts(report, study, snapshot, table, ledger, when),
+        study=_facts(report, study, snapshot, table, ledger, when, links),
         leaderboard=tuple(
             _marked(_candidate(rank, each, judgement.metric, judgement), champion)
             for rank, each in enumerate(judgement.figures, 1)
         ),
         curves=_curves(judgement, predictions, table, champion),
         class_curves=_class_curves(best, table),
-        calibration=_calibration(best, judgement, table),
-        calibration_figures=_calibration_figures(judgement),
+        calibration=calibration_of(best, judgement, table),
+        class_calibration=class_calibration_of(best, judgement, table),
+        class_calibration_on="holdout rows, calibrated" if is_calibrated(best, judgement) else "out-of-fold rows",
+        calibration_figures=calibration_figures(judgement),
         thresholds=_thresholds(best, judgement, table),
         decided=judgement.decided,
         confusion=_confusion(best, judgement, table),
-        regression=_regression(best, table),
+        regression=regression_of(best, table),
         regressions=report.regressions,
         failed=tuple((each.name, each.why) for each in judgement.failed),
         expected=judgement.expected,
@@ -62,7 +62,7 @@ def page_content(
         leak_checks=tuple(content.LeakCheck(**vars(each)) for each in report.checks),
         explained=report.explained,
         stages=report.stages,
-        validation=(*_validation(judgement), *tuned_curves(report)),
+        validation=(*grid_curves(judgement), *tuned_curves(report)),
         columns=_columns(snapshot, table),
         shapes=report.shapes,
         since=report.since,
@@ -106,7 +106,7 @@ def protocol(study: Study, ledger: Ledger) -> tuple[str, ...]:
 
 
 def _facts(
-    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str
+    report: Report, study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, when: str, links: content.Pairs
 ) -> content.StudyFacts:
     return content.StudyFacts(
         name=study.name,
@@ -125,19 +125,20 @@ def _facts(
         seconds=report.seconds,
         n_executed=report.n_executed,
         n_reused=report.n_reused,
-        more=_links(report, study),
+        more=_whereabouts(report, study, links),
+        links=links,
         positive=report.positive,
         n_positives=report.n_positives,
         n_positives_holdout=report.n_positives_holdout,
     )
 
 
-def _links(report: Report, study: Study) -> content.Pairs:
-    """Where the run is found again, and the command that repeats it."""
-    found = [("Run in MLflow", f"{report.run_id} of experiment {report.experiment_id}; `evenhand ui` opens it")]
-    if study._file is not None:
-        found.append(("Again", f"evenhand run {study._file}"))
-    return tuple(found) if report.run_id else ()
+def _whereabouts(report: Report, study: Study, links: content.Pairs) -> content.Pairs:
+    """The run by its number where no server shows it, and the command that repeats it."""
+    is_shown = any(words == content.MLFLOW for words, _ in links)
+    run = f"{report.run_id} of experiment {report.experiment_id}; `evenhand ui` opens it"
+    found = [] if is_shown or not report.run_id else [(content.MLFLOW, run)]
+    return (*found, *([(content.AGAIN, f"evenhand run {quote(study._file)}")] if study._file else []))
 
 
 def _comparison(each: Versus) -> content.ComparisonRow:
@@ -211,40 +212,6 @@ def _class_curves(best: CandidatePredictions, table: Table) -> tuple[content.Can
         return ()
     each = best.by_class([str(label) for label in table.classes])
     return tuple(content.CandidateCurves(one.name, one.roc, one.precision_recall) for one in each)
-
-
-def _calibration(
-    candidate: CandidatePredictions, judgement: Judgement, table: Table
-) -> tuple[tuple[str, curves.CalibrationCurve], ...]:
-    """The scores themselves on out-of-fold rows, and what calibration made of them on rows that it has not seen."""
-    if table.task != "binary" or candidate.scores is None:
-        return ()
-    part, held, found = candidate.out_of_fold, candidate.holdout, []
-    if candidate.is_probability:
-        found.append((candidate.name, curves.calibration(part.truth, part.scores)))
-    made, has_both = judgement.calibrated, 0 < held.truth.sum() < len(held)
-    if made is not None and made.kind != "none" and held.scores is not None and has_both:
-        maps = [ScoreMap.from_facts(each) for each in made.maps]
-        name = f"{candidate.name}, calibrated ({made.kind}), on the holdout"
-        found.append((name, curves.calibration(held.truth, calibrated(held.scores, maps))))
-    return tuple(found)
-
-
-def _calibration_figures(judgement: Judgement) -> content.Pairs:
-    """Slope, intercept and expected error of the calibrated probabilities, where they have not been seen."""
-    if judgement.calibrated is None:
-        return ()
-    found = [("Calibration", judgement.calibrated.kind)]
-    for where, figures in (
-        ("out of fold", judgement.calibrated.out_of_fold),
-        ("holdout", judgement.calibrated.holdout),
-    ):
-        found += [(f"{words}, {where}", f"{figures[key][0]:.4f}") for key, words in RATES if key in figures]
-        for key, words in FIGURES:
-            if key in figures:
-                value, low, high = figures[key]
-                found.append((f"{words}, {where}", f"{value:.3f} ({low:.3f} to {high:.3f})"))
-    return tuple(found)
 
 
 def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.Thresholds | None:
@@ -332,59 +299,6 @@ def _trials(judgement: Judgement, study: Study) -> tuple[content.ResamplingRow, 
         for each in judgement.figures
         if each.plan.balance in study.balance
     )
-
-
-def _regression(candidate: CandidatePredictions, table: Table) -> content.Regression | None:
-    if table.task != "regression":
-        return None
-    part = candidate.out_of_fold
-    return content.Regression(
-        candidate.name,
-        curves.predicted_actual(part.truth, part.predicted),
-        curves.residuals(part.truth, part.predicted),
-        curves.deciles(part.truth, part.predicted),
-        normal_quantiles(part.truth - part.predicted),
-    )
-
-
-def _validation(judgement: Judgement) -> tuple[content.ValidationCurve, ...]:
-    """The metric over each parameter of a grid; where there are several, the best that each value came to."""
-    points: dict[tuple[str, ...], list[Figures]] = {}
-    for each in judgement.figures:
-        if "(" in each.plan.name and not each.plan.tuning and isfinite(each.mean(judgement.metric)):
-            key = (each.plan.candidate, each.plan.encoding, each.plan.balance)
-            points.setdefault(key, []).append(each)
-    return tuple(
-        curve
-        for key, each in points.items()
-        for parameter in each[0].plan.params
-        if (curve := _validation_curve("/".join(key), parameter, each, judgement.metric)) is not None
-    )
-
-
-def _validation_curve(name: str, parameter: str, points: list[Figures], metric: str) -> content.ValidationCurve | None:
-    """The curve of one parameter; None where it has too few values to make one."""
-    at: dict[str, list[Figures]] = {}
-    for each in sorted(points, key=lambda one: _sortable(one.plan.params.get(parameter))):
-        at.setdefault(str(each.plan.params.get(parameter)), []).append(each)
-    if len(at) < FEWEST_VALUES:
-        return None
-    better = min if metric in LOWER_IS_BETTER else max
-    best = [better(each, key=lambda one: one.mean(metric)) for each in at.values()]
-    rest = "" if len(at) == len(points) else ", the best for each value"
-    return content.ValidationCurve(
-        candidate=f"{name}{rest}",
-        parameter=parameter,
-        values=tuple(at),
-        cv_mean=tuple(one.mean(metric) for one in best),
-        cv_std=tuple(one.std(metric) for one in best),
-        train_mean=tuple(one.train.get(metric, float("nan")) for one in best),
-    )
-
-
-def _sortable(value: object) -> tuple[int, float, str]:
-    is_number = isinstance(value, int | float)
-    return (0 if is_number else 1, float(value) if is_number else 0.0, str(value))  # type: ignore[arg-type]
 
 
 def _columns(snapshot: Snapshot, table: Table) -> tuple[content.ColumnFacts, ...]:

@@ -1,16 +1,18 @@
-"""From the trials of tuned candidates to the curves of the page."""
+"""From the trials of tuned candidates, and from grids, to the curves of the page."""
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from evenhand.records.pipeline import Figures, Judgement
 from evenhand.records.report import Report
 from evenhand.records.tuning import Trial, Tuned
 from evenhand.reporting.html.content import ValidationCurve
 from evenhand.study.registry import LOWER_IS_BETTER
 
-MOST_VALUES = 10
+MOST_VALUES, FEWEST_VALUES = 10, 3
 
 
 def tuned_curves(report: Report) -> tuple[ValidationCurve, ...]:
@@ -72,3 +74,43 @@ def _short(value: float) -> str:
 
 def _label(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
+
+
+def grid_curves(judgement: Judgement) -> tuple[ValidationCurve, ...]:
+    """The metric over each parameter of a grid; where there are several, the best that each value came to."""
+    points: dict[tuple[str, ...], list[Figures]] = {}
+    for each in judgement.figures:
+        if "(" in each.plan.name and not each.plan.tuning and isfinite(each.mean(judgement.metric)):
+            key = (each.plan.candidate, each.plan.encoding, each.plan.balance)
+            points.setdefault(key, []).append(each)
+    return tuple(
+        curve
+        for key, each in points.items()
+        for parameter in each[0].plan.params
+        if (curve := _validation_curve("/".join(key), parameter, each, judgement.metric)) is not None
+    )
+
+
+def _validation_curve(name: str, parameter: str, points: list[Figures], metric: str) -> ValidationCurve | None:
+    """The curve of one parameter; None where it has too few values to make one."""
+    at: dict[str, list[Figures]] = {}
+    for each in sorted(points, key=lambda one: _sortable(one.plan.params.get(parameter))):
+        at.setdefault(str(each.plan.params.get(parameter)), []).append(each)
+    if len(at) < FEWEST_VALUES:
+        return None
+    better = min if metric in LOWER_IS_BETTER else max
+    best = [better(each, key=lambda one: one.mean(metric)) for each in at.values()]
+    rest = "" if len(at) == len(points) else ", the best for each value"
+    return ValidationCurve(
+        candidate=f"{name}{rest}",
+        parameter=parameter,
+        values=tuple(at),
+        cv_mean=tuple(one.mean(metric) for one in best),
+        cv_std=tuple(one.std(metric) for one in best),
+        train_mean=tuple(one.train.get(metric, float("nan")) for one in best),
+    )
+
+
+def _sortable(value: object) -> tuple[int, float, str]:
+    is_number = isinstance(value, int | float)
+    return (0 if is_number else 1, float(value) if is_number else 0.0, str(value))  # type: ignore[arg-type]
