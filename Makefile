@@ -5,7 +5,7 @@ export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install licences docs docs-build demo week test test-shuffled mutants torture lint types audit bench lock clean
+.PHONY: install licences docs docs-build demo week test test-shuffled mutants torture lint types audit bench pictures lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -61,6 +61,9 @@ docs-build: install
 
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py
+
+pictures: install
+	$(BIN)/python docs/pictures.py $(PICTURES)
 
 lock:
 	uv pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --extra dask --universal --python-version 3.11 \

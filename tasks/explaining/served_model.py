@@ -1,7 +1,7 @@
 """What each raw column is worth to the model that is served, measured on rows that it was not trained on."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -135,7 +135,7 @@ def _learning(
     first, metric = next(iter(plans.values())), judgement.metric
     figures = next(each for each in judgement.figures if each.plan.name == first.name)
     whole = dict(zip(plans, figures.folds.get(metric, ()), strict=False))
-    if len(whole) < len(plans):
+    if len(whole) < len(plans) or not np.isfinite(list(whole.values())).all():
         return ()
     n_rows = len(fold_rows(ledger, next(iter(plans)))[0])
     single = [each.plan for each in judgement.figures if each.plan.name not in judgement.ensembles]
@@ -149,7 +149,7 @@ def _learning(
     }  # fmt: skip
 
     def build(_: Any) -> dict[str, Any]:
-        return {"points": as_plain(_learned(plans, whole, shares, metric, table, ledger, study))}
+        return {"points": [asdict(one) for one in _learned(plans, whole, shares, metric, table, ledger, study)]}
 
     facts = Store().keep("learning", inputs, [*LEARNING_CODE, *sampled, *METRICS.modules], build).facts
     return tuple(LearningPoint(**each) for each in facts["points"])

@@ -28,7 +28,7 @@ def run_note(report: Report, links: Mapping[str, str] | None = None) -> str:
     trials = [trials_words(judgement.trials)] if judgement.trials else []
     failed = [f"failed: {each.name}: {each.why}" for each in judgement.failed]
     parts = {
-        "": _bullets([f"leads: {judgement.best.plan.name}", *verdict_lines(judgement), *trials]),
+        "Verdict": _bullets([f"leads: {judgement.best.plan.name}", *verdict_lines(judgement), *trials]),
         "Candidates": _table(judgement),
         "Decision": _bullets([f"served: {judgement.winner.plan.name}", *decided]),
         "To mind": _bullets([*report.notes, *failed, *(line for line, _ in check_lines(report.checks))]),

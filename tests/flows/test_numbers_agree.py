@@ -1,0 +1,185 @@
+"""The same number on the page, in MLflow, in Prefect, on the terminal and in JSON, and as predictions come to it."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from makers import make_regression, make_study, two_clouds, write_rows
+from mlflow import MlflowClient
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
+from sklearn import metrics
+
+from evenhand.reporting.html.elements import number
+from evenhand.reporting.terminal.run import show_judgement
+from evenhand.tracking import mlflow_client
+from evenhand.tracking.recorded import run_reader
+
+TWO = {"split": {"folds": 2, "holdout_share": 0.3}}
+WORDS = {"sport": "goal match team", "weather": "rain wind cloud"}
+
+
+def two_classes():
+    write_rows("rows.csv", *two_clouds(90, 60))
+    return make_study(**TWO, metric="roc_auc", candidates={"gaussian_nb": {}, "logistic": {}}), ranked("roc_auc_score")
+
+
+def rare():
+    write_rows("rows.csv", *two_clouds(300, 24))
+    study = make_study(
+        **TWO, metric="average_precision", balance=["none", "class_weight"],
+        candidates={"linear_svm": {}, "logistic": {}},
+        decide={"cost": {"1": {"0": 9}, "0": {"1": 1}}},
+    )  # fmt: skip
+    return study, ranked("average_precision_score")
+
+
+def three_classes():
+    columns, y = two_clouds(90, 60)
+    write_rows("rows.csv", columns, np.where(columns["noise"] > 0.3, 2, y))
+    return make_study(**TWO, metric="f1_macro", candidates={"gaussian_nb": {}, "knn": {}}), called(metrics.f1_score)
+
+
+def regression():
+    columns, y = two_clouds(90, 60)
+    write_rows("rows.csv", columns, y * 3.0 + columns["noise"] ** 2)
+    study = make_regression(**TWO, metric="r2", candidates={"ridge": {}, "knn_regressor": {}})
+    return study, lambda rows: metrics.r2_score(rows.truth, rows.predicted)
+
+
+def text():
+    random = np.random.default_rng(0)
+    kinds = random.choice(list(WORDS), size=160)
+    said = [" ".join(random.choice(" ".join([WORDS[kind], WORDS["sport"]]).split(), size=5)) for kind in kinds]
+    write_rows("rows.csv", {"said": said}, kinds)
+    study = make_study(
+        **TWO, metric="matthews_corrcoef", positive="weather", columns={"text": "said"},
+        encodings={"words": {"text": {"words": "counts"}}}, candidates={"multinomial_nb": {}, "logistic": {}},
+    )  # fmt: skip
+    return study, lambda rows: metrics.matthews_corrcoef(rows.truth, rows.predicted)
+
+
+def ranked(name):
+    return lambda rows: getattr(metrics, name)(rows.truth == 1, rows.score)
+
+
+def called(score):
+    return lambda rows: score(rows.truth, rows.predicted, average="macro")
+
+
+class Cells(HTMLParser):
+    """The text of every cell of the leaderboard, row by row."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.rows, self.inside = [], False
+        self.feed(page[page.index('id="leaderboard"') :].partition("</section>")[0])
+
+    def handle_starttag(self, name, _):
+        if name == "tr":
+            self.rows.append([])
+        if name in {"td", "th"} and self.rows:
+            self.rows[-1].append("")
+            self.inside = True
+
+    def handle_endtag(self, name):
+        self.inside = self.inside and name not in {"td", "th"}
+
+    def handle_data(self, words):
+        if self.inside:
+            self.rows[-1][-1] += words
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [two_classes, rare, three_classes, regression, text])
+def test_every_place_shows_the_number_that_predictions_come_to(kind, mlruns, prefect_server, monkeypatch, capsys):
+    from evenhand.flows.retrain import retrain
+
+    study, recomputed = kind()
+    state = retrain(study, return_state=True)
+    report = state.result()
+
+    figures = {}
+    for each in report.judgement.figures:
+        rows = predictions(report, each.plan.name)
+        folds = [recomputed(part) for fold, part in rows.groupby("fold") if fold.startswith("fold")]
+        figures[each.plan.name] = (np.mean(folds), np.std(folds, ddof=1), recomputed(rows[rows.fold == "holdout"]))
+    assert len(figures) >= 2
+
+    monkeypatch.setenv("COLUMNS", "160")
+    shown = places(report, state.state_details.flow_run_id, capsys)
+    metric = study.metric
+    for name, (mean, std, holdout) in figures.items():
+        assert shown["json"][name] == pytest.approx((mean, std, holdout), abs=1e-9)
+        assert shown["mlflow"][name] == pytest.approx((mean, std, holdout), abs=1e-9)
+        row = shown["prefect"][name]
+        assert (row[f"{metric}, folds"], row["±"], row["held out"]) == pytest.approx((mean, std, holdout), abs=6e-5)
+        assert [f"{value:.4f}" for value in (mean, std)] == shown["terminal"][name][:2]
+        assert f"{holdout:.4f}" in shown["terminal"][name]
+        assert {f"{number(mean)} ± {number(std)}", number(holdout)} <= set(shown["page"][name])
+        assert f"{mean:.4f} ± {std:.4f} | {holdout:.4f}" in shown["note"][name]
+    best = next(iter(figures))
+    assert report.judgement.best.plan.name == best
+    assert f"{figures[report.judgement.winner.plan.name][0]:.4f}" in shown["run_name"]
+
+
+def test_the_confusion_of_the_page_counts_the_predictions(mlruns, prefect_server):
+    from evenhand.flows.retrain import retrain
+
+    study, _ = three_classes()
+    report = retrain(study)
+    rows = predictions(report, report.judgement.winner.plan.name)
+
+    page = report.page.read_text(encoding="utf-8")
+
+    part = rows[rows.fold.str.startswith("fold")]
+    expected = metrics.confusion_matrix(part.truth, part.predicted, labels=[0, 1, 2]).ravel().tolist()
+    section = page[page.index('id="confusion"') :].partition("</table>")[0]
+    assert [int(n) for n in re.findall(r'class="cell t\d"><b>(\d+)</b>', section)] == expected
+
+
+def predictions(report, name):
+    """The predictions of a candidate as MLflow keeps them."""
+    place = mlflow_client.open_store()
+    return pd.read_parquet(run_reader.artifact(place, report.run_ids[name], "predictions.parquet"))
+
+
+def places(report, flow_run_id, capsys):
+    """What each place says of each candidate."""
+    metric, client = report.judgement.metric, MlflowClient(mlflow_client.tracking_uri())
+    runs = {name: client.get_run(run_id) for name, run_id in report.run_ids.items()}
+    capsys.readouterr()
+    show_judgement(report.study, report.judgement)
+    printed = capsys.readouterr().out.splitlines()
+    cells = Cells(report.page.read_text(encoding="utf-8")).rows
+    parent = client.get_run(report.run_id)
+    note = parent.data.tags["mlflow.note.content"].replace("\\_", "_").splitlines()
+
+    def first(lines, name):
+        return next(line for line in lines if any(name in part for part in [line, *line]))
+
+    return {
+        "json": {
+            each["name"]: (each["cv"][metric]["mean"], each["cv"][metric]["std"], each["holdout"][metric])
+            for each in json.loads(json.dumps(report.as_json(), default=str))["candidates"]
+        },
+        "mlflow": {
+            name: tuple(run.data.metrics[key] for key in (f"cv_{metric}", f"cv_{metric}_std", f"holdout_{metric}"))
+            for name, run in runs.items()
+        },
+        "prefect": {row["candidate"]: row for row in leaderboard_in_prefect(flow_run_id)},
+        "terminal": {name: re.findall(r"-?\d+\.\d{4}\b", first(printed, name)) for name in runs},
+        "page": {name: [cell.strip() for cell in first(cells, name)] for name in runs},
+        "note": {name: first(note[2:], name) for name in runs},
+        "run_name": parent.info.run_name,
+    }
+
+
+def leaderboard_in_prefect(flow_run_id):
+    chosen = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[flow_run_id]))
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(artifact_filter=chosen)
+    return json.loads(next(each.data for each in found if each.type == "table"))
