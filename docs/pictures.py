@@ -170,7 +170,7 @@ def mlflow(window: Window, report: dict[str, Any], ports: dict[str, int]) -> Non
     """The runs of the study, candidates beside and curves over each other, a run, a model, the registry."""
     at, mode = f"http://127.0.0.1:{ports['mlflow']}", "workflowType=machine_learning"
     experiment, run_id = report["mlflow"]["experiment_id"], report["mlflow"]["run_id"]
-    children = [each["run_id"] for each in report["candidates"]]
+    children = [each["mlflow_run_id"] for each in report["candidates"]]
     runs = f"{at}/#/experiments/{experiment}/runs"
     for name in ("candidates", "runs"):
         window.open(f"{runs}?viewStateShareKey={name}&{mode}", ["Metrics"], 1600)

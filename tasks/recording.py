@@ -57,6 +57,7 @@ from evenhand.reporting.looking_back import Back, champion_of, look_back
 from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
+    candidate_tags,
     check_tags,
     commit_tag,
     decided_tags,
@@ -68,9 +69,6 @@ from evenhand.reporting.run_record import (
     positive_counts,
     regression_of,
     trial_table,
-    trial_tags,
-    tuned_words,
-    verdict_tags,
 )
 from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
@@ -78,6 +76,7 @@ from evenhand.runtime.steps import keeping_stages, step
 from evenhand.runtime.wall_clock import began
 from evenhand.runtime.whole_files import write_text
 from evenhand.service.prefect_server.at_hand import page_of_run
+from evenhand.service.supervisor import pages_kept_up
 from evenhand.storage.artifact_store import Store, home, local, versions
 from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
@@ -246,15 +245,10 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
     plan = figures.plan
     tags = {
         "evenhand.kind": "candidate",
-        "evenhand.candidate": plan.candidate,
         "evenhand.rank": str(rank),
         mlflow_client.NOTE: candidate_note(results.judgement, plan.name),
-        **verdict_tags(results.judgement, plan.name),
-        **trial_tags(results.judgement, plan.name),
         "evenhand.split_id": results.ledger.split_id,
-        **({"evenhand.sees_unlabelled": "true"} if plan.sees_unlabelled else {}),
-        **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
-        **({"evenhand.tuned": tuned_words(plan.tuning)} if plan.tuning else {}),
+        **candidate_tags(results.judgement, figures),
     }
     with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
@@ -388,7 +382,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
 def _write_page(run: OpenRun, report: Report, results: Results) -> Path:
     when = run.begun.strftime("%Y-%m-%d %H:%M %Z")
     champion = champion_of(run.place, results.study.name)
-    found = mlflow_links(run.place.experiment_id, run.run_id, has_page=False)
+    found = mlflow_links(run.place.experiment_id, run.run_id, has_page=False, kept_up=pages_kept_up())
     links = tuple((words, at) for words, at in ((MLFLOW, found.get("mlflow")), (PREFECT, page_of_run())) if at)
     data = (results.study, results.snapshot, results.table, results.ledger)
     content = page_content(report, *data, when, champion, results.pictures.shown, links)

@@ -149,7 +149,7 @@ def _learning(
     }  # fmt: skip
 
     def build(_: Any) -> dict[str, Any]:
-        return {"points": [asdict(one) for one in _learned(plans, whole, shares, metric, table, ledger, study)]}
+        return _learned(plans, whole, shares, metric, table, ledger, study)
 
     facts = Store().keep("learning", inputs, [*LEARNING_CODE, *sampled, *METRICS.modules], build).facts
     return tuple(LearningPoint(**each) for each in facts["points"])
@@ -158,9 +158,10 @@ def _learning(
 def _learned(
     plans: dict[str, Plan], whole: dict[str, float], shares: tuple[float, ...], metric: str,
     table: Table, ledger: Ledger, study: Study,
-) -> tuple[LearningPoint, ...]:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     frame = read_rows(table, [feature.name for feature in table.features])
-    return learning_curve(plans, whole, shares, metric, frame, read_target(table), table, ledger, study)
+    points = learning_curve(plans, whole, shares, metric, frame, read_target(table), table, ledger, study)
+    return {"points": [asdict(one) for one in points]}
 
 
 def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:

@@ -11,12 +11,13 @@ from evenhand.records.report import Report
 from evenhand.reporting.run_artifacts import leaderboard_rows
 from evenhand.reporting.run_note import run_note, skip_note
 from evenhand.runtime.logs import logger
+from evenhand.service.supervisor import pages_kept_up
 from evenhand.tracking.ui.links import mlflow_links
 
 
 def publish(report: Report) -> Report:
     """Put leaderboard, verdict and links of a run beside it in Prefect; the report as it was."""
-    links = mlflow_links(report.experiment_id, report.run_id, report.page is not None)
+    links = mlflow_links(report.experiment_id, report.run_id, report.page is not None, pages_kept_up())
     _put(create_table_artifact, report.study, "leaderboard", table=leaderboard_rows(report.judgement))
     _put(create_markdown_artifact, report.study, "verdict", markdown=run_note(report, links))
     for name, address in links.items():

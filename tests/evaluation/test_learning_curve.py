@@ -20,7 +20,7 @@ def plans(*weights):
 def test_few_rows_are_fitted_on_every_share():
     one = plans(1.0)[0]
 
-    # 300 rows are 3 times 100 and 100 is 3 times 33, the fewest being 30
+    # 300 rows are 3 times 100 and 100 is 3 times 33; a third of 33 is fewer than 20
     assert shares_within(300, one, [one], 5) == pytest.approx((1 / 9, THIRD))
 
 

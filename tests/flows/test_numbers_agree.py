@@ -13,6 +13,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 from sklearn import metrics
 
+from evenhand.records.pipeline import FINAL
 from evenhand.reporting.html.elements import number
 from evenhand.reporting.terminal.run import show_judgement
 from evenhand.tracking import mlflow_client
@@ -106,7 +107,7 @@ def test_every_place_shows_the_number_that_predictions_come_to(kind, mlruns, pre
     for each in report.judgement.figures:
         rows = predictions(report, each.plan.name)
         folds = [recomputed(part) for fold, part in rows.groupby("fold") if fold.startswith("fold")]
-        figures[each.plan.name] = (np.mean(folds), np.std(folds, ddof=1), recomputed(rows[rows.fold == "holdout"]))
+        figures[each.plan.name] = (np.mean(folds), np.std(folds, ddof=1), recomputed(rows[rows.fold == FINAL]))
     assert len(figures) >= 2
 
     monkeypatch.setenv("COLUMNS", "160")

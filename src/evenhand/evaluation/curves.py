@@ -247,7 +247,7 @@ def calibration(truth: Any, score: Any, weights: Any = None, n_bins: int = 10) -
 def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS, chosen: float | None = None) -> Sweep:
     """The four counts at `most` thresholds, set evenly along the ROC curve so that rare positives count.
 
-    The counts that a `chosen` threshold comes to are always among them.
+    A `chosen` threshold is one of them, with the counts of the rows at it or above.
     """
     truth, score, weights = _checked(truth, score, weights, "A cost curve")
     tn, fp, fn, tp, thresholds = metrics.confusion_matrix_at_thresholds(truth, score, sample_weight=weights)
@@ -256,9 +256,12 @@ def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS, 
         thresholds = np.concatenate([[np.inf], thresholds])
     way = fp / max(fp[-1], 1) + tp / max(tp[-1], 1)
     kept = np.unique(np.searchsorted(way, np.linspace(0, way[-1], most)).clip(0, len(way) - 1))
-    if chosen is not None:
-        kept = np.union1d(kept, max(0, int(np.searchsorted(-thresholds, -chosen, side="right")) - 1))
-    return Sweep(*(_numbers(values[kept]) for values in (thresholds, tp, fp, fn, tn)))
+    found = [values[kept] for values in (thresholds, tp, fp, fn, tn)]
+    if chosen is not None and chosen not in found[0]:
+        place, above = np.searchsorted(-found[0], -chosen), int(np.searchsorted(-thresholds, -chosen, side="right")) - 1
+        values = (chosen, tp[above], fp[above], fn[above], tn[above])
+        found = [np.insert(each, place, value) for each, value in zip(found, values, strict=True)]
+    return Sweep(*map(_numbers, found))
 
 
 def sweep_at(truth: Any, score: Any, thresholds: Sequence[float]) -> Sweep:

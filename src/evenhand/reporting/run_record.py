@@ -5,11 +5,24 @@ import subprocess
 from collections.abc import Sequence
 
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.pipeline import FINAL, Ensemble, Judgement, Scores
+from evenhand.records.pipeline import FINAL, Ensemble, Figures, Judgement, Scores
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
 from evenhand.storage.artifact_store import local
+
+
+def candidate_tags(judgement: Judgement, figures: Figures) -> dict[str, str]:
+    """What became of a candidate, and how it was made where parameters do not say it."""
+    plan = figures.plan
+    return {
+        "evenhand.candidate": plan.candidate,
+        **verdict_tags(judgement, plan.name),
+        **trial_tags(judgement, plan.name),
+        **({"evenhand.sees_unlabelled": "true"} if plan.sees_unlabelled else {}),
+        **({"evenhand.warnings": "; ".join(figures.warnings)} if figures.warnings else {}),
+        **({"evenhand.tuned": tuned_words(plan.tuning)} if plan.tuning else {}),
+    }
 
 
 def trial_tags(judgement: Judgement, name: str) -> dict[str, str]:

@@ -135,6 +135,11 @@ def is_up() -> bool:
     return is_held(place() / "lock")
 
 
+def pages_kept_up() -> str:
+    """The address of MLflow's pages that `evenhand up` keeps up here; empty where it does not."""
+    return f"http://{HOST}:{port}" if (port := state().get("mlflow")) and is_up() else ""
+
+
 def client_surroundings(api: str) -> dict[str, str]:
     """What lets Prefect's client and commands reach the server that is kept up."""
     return {"PREFECT_API_URL": api, "PREFECT_API_AUTH_STRING": key()}

@@ -63,18 +63,23 @@ def weigh(
     if gap is None:
         return Gated("incomparable", f"one of the two gives no {metric} on these rows", n_rows=n_rows)
     falls = _falls(challenger, champion, classes, guards)
+    sided = f"{'better' if gap.difference >= 0 else 'worse'} by {abs(gap.difference):.4f}"
     words = (
-        f"{metric} is {gap.challenger:.4f} against {gap.champion:.4f}, better by {gap.difference:.4f} "
-        f"({gap.low:.4f} to {gap.high:.4f} at level {level:.4f}, look {look} of {gate.horizon}) on "
+        f"{metric.replace('_', ' ')} is {gap.challenger:.4f} against {gap.champion:.4f}, {sided} "
+        f"(difference {gap.low:.4f} to {gap.high:.4f} at level {level:.4f}, look {look} of {gate.horizon}) on "
         f"{counted(n_rows, 'row')} that neither was trained on"
     )
     worse = [f"{name} falls by {fall:.4f}, where {guards[name]:g} is allowed" for name, fall in falls.items()
              if not fall <= guards[name]]  # fmt: skip
     if not gap.low > gate.margin:
-        return Gated("keep", f"{words}: not surely more than the margin {gate.margin:g}", gap, look, n_rows, falls)
+        return Gated("keep", f"{words}: not surely better{_by(gate.margin)}", gap, look, n_rows, falls)
     if worse:
         return Gated("keep", f"{words}, but {'; '.join(worse)}", gap, look, n_rows, falls)
-    return Gated("promote", f"{words}: surely more than the margin {gate.margin:g}", gap, look, n_rows, falls)
+    return Gated("promote", f"{words}: surely better{_by(gate.margin)}", gap, look, n_rows, falls)
+
+
+def _by(margin: float) -> str:
+    return f" by more than {margin:g}" if margin else ""
 
 
 def _nothing_left(gate: Gate, taken: Looks) -> str:

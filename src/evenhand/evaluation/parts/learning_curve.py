@@ -15,7 +15,7 @@ from evenhand.records.insight import LearningPoint
 from evenhand.records.pipeline import Ledger, Plan, Table
 from evenhand.study.study import Study
 
-FEWEST_ROWS, MOST_SHARES, MOST_FOLDS = 30, 5, 3
+FEWEST_ROWS, MOST_SHARES, MOST_FOLDS = 20, 5, 3
 FEWEST_OF_A_CLASS = 2
 CHEAP_ROWS = 2_000  # up to these, fits on a part of the rows cost next to nothing
 MOST_OF_WORK = 0.05  # of all fits of a run, by the weights of their plans

@@ -146,7 +146,7 @@ def _costs(thresholds: Thresholds, sides: Sequence[tuple[str, Sequence[float]]],
 
 
 def chosen_place(thresholds: Thresholds) -> int:
-    """The step of the sweep that calls the same rows as the chosen threshold, or the nearest that calls more."""
+    """The step of the sweep that is the chosen threshold, or the nearest below where it is none."""
     at = thresholds.sweep.thresholds
     return next((place for place, value in enumerate(at) if value <= thresholds.chosen), len(at) - 1)
 

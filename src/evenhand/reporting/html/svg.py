@@ -10,7 +10,7 @@ from evenhand.evaluation.curves import outline
 from evenhand.reporting.html.elements import Html, joined, number, tag
 
 WIDTH, HEIGHT = 400, 330
-LEFT, RIGHT, TOP, BOTTOM = 64, 8, 10, 46
+LEFT, RIGHT, TOP, BOTTOM = 72, 8, 10, 46
 LETTER, GAP = 8, 6  # of tick labels, at the size they have on a phone
 MOST_IN_COLOUR, MOST_POINTS = 8, 400
 

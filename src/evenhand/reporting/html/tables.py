@@ -115,7 +115,7 @@ def leak_checks(content: PageContent) -> Html | None:
     if not any(one.remedy for one in content.leak_checks):
         columns.pop()
     lead = counted_by_severity(one.severity for one in content.leak_checks) + "."
-    return section("leaks", "Leak checks", listing(content.leak_checks, columns, "Leak checks"), lead=lead)
+    return section("leaks", "Leakage checks", listing(content.leak_checks, columns, "Leakage checks"), lead=lead)
 
 
 def timing(content: PageContent) -> Html | None:

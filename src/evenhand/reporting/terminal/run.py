@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from evenhand.errors import listed
 from evenhand.records.checks import Check, counted_by_severity
@@ -34,7 +36,8 @@ def show_standing(study: str, metric: str, rows: Sequence[LeaderboardRow], lines
     console = _console()
     console.print(_leaderboard(study, metric, rows, console.width))
     for line, style in lines:
-        console.print(line, markup=False, highlight=False, style=style)
+        words = line.lstrip()
+        console.print(Padding(Text(words, style), (0, 0, 0, len(line) - len(words))))
 
 
 def judgement_rows(judgement: Judgement) -> tuple[LeaderboardRow, ...]:

@@ -9,10 +9,10 @@ from evenhand.tracking.ui.addresses import run_page
 PAGES = "EVENHAND_MLFLOW_PAGES"
 
 
-def mlflow_links(experiment_id: str, run_id: str, has_page: bool) -> dict[str, str]:
-    """Addresses of a run and of its page in MLflow; none where no server is known."""
+def mlflow_links(experiment_id: str, run_id: str, has_page: bool, kept_up: str = "") -> dict[str, str]:
+    """Addresses of a run and of its page in MLflow; none where no server is known. `kept_up` is one on this machine."""
     uri = tracking_uri()
-    server = os.environ.get(PAGES) or (uri if uri.startswith("http") else "")
+    server = os.environ.get(PAGES) or (uri if uri.startswith("http") else kept_up)
     if not server or not run_id:
         return {}
     run = f"{masked_text(server.rstrip('/'))}{run_page(Place('', experiment_id), run_id)}"

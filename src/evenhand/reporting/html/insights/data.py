@@ -36,9 +36,8 @@ def data(content: PageContent) -> Html | None:
     if content.shapes:
         lead += f" Spread, tenths and top values are of the {count(content.shapes[0].n_rows)} training rows."
     if any(one.drift for one in content.shapes):
-        lead += (
-            f" Since the run before {counted(sum(one.is_drifted for one in content.shapes), 'one', 'ones')} drifted."
-        )
+        n_drifted = sum(one.is_drifted for one in content.shapes)
+        lead += f" Since the run before {n_drifted or 'none'} drifted."
     return section("columns", "Columns", listing(content.columns, columns, "Columns"), lead=lead)
 
 

@@ -3,7 +3,19 @@
 from evenhand.records.insight import Insight
 from evenhand.reporting.html.chart import Chart, Series
 from evenhand.reporting.html.content import PageContent
-from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, section, spoken, table, tag
+from evenhand.reporting.html.elements import (
+    Heading,
+    Html,
+    count,
+    joined,
+    listing,
+    number,
+    section,
+    spoken,
+    table,
+    tag,
+    titled,
+)
 from evenhand.reporting.html.svg import Canvas, axis
 
 Drawn = tuple[Html | None, list[Chart]]
@@ -36,11 +48,11 @@ def learning(content: PageContent) -> Drawn:
         return None, []
     metric, x, y = spoken(content.study.metric), [one.n_rows for one in found], [one.mean for one in found]
     low, high = ([one.mean + sign * one.std for one in found] for sign in (-1, 1))
-    canvas = Canvas(axis("Training rows", 0, max(x)), axis(metric, min(low), max(high)), height=250)
+    canvas = Canvas(axis("Training rows", 0, max(x)), axis(titled(metric), min(low), max(high)), height=250)
     rows = [(f"{one.share:.0%}", count(one.n_rows), number(one.mean), number(one.std)) for one in found]
     chart = Chart(
         id="learning",
-        title="Learning curve",
+        title="",
         summary=f"{metric} from {number(y[0])} with {count(x[0])} rows to {number(y[-1])} with {count(x[-1])}.",
         canvas=canvas,
         marks=(canvas.area(x, low, high, "s1"), canvas.line(x, y, "s1"), canvas.dots(x, y, "s1")),
@@ -52,8 +64,8 @@ def learning(content: PageContent) -> Drawn:
         "judged on their held rows; the band is one deviation over these folds."
     )
     gain = (y[-1] - y[-2]) * (-1 if content.study.lower_is_better else 1)
-    said = "More rows would help: the last step is larger than the spread over folds." if gain > found[-1].std else (
-        "The last step is within the spread over folds: more rows of this kind would help little."
-    )  # fmt: skip
-    body = joined(tag("div", chart.figure(), class_="pair"), tag("p", said))
+    said = "More rows should help: the last step is larger than the spread over folds on either side of it." if (
+        gain > max(one.std for one in found[-2:])
+    ) else "The last step is within the spread over folds: more rows of this kind would help little."  # fmt: skip
+    body = joined(tag("div", chart.figure(), class_="pair"), tag("p", said, class_="said"))
     return section("learning", "Learning curve", body, lead=lead), [chart]
