@@ -5,6 +5,7 @@ from functools import cache
 from itertools import product
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.inspection import permutation_importance
@@ -19,10 +20,12 @@ from sklearn.svm import SVR
 
 from evenhand.estimators.ols import OrdinaryLeastSquares
 from evenhand.evaluation import curves
+from evenhand.evaluation.explanation.residual_columns import residuals_by_column
 from evenhand.records.decision import Effect, Explained, Stage
 from evenhand.records.insight import (
     ColumnCurve,
     Insight,
+    LearningPoint,
     Lift,
     PairStrength,
     Parity,
@@ -185,7 +188,15 @@ def multiclass():
         ),
         leaderboard=tuple(plain_row(place, name, figures[name]) for place, name in enumerate(order)),
         confusion=ConfusionTable(order[0], table, None, curves.per_class(table)),
+        class_calibration=calibrated_wines(X, y),
     )
+
+
+def calibrated_wines(X, y):
+    """Each of the three wines against the rest, by naive Bayes on one column."""
+    chances = GaussianNB().fit(X[::2, :1], y[::2]).predict_proba(X[1::2, :1])
+    names = ("barolo", "grignolino", "barbera")
+    return tuple((name, curves.calibration(y[1::2] == k, chances[:, k])) for k, name in enumerate(names))
 
 
 @cache
@@ -207,9 +218,16 @@ def regression():
             curves.residuals(actual, predicted),
             curves.deciles(actual, predicted),
             normal_quantiles(actual - predicted),
+            tuple(residuals_by_column(actual - predicted, grouped(X, y), {"bmi": "numeric", "sex": "categorical"})),
         ),
         regressions=(linear_table(X, y),),
     )
+
+
+def grouped(X, y):
+    """One number and one category of the rows, as the folds judge them one after the other."""
+    X = X[judged_in_order(X, y)]
+    return pd.DataFrame({"bmi": X[:, 2], "sex": np.where(X[:, 1] > 0, "one", "other")})
 
 
 def linear_table(X, y):
@@ -300,6 +318,12 @@ def out_of_fold(model, X, y):
         is_binary = len(np.unique(y)) == 2
         folds.append((y[judged], found.predict_proba(X[judged])[:, 1] if is_binary else found.predict(X[judged])))
     return folds
+
+
+def judged_in_order(X, y):
+    """The rows as the folds of numbers judge them."""
+    binned = np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))
+    return np.concatenate([judged for _, judged in StratifiedKFold(5, shuffle=True, random_state=1).split(X, binned)])
 
 
 def joined(folds):
@@ -401,6 +425,9 @@ def insight():
                   Parity("group", "b", 70, (0.4, 0.3, 0.5), None, (0.3, 0.2, 0.4))),
         lifts=(Lift(0.01, 3, 3, 0.1, 10.0, 500.0), Lift(0.1, 30, 27, 0.9, 9.0, None)),
         lifts_on="130 out-of-fold rows",
+        learning=(LearningPoint(1 / 9, 30, 0.61, 0.09), LearningPoint(1 / 3, 91, 0.66, 0.05),
+                  LearningPoint(1.0, 274, 0.72, 0.04)),
+        learning_of="logistic",
     )  # fmt: skip
 
 

@@ -201,6 +201,15 @@ def test_sweep_counts_every_outcome_from_nothing_to_everything_flagged():
     assert found.tn == (2, 2, 1, 1, 0)
 
 
+def test_a_chosen_threshold_between_two_scores_is_a_step_with_the_rows_above_it():
+    found = curves.sweep(TRUTH, SCORE, chosen=0.38)
+
+    # above it are the scores .8, positive, and .4, negative
+    place = found.thresholds.index(0.38)
+    assert (found.tp[place], found.fp[place], found.fn[place], found.tn[place]) == (1, 1, 1, 1)
+    assert found.thresholds == tuple(sorted(found.thresholds, reverse=True))
+
+
 def test_cheapest_threshold_weighs_the_two_mistakes():
     found = curves.sweep(TRUTH, SCORE)
 

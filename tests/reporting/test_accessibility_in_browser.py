@@ -80,8 +80,9 @@ done.then((result) => {
 
 
 @pytest.mark.skipif(not AXE, reason="EVENHAND_AXE names no axe.min.js: npm pack axe-core, and unpack it")
+@pytest.mark.parametrize("width", [390, 1400])
 @pytest.mark.parametrize("flags", [(), DARK], ids=["light", "dark"])
-def test_axe_core_finds_nothing_against_wcag_aa(tmp_path, monkeypatch, flags):
+def test_axe_core_finds_nothing_against_wcag_aa(tmp_path, monkeypatch, flags, width):
     import browser
 
     source = (
@@ -92,7 +93,8 @@ def test_axe_core_finds_nothing_against_wcag_aa(tmp_path, monkeypatch, flags):
     monkeypatch.setattr("evenhand.reporting.html.report._policy", lambda: "script-src 'unsafe-eval' 'unsafe-inline'")
 
     for kind in KINDS:
-        told, _, _ = visit(tmp_path, AUDIT, flags=(*flags, "--virtual-time-budget=30000"), page=getattr(makers, kind)())
+        flags = (*flags, "--virtual-time-budget=30000")
+        told, _, _ = visit(tmp_path, AUDIT, width=width, flags=flags, page=getattr(makers, kind)())
 
         assert told["page"]["n"] > 10
         assert told["page"]["found"] == []

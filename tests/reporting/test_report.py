@@ -444,7 +444,7 @@ def test_table_names_its_rows_and_columns():
 def test_canvas_puts_the_ends_of_the_axes_on_the_edges_of_the_frame():
     canvas = Canvas(unit_axis("x"), unit_axis("y"))
 
-    assert (canvas.x(0), canvas.x(1)) == (64, 392)
+    assert (canvas.x(0), canvas.x(1)) == (72, 392)
     assert (canvas.y(0), canvas.y(1)) == (284, 10)
 
 

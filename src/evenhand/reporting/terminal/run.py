@@ -36,8 +36,10 @@ def show_standing(study: str, metric: str, rows: Sequence[LeaderboardRow], lines
     console = _console()
     console.print(_leaderboard(study, metric, rows, console.width))
     for line, style in lines:
-        words = line.lstrip()
-        console.print(Padding(Text(words, style), (0, 0, 0, len(line) - len(words))))
+        if indent := len(line) - len(line.lstrip()):  # which a line goes on with where it is too long
+            console.print(Padding(Text(line.lstrip(), style), (0, 0, 0, indent), expand=False))
+        else:
+            console.print(line, markup=False, highlight=False, style=style)
 
 
 def judgement_rows(judgement: Judgement) -> tuple[LeaderboardRow, ...]:
