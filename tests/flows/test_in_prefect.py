@@ -1,5 +1,6 @@
 """What a person sees of a run in Prefect: names, boxes, log lines and artifacts, asked for by Prefect's own client."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -90,6 +91,17 @@ def test_a_stage_of_many_parts_is_one_box_of_the_graph_with_its_parts_inside(cli
     assert not any(name.startswith("fit knn") for name in outside)
     assert len(client.read_task_runs(flow_run_filter=of_run(run_id))) < 30
     assert client.read_flow_run(inside["fit: 16 parts"]).state.is_completed()
+
+
+def test_the_page_links_to_the_run_in_prefect_and_in_mlflow_and_names_no_command_without_a_file(client, room):
+    report, run_id = retrained()
+
+    page = report.page.read_text(encoding="utf-8")
+
+    links = re.findall(r'<a href="(http[^"]+)">', page)
+    mlflow = f"/#/experiments/{report.experiment_id}/runs/{report.run_id}?workflowType=machine_learning"
+    assert [each.partition("://")[2].partition("/")[2] for each in links] == [mlflow[1:], f"runs/flow-run/{run_id}"]
+    assert "To repeat it" not in page
 
 
 def test_leaderboard_verdict_and_links_are_artifacts_of_the_run(client, room):
