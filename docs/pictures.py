@@ -39,6 +39,7 @@ FLAGS = (
 )  # fmt: skip
 SLOW = 90.0  # seconds that a page may take to show what is waited for
 STUDY = "quickstart"
+CLOSE = "document.querySelector('[aria-label=\"Close\"], [data-component-id$=assistant.close]')?.click()"
 SEEN = "(document.body?.innerText ?? '').includes"
 
 
@@ -95,6 +96,7 @@ class Window:
 
     def shoot(self, name: str, whole: bool = False) -> None:
         """Put a picture of what is seen, or of the whole page, into the folder."""
+        self.look(CLOSE)
         more: dict[str, Any] = {}
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
@@ -116,14 +118,16 @@ def main() -> None:
     write_study()
     with ExitStack() as stack:
         ports = stack.enter_context(servers())
-        ran = [typed("run", f"conf/{STUDY}.yaml", "--json", "report.json", *more) for more in (("--set", "seed=8"), ())]
+        ran = [
+            typed("run", f"conf/{STUDY}.yaml", "--json", "report.json", *more) for more in (("--set", "alpha=0.1"), ())
+        ]
         typed("champion", "promote", STUDY, "--why", "it is the first that serves")
         report = json.loads((ROOM / "report.json").read_text(encoding="utf-8"))
         window = stack.enter_context(browser())
         makers = {"page": page, "terminal": terminal, "mlflow": mlflow, "prefect": prefect}
         for name in places:
             makers[name](window, report, ports)
-    say(f"{len(ran)} runs photographed; pictures in {BUILD}")
+    say(f"pictures in {BUILD}")
     if "page" in places:
         for name, shown in SHOWN.items():
             shutil.copy(BUILD / f"{name}.png", ROOT / "docs" / "images" / f"{shown}.png")
@@ -175,7 +179,7 @@ def mlflow(window: Window, report: dict[str, Any], ports: dict[str, int]) -> Non
     for name in ("candidates", "runs"):
         window.open(f"{runs}?viewStateShareKey={name}&{mode}", ["Metrics"], 1600)
         window.shoot(f"mlflow-runs-{name}")
-    window.open(f"{runs}?viewStateShareKey=candidates&compareRunsMode=CHART&{mode}", ["roc_tpr_by_fpr_pct"], 1600)
+    window.open(f"{runs}?viewStateShareKey=candidates&compareRunsMode=CHART&{mode}", ["What decides"], 1600)
     window.shoot("mlflow-chart")
     listed = json.dumps(children[:8]).replace(" ", "")
     window.open(f'{at}/#/compare-runs?runs={listed}&experiments=["{experiment}"]&{mode}', ["Comparing"], 1600)
@@ -221,9 +225,8 @@ def prefect(window: Window, report: dict[str, Any], ports: dict[str, int]) -> No
 def overlay_of_latest() -> str:
     """The address of the curves of the latest study, as `evenhand ui` prints it."""
     code = "from evenhand.tracking.locations import find_view; print(find_view().overlay)"
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOM, capture_output=True, text=True, check=True
-    ).stdout.split()
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOM, capture_output=True, text=True, check=True)
+    return ended.stdout.strip()
 
 
 @contextmanager
@@ -275,7 +278,7 @@ def typed(*command: str, width: int = 100) -> str:
     ended = subprocess.run(shown, cwd=ROOM, env=around, capture_output=True, text=True, check=False)
     if ended.returncode:
         say(ended.stderr[-2000:])
-    return ended.stdout
+    return ended.stdout + (ended.stderr if ended.returncode else "")
 
 
 def authorized() -> dict[str, str]:

@@ -125,6 +125,8 @@ def test_the_tables_of_the_pages_show_the_candidates_of_the_newest_run_by_the_me
         report.run_id
     ]
     assert tags["mlflow.experiment.primaryMetric.name"] == f"cv_{METRIC}"
+    drawn = [(chart["type"], chart["metricKey"]) for chart in candidates["compareRunCharts"]]
+    assert drawn == [("BAR", f"cv_{METRIC}"), ("BAR", f"holdout_{METRIC}"), ("LINE", "roc_tpr_by_fpr_pct")]
 
 
 def test_every_candidate_has_its_predictions_by_the_rows_of_the_source(storm):

@@ -10,10 +10,11 @@ from typing import Any
 from evenhand.runtime.fault_injection import around
 from evenhand.study.registry import LOWER_IS_BETTER
 from evenhand.study.study import Study
-from evenhand.tracking.mlflow_client import NOTE, Place
+from evenhand.tracking.mlflow_client import NOTE, ROC_KEY, Place
 
 VIEW_TAG = "mlflow.sharedViewState."
 CANDIDATES, RUNS = "candidates", "runs"
+FIRST, OF_MLFLOW, MOST_DRAWN = "What decides", ("Model metrics", "System metrics"), 20
 METRIC = "mlflow.experiment.primaryMetric"
 
 
@@ -21,7 +22,7 @@ METRIC = "mlflow.experiment.primaryMetric"
 def share_views(place: Place, study: Study, metric: str, run_id: str) -> None:
     """Describe the experiment of a study, and have its tables show the newest run's candidates and all runs."""
     client = place.client()
-    for name, value in (_description(study, metric) | _views(metric, run_id)).items():
+    for name, value in (_description(study, metric) | _views(study, metric, run_id)).items():
         client.set_experiment_tag(place.experiment_id, name, value)
 
 
@@ -35,7 +36,7 @@ def _description(study: Study, metric: str) -> dict[str, str]:
     }
 
 
-def _views(metric: str, run_id: str) -> dict[str, str]:
+def _views(study: Study, metric: str, run_id: str) -> dict[str, str]:
     means = [f"cv_{metric}", f"holdout_{metric}"]
     candidates = _view(
         filtered=f"tags.`mlflow.parentRunId` = '{run_id}'",
@@ -46,6 +47,7 @@ def _views(metric: str, run_id: str) -> dict[str, str]:
             "tags.`evenhand.verdict`",
             *(f"params.`{name}`" for name in ("model", "encoding", "balance")),
         ],
+        drawn=[*means, *([ROC_KEY] if study.kind_of_task == "classification" else [])],
     )
     runs = _view(
         filtered="tags.`evenhand.kind` = 'run'",
@@ -55,6 +57,7 @@ def _views(metric: str, run_id: str) -> dict[str, str]:
             *map(_metric, [*means, f"expected_{metric}"]),
             *(f"tags.`evenhand.{name}`" for name in ("best", "decided", "leaks")),
         ],
+        drawn=[*means, f"expected_{metric}"],
     )
     return {f"{VIEW_TAG}{CANDIDATES}": candidates, f"{VIEW_TAG}{RUNS}": runs}
 
@@ -63,7 +66,7 @@ def _metric(name: str) -> str:
     return f"metrics.`{name}`"
 
 
-def _view(filtered: str, order: str, is_ascending: bool, columns: Sequence[str]) -> str:
+def _view(filtered: str, order: str, is_ascending: bool, columns: Sequence[str], drawn: Sequence[str]) -> str:
     """The state of a table as MLflow's pages keep it."""
     state: dict[str, Any] = {
         "searchFilter": filtered,
@@ -75,5 +78,20 @@ def _view(filtered: str, order: str, is_ascending: bool, columns: Sequence[str])
         "modelVersionFilter": "All Runs",
         "selectedColumns": ["attributes.`Created`", *columns],
         "runListHidden": False,
+        "compareRunCharts": [_chart(metric) for metric in drawn],
+        "compareRunSections": [
+            {"uuid": name, "name": name, "display": True, "isReordered": False} for name in (FIRST, *OF_MLFLOW)
+        ],
+        "isAccordionReordered": True,  # else sections are sorted by name
     }
     return json.dumps(state)
+
+
+def _chart(metric: str) -> dict[str, Any]:
+    """A bar for each run; of ROC curves a line, over the share of false positives as the step."""
+    shown: dict[str, Any] = {"uuid": metric, "metricSectionId": FIRST, "metricKey": metric, "isGenerated": False}
+    shown |= {"type": "BAR", "runsCountToCompare": MOST_DRAWN, "deleted": False}
+    if metric == ROC_KEY:
+        shown |= {"type": "LINE", "selectedMetricKeys": [ROC_KEY], "xAxisKey": "step", "useGlobalXaxisKey": False}
+        shown |= {"lineSmoothness": 0, "scaleType": "linear", "xAxisScaleType": "linear", "displayPoints": False}
+    return shown
