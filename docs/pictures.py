@@ -118,9 +118,8 @@ def main() -> None:
     write_study()
     with ExitStack() as stack:
         ports = stack.enter_context(servers())
-        ran = [
-            typed("run", f"conf/{STUDY}.yaml", "--json", "report.json", *more) for more in (("--set", "alpha=0.1"), ())
-        ]
+        for more in (("--set", "alpha=0.1"), ()):
+            typed("run", f"conf/{STUDY}.yaml", "--json", "report.json", *more)
         typed("champion", "promote", STUDY, "--why", "it is the first that serves")
         report = json.loads((ROOM / "report.json").read_text(encoding="utf-8"))
         window = stack.enter_context(browser())
