@@ -39,7 +39,10 @@ FLAGS = (
 )  # fmt: skip
 SLOW = 90.0  # seconds that a page may take to show what is waited for
 STUDY = "quickstart"
-CLOSE = "document.querySelector('[aria-label=\"Close\"], [data-component-id$=assistant.close]')?.click()"
+CLOSE = """document.title.includes("MLflow") && [...document.querySelectorAll("button")].filter((one) => {
+  const box = one.getBoundingClientRect();
+  return box.right > innerWidth - 60 && box.top < 60;
+}).pop()?.click()"""  # of the assistant, which is open in a new browser
 SEEN = "(document.body?.innerText ?? '').includes"
 
 
@@ -96,7 +99,8 @@ class Window:
 
     def shoot(self, name: str, whole: bool = False) -> None:
         """Put a picture of what is seen, or of the whole page, into the folder."""
-        self.look(CLOSE)
+        if self.look(f"({CLOSE}) !== false"):
+            time.sleep(1)
         more: dict[str, Any] = {}
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
