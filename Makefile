@@ -70,4 +70,4 @@ lock:
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
 
 clean:
-	rm -rf $(VENV) week build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) week pictures build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""Pictures of what people see, in a real browser: `make pictures` puts them into build/pictures, to be looked at.
+"""Pictures of what people see, in a real browser: `make pictures` puts them into pictures/, to be looked at.
 
 A small study is run in a folder of its own under `evenhand up`, twice, and promoted; then the page of the run, the
 pages of MLflow and Prefect and the terminal are photographed. Those that README and docs show go to docs/images.
@@ -28,7 +28,7 @@ from rich.text import Text
 from websockets.sync.client import connect
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "pictures"
+BUILD = ROOT / "pictures"
 ROOM = BUILD / "room"
 SHOWN = {"page-1400-light": "report"}  # in README, by the name that it has there
 BIN = Path(sys.executable).parent
