@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -79,6 +80,13 @@ def test_a_task_imports_no_other_task(name):
 
 
 ROOMS = sorted({OURS[name].parent for name in OURS if OURS[name].parent != ROOT / "src/evenhand"})
+
+
+def test_every_room_is_installed():
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = {given["package-dir"][name]: name for name in given["packages"]}
+
+    assert [str(folder.relative_to(ROOT)) for folder in ROOMS if str(folder.relative_to(ROOT)) not in folders] == []
 
 
 @pytest.mark.parametrize("folder", ROOMS, ids=lambda folder: str(folder.relative_to(ROOT)))

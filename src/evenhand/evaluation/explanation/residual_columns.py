@@ -1,7 +1,7 @@
 """Where predicted numbers are off: the residuals over the values of each column."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,8 @@ class ColumnResiduals:
 def residuals_by_column(residuals: np.ndarray, frame: pd.DataFrame, kinds: dict[str, str]) -> list[ColumnResiduals]:
     """The residuals by every number and category of the rows, those that explain most of them first."""
     found = [one for name in frame.columns if (one := _of_column(residuals, frame[name], kinds[name])) is not None]
-    p_values = holm([one.p_value for one in found]) if found else []
-    corrected = [ColumnResiduals(**{**vars(one), "p_value": float(p)}) for one, p in zip(found, p_values, strict=True)]
+    p_values = holm([one.p_value for one in found])
+    corrected = [replace(one, p_value=float(p)) for one, p in zip(found, p_values, strict=True)]
     return sorted(corrected, key=lambda one: (one.p_value, -one.share))
 
 
@@ -53,10 +53,10 @@ def _of_column(residuals: np.ndarray, column: pd.Series, kind: str) -> ColumnRes
     if len(parts) < 2:
         return None
     each = [residuals[rows] for rows in parts]
-    ends = [_interval(values) for values in each]
+    mean, low, high = zip(*map(_interval, each), strict=True)
     share, p_value = _analysis(each)
     return ColumnResiduals(
-        str(column.name), *(tuple(end[k] for end in ends) for k in range(3)), tuple(map(len, each)), share, p_value,
+        str(column.name), mean, low, high, tuple(map(len, each)), share, p_value,
         at=tuple(float(np.median(column.iloc[rows])) for rows in parts) if kind == "numeric" else (),
         values=tuple(str(column.iloc[rows[0]])[:40] for rows in parts) if kind == "categorical" else (),
     )  # fmt: skip
