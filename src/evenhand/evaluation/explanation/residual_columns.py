@@ -1,6 +1,6 @@
 """Where predicted numbers are off: the residuals over the values of each column."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,7 @@ class ColumnResiduals:
     values: tuple[str, ...] = ()
 
 
-def residuals_by_column(residuals: np.ndarray, frame: pd.DataFrame, kinds: dict[str, str]) -> list[ColumnResiduals]:
+def residuals_by_column(residuals: np.ndarray, frame: pd.DataFrame, kinds: Mapping[str, str]) -> list[ColumnResiduals]:
     """The residuals by every number and category of the rows, those that explain most of them first."""
     found = [one for name in frame.columns if (one := _of_column(residuals, frame[name], kinds[name])) is not None]
     p_values = holm([one.p_value for one in found])

@@ -7,7 +7,6 @@ from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.models.probability_map import ScoreMap, calibrated
 from evenhand.records.pipeline import Judgement, Table
 from evenhand.reporting.html.content import Pairs
-from evenhand.statistics.label_sets import label_columns
 
 FIGURES = (
     ("slope", "Slope (1 is right)"),
@@ -63,15 +62,10 @@ def class_calibration_of(
     """Each of more than two classes against the rest, on out-of-fold rows; of calibrated scores on the holdout."""
     part, made = candidate.out_of_fold, judgement.calibrated
     scores = part.scores if candidate.is_probability else None
-    if made is not None and is_calibrated(candidate, judgement):
+    if made is not None and is_calibrated(candidate, judgement) and candidate.holdout.scores is not None:
         part = candidate.holdout
-        scores = calibrated(part.scores, [ScoreMap.from_facts(each) for each in made.maps])
+        scores = calibrated(candidate.holdout.scores, [ScoreMap.from_facts(each) for each in made.maps])
     if table.task not in {"multiclass", "multilabel"} or scores is None or scores.ndim != 2:
         return ()
-    n_classes = len(table.classes)
-    is_of = (
-        label_columns(part.truth, n_classes) == 1 if table.is_multilabel else part.truth[:, None] == range(n_classes)
-    )
-    return tuple(
-        (str(label), curves.calibration(np.asarray(is_of[:, k]), scores[:, k])) for k, label in enumerate(table.classes)
-    )
+    is_of = part.truth == 1 if part.is_multilabel else part.truth[:, None] == np.arange(len(table.classes))
+    return tuple((str(label), curves.calibration(is_of[:, k], scores[:, k])) for k, label in enumerate(table.classes))
