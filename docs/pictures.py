@@ -215,8 +215,9 @@ def prefect(window: Window, report: dict[str, Any], ports: dict[str, int]) -> No
         window.click(tab)
         window.shoot(f"prefect-run-{tab.lower().replace(' ', '-')}")
     for found in asked(f"{at}/api/artifacts/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}}):
-        if found["type"] in {"table", "markdown"}:
-            window.open(f"{at}/artifacts/artifact/{found['id']}", (), 1600)
+        if found["key"].endswith(("-leaderboard", "-verdict")):
+            seen = "candidate" if found["type"] == "table" else "Where to look"
+            window.open(f"{at}/artifacts/artifact/{found['id']}", [seen], 1600)
             window.shoot(f"prefect-artifact-{found['type']}")
     deployment = asked(f"{at}/api/deployments/filter", {})[0]
     window.open(f"{at}/deployments/deployment/{deployment['id']}/run", ["Parameters"], 1400, 1300)
