@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import count, product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 from rich.console import Console
@@ -88,14 +89,6 @@ class Window:
                 break
             time.sleep(0.3)
         time.sleep(1.5)  # drawings that grow into place
-
-    def click(self, words: str) -> None:
-        """Click what is called so."""
-        self.look(
-            "[...document.querySelectorAll('button, a, [role=tab], [role=radio], label')]"
-            f".find((one) => one.innerText.trim() === {json.dumps(words)})?.click()"
-        )
-        time.sleep(2)
 
     def shoot(self, name: str, whole: bool = False) -> None:
         """Put a picture of what is seen, or of the whole page, into the folder."""
@@ -211,8 +204,8 @@ def prefect(window: Window, report: dict[str, Any], ports: dict[str, int]) -> No
     run = asked(f"{at}/api/flow_runs/filter", {"sort": "START_TIME_DESC", "flows": {"name": {"any_": ["retrain"]}}})[0]
     window.open(f"{at}/runs/flow-run/{run['id']}", [run["name"]], 1600, 1100)
     window.shoot("prefect-run")
-    for tab in ("Task Runs", "Subflow Runs", "Artifacts", "Details", "Parameters"):
-        window.click(tab)
+    for tab in ("Task Runs", "Artifacts", "Parameters"):
+        window.open(f"{at}/runs/flow-run/{run['id']}?tab={quote(tab)}", [run["name"]], 1600, 1100)
         window.shoot(f"prefect-run-{tab.lower().replace(' ', '-')}")
     for found in asked(f"{at}/api/artifacts/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}}):
         if found["key"].endswith(("-leaderboard", "-verdict")):
