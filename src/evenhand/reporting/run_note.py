@@ -67,7 +67,7 @@ def _headline(judgement: Judgement) -> str:
 
 def _table(judgement: Judgement) -> list[str]:
     metric = judgement.metric
-    rows = [f"| | candidate | {spoken(metric)} | holdout | against the best |", "|-:|---|-:|-:|---|"]
+    rows = [f"| | candidate | {spoken(metric)} | holdout | against the best |", "|--:|---|--:|--:|---|"]
     for rank, each in enumerate(judgement.figures[:FIRST], 1):
         holdout = each.holdout.get(metric)
         verdict = VERDICT_WORDS.get(judgement.verdict(each.plan.name), "")
