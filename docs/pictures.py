@@ -40,7 +40,8 @@ FLAGS = (
 )  # fmt: skip
 SLOW = 90.0  # seconds that a page may take to show what is waited for
 STUDY = "quickstart"
-CLOSE = """document.body?.innerText.includes("MLflow Assistant") && [...document.querySelectorAll("button")].filter((one) => {
+CLOSE = """document.body?.innerText.includes("MLflow Assistant") &&
+[...document.querySelectorAll("button")].filter((one) => {
   const box = one.getBoundingClientRect();
   return box.right > innerWidth - 60 && box.top < 48;
 }).pop()?.click()"""  # of the assistant, which is open in a new browser
