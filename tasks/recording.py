@@ -57,10 +57,9 @@ from evenhand.reporting.looking_back import Back, champion_of, look_back
 from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
+    FOLDS,
     candidate_tags,
-    check_tags,
     commit_tag,
-    decided_tags,
     expected_metrics,
     fold_table,
     gap_metrics,
@@ -68,6 +67,7 @@ from evenhand.reporting.run_record import (
     outlier_notes,
     positive_counts,
     regression_of,
+    run_tags,
     trial_table,
 )
 from evenhand.runtime.logs import logger
@@ -309,8 +309,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
             "evenhand.metric": judgement.metric,
             **entries_tag(_kept_by(results)),
             "evenhand.best": best.plan.name,
-            **check_tags(results.checks),
-            **decided_tags(judgement),
+            **run_tags(judgement, results.checks),
         },
     )
     mlflow_client.log_data(place, [run_id, *report.run_ids.values()], results.snapshot, study.name)
@@ -325,7 +324,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     texts = {
         "study.yaml": yaml.safe_dump(masked(study.model_dump(mode="json", by_alias=True)), sort_keys=False),
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
-        "folds.json": json.dumps(fold_table(judgement)),
+        FOLDS: json.dumps(fold_table(judgement)),
         "versions.json": json.dumps(versions(), indent=2),
         PROFILE_FILE: (results.back.profile or profile_of(results.table, results.ledger)).as_json(),
         **{f"{name}.svg": drawn for name, drawn in results.pictures.rows.items()},

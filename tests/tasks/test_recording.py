@@ -129,6 +129,17 @@ def test_the_tables_of_the_pages_show_the_candidates_of_the_newest_run_by_the_me
     assert drawn == [("BAR", f"cv_{METRIC}"), ("BAR", f"holdout_{METRIC}"), ("LINE", "roc_tpr_by_fpr_pct")]
 
 
+def test_the_folds_are_a_table_of_the_evaluation_view(storm):
+    report, found, client = storm
+
+    (shown,) = json.loads(client.get_run(report.run_id).data.tags["mlflow.loggedArtifacts"])
+    table = json.loads(Path(client.download_artifacts(report.run_id, shown["path"])).read_text())
+
+    assert shown["type"] == "table"
+    assert table["columns"] == ["candidate", "metric", "fold", "value"]
+    assert len(table["data"]) == sum(len(values) for each in found.judgement.figures for values in each.folds.values())
+
+
 def test_every_candidate_has_its_predictions_by_the_rows_of_the_source(storm):
     report, found, client = storm
     best = found.judgement.best

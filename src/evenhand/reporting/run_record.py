@@ -11,6 +11,8 @@ from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
 from evenhand.storage.artifact_store import local
 
+FOLDS = "folds.json"
+
 
 def candidate_tags(judgement: Judgement, figures: Figures) -> dict[str, str]:
     """What became of a candidate, and how it was made where parameters do not say it."""
@@ -65,6 +67,12 @@ def members_text(ensemble: Ensemble) -> str:
     members = [{"candidate": name, "weight": weight} for name, weight in in_order]
     facts = {"metric": ensemble.metric, "average": ensemble.average, "threshold": ensemble.threshold}
     return json.dumps({**facts, "members": members}, indent=2)
+
+
+def run_tags(judgement: Judgement, checks: Sequence[Check]) -> dict[str, str]:
+    """What a run came to, in words, and which of its files MLflow's evaluation view shows as a table."""
+    tables = json.dumps([{"path": FOLDS, "type": "table"}])
+    return {**check_tags(checks), **decided_tags(judgement), "mlflow.loggedArtifacts": tables}
 
 
 def check_tags(checks: Sequence[Check]) -> dict[str, str]:
