@@ -93,7 +93,7 @@ def test_what_a_person_looks_for_is_in_mlflow(storm):
 def test_the_description_of_a_run_tells_who_won_how_surely_and_what_to_look_at(storm):
     report, found, client = storm
 
-    note = client.get_run(report.run_id).data.tags["mlflow.note.content"]
+    note = client.get_run(report.run_id).data.tags["mlflow.note.content"].replace("\\", "")  # what Markdown shows
 
     best, second = found.judgement.figures[:2]
     assert f"**{best.plan.name}**: average precision {best.mean(METRIC):.4f} over folds" in note
