@@ -21,7 +21,6 @@ from contextlib import ExitStack, contextmanager
 from itertools import count, product
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import yaml
 from rich.console import Console
@@ -40,11 +39,18 @@ FLAGS = (
 )  # fmt: skip
 SLOW = 90.0  # seconds that a page may take to show what is waited for
 STUDY = "quickstart"
-CLOSE = """document.body?.innerText.includes("MLflow Assistant") &&
-[...document.querySelectorAll("button")].filter((one) => {
-  const box = one.getBoundingClientRect();
-  return box.right > innerWidth - 60 && box.top < 48;
-}).pop()?.click()"""  # of the assistant, which is open in a new browser
+CLOSE = """{
+  const named = [...document.querySelectorAll("button")];
+  const corner = (one, box = one.getBoundingClientRect()) => box.right > innerWidth - 60 && box.top < 48;
+  const asks = document.querySelector('[placeholder^="Ask a question"]');
+  const begins = named.find((one) => one.innerText === "Try it now");
+  [asks && named.filter((one) => corner(one)).pop(), begins].map((one) => one?.click());
+}"""  # the assistant and the introduction that MLflow shows to a new browser
+PLACE = """((words) => {
+  const named = [...document.querySelectorAll("button, a, [role=tab], span")];
+  const box = named.filter((one) => one.innerText?.trim() === words).pop().getBoundingClientRect();
+  return {x: box.x + box.width / 2, y: box.y + box.height / 2};
+})"""
 SEEN = "(document.body?.innerText ?? '').includes"
 
 
@@ -91,10 +97,17 @@ class Window:
             time.sleep(0.3)
         time.sleep(1.5)  # drawings that grow into place
 
+    def click(self, words: str) -> None:
+        """Click the middle of what is called so, as a mouse does."""
+        at = self.look(f"{PLACE}({json.dumps(words)})")
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, **at, button="left", clickCount=1)
+        time.sleep(3)
+
     def shoot(self, name: str, whole: bool = False) -> None:
         """Put a picture of what is seen, or of the whole page, into the folder."""
-        if self.look(f"({CLOSE}) !== false"):
-            time.sleep(1)
+        self.look(CLOSE)
+        time.sleep(0.5)
         more: dict[str, Any] = {}
         if whole:
             size = self.call("Page.getLayoutMetrics")["cssContentSize"]
@@ -206,7 +219,7 @@ def prefect(window: Window, report: dict[str, Any], ports: dict[str, int]) -> No
     window.open(f"{at}/runs/flow-run/{run['id']}", [run["name"]], 1600, 1100)
     window.shoot("prefect-run")
     for tab in ("Task Runs", "Artifacts", "Parameters"):
-        window.open(f"{at}/runs/flow-run/{run['id']}?tab={quote(tab)}", [run["name"]], 1600, 1100)
+        window.click(tab)
         window.shoot(f"prefect-run-{tab.lower().replace(' ', '-')}")
     for found in asked(f"{at}/api/artifacts/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}}):
         if found["key"].endswith(("-leaderboard", "-verdict")):
