@@ -47,9 +47,9 @@ CLOSE = """{
   [asks && named.filter((one) => corner(one)).pop(), begins].map((one) => one?.click());
 }"""  # the assistant and the introduction that MLflow shows to a new browser
 PLACE = """((words) => {
-  const named = [...document.querySelectorAll("button, a, [role=tab], span")];
-  const box = named.filter((one) => one.innerText?.trim() === words).pop().getBoundingClientRect();
-  return {x: box.x + box.width / 2, y: box.y + box.height / 2};
+  const named = [...document.querySelectorAll("body *")].filter((one) => one.textContent.trim() === words);
+  const box = named.map((one) => one.getBoundingClientRect()).filter((one) => one.width && one.height).pop();
+  return box && {x: box.x + box.width / 2, y: box.y + box.height / 2};
 })"""
 SEEN = "(document.body?.innerText ?? '').includes"
 
@@ -100,6 +100,9 @@ class Window:
     def click(self, words: str) -> None:
         """Click the middle of what is called so, as a mouse does."""
         at = self.look(f"{PLACE}({json.dumps(words)})")
+        if at is None:
+            say(f"nothing on the page is called {words}")
+            return
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, **at, button="left", clickCount=1)
         time.sleep(3)
