@@ -7,10 +7,12 @@ from itertools import product
 from prefect import flow
 
 from evenhand.models.failures import Failures, of_plans
+from evenhand.models.halving.under_way import FITTED_AT, under_way
 from evenhand.records.pipeline import FINAL
 from evenhand.records.report import Report
 from evenhand.runtime.engines.side_by_side import side_by_side
 from evenhand.runtime.progress import report_judged
+from evenhand.runtime.wall_clock import end_of
 from evenhand.service.flow_run_names import run_name
 from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
@@ -22,6 +24,7 @@ from evenhand.tasks.encoding import prepare
 from evenhand.tasks.explaining.served_model import explain
 from evenhand.tasks.fitting import fit
 from evenhand.tasks.gating import gate
+from evenhand.tasks.halving.attempting import attempt
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
 from evenhand.tasks.operation.publishing import publish
@@ -51,9 +54,16 @@ def retrain(
         snapshot = ingest(study, accepts_contract)
         table = clean(snapshot, study, as_of)
         ledger = split(table, study)
+        ends_at = end_of(study.minutes, FITTED_AT)
         checks = check(table, ledger, plans, study, allows_leaks)
 
-        folds, failures = [*ledger.folds, FINAL], Failures(plans, study.strict)
+        running = under_way(plans, ledger, study)
+        while running.shares:
+            (share, *_), longest = running.shares, running.longest
+            shared = {made.name: (made, share, longest, table, ledger, study) for made in running.left}
+            running = running.after(side_by_side(attempt, shared).values())
+
+        folds, failures = [*ledger.folds, FINAL], Failures(running.left, study.strict, running.stopped)
         each = partial(side_by_side, spares=failures.spares)
         prepared = each(prepare, {(e, f): (table, ledger, study, e, f) for e, f in product(encodings_of(plans), folds)})
         balanced = each(
@@ -66,7 +76,7 @@ def retrain(
         traced = trace(prepared, balanced, ledger, study, allows_leaks)
         in_order = costly_first(failures.left)
         tuned = each(tune, {(p.name, f): (p, f, table, ledger, study) for p, f in product(in_order, folds) if p.tuning})
-        settled, limits = settle(failures.left, tuned, ledger.folds), (study.seed, study.time_limit)
+        settled, limits = settle(failures.left, tuned, ledger.folds), (study.seed, study.time_limit, ends_at)
         scores = each(
             fit,
             {

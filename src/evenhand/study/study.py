@@ -137,6 +137,11 @@ class Study(Settings):
     time_limit: Annotated[float, Field(gt=0)] | None = Field(
         None, description="seconds that one fit may take before its candidate fails; left out: as long as it takes"
     )
+    minutes: Annotated[float, Field(gt=0)] | None = Field(
+        None,
+        description="of the whole command: candidates are tried on ever more rows in the order listed, and those that "
+        "are too far behind or too slow for the time left are stopped; left out: all run in full",
+    )
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(0, description="of every draw; the same gives the same")
     engine: Literal["threads", "processes", "dask"] | DaskEngine = Field(
         "threads", description="where fits are done; dask: by the workers of a scheduler, or of this machine"

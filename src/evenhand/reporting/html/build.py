@@ -55,7 +55,7 @@ def page_content(
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
         regressions=report.regressions,
-        failed=tuple((each.name, each.why) for each in judgement.failed),
+        failed=tuple((each.name, each.word, each.why) for each in judgement.failed),
         expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),

@@ -256,7 +256,7 @@ class PageContent:
     regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
-    failed: Pairs = ()
+    failed: tuple[tuple[str, str, str], ...] = ()  # candidate, what became of it, why
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None

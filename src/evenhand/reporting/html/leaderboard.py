@@ -139,12 +139,14 @@ def leaderboard(content: PageContent) -> Html:
 
 
 def _failed(content: PageContent) -> Html | None:
-    """The candidates that could not be fitted, each with its reason."""
+    """The candidates that could not be fitted or were stopped early, each with its reason."""
     if not content.failed:
         return None
-    heads = [Heading("Candidate", "text"), Heading("Why it failed", "text")]
-    n_failed = counted(len(content.failed), "candidate", "candidates")
-    return joined(tag("h3", f"{n_failed} failed"), table(heads, content.failed, "Candidates that failed"))
+    heads = [Heading("Candidate", "text"), Heading("What became of it", "text"), Heading("Why", "text")]
+    words = dict.fromkeys(word for _, word, _ in content.failed)
+    n_each = [f"{sum(word == one for _, one, _ in content.failed)} {word}" for word in words]
+    title = f"{counted(len(content.failed), 'candidate', 'candidates')} without a rank: {', '.join(n_each)}"
+    return joined(tag("h3", title), table(heads, content.failed, "Candidates without a rank"))
 
 
 def _verdicts(content: PageContent) -> str:

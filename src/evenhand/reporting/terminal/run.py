@@ -69,10 +69,11 @@ def judgement_lines(judgement: Judgement) -> list[tuple[str, str]]:
 
 def _failed_lines(failed: Sequence[Failed]) -> list[tuple[str, str]]:
     """A line for each reason, with the candidates that it ended."""
-    by_why: dict[str, list[str]] = {}
+    by_why: dict[tuple[str, str], list[str]] = {}
     for each in failed:
-        by_why.setdefault(each.why, []).append(each.name)
-    return [(f"failed: {listed(names)}: {why}", "yellow") for why, names in by_why.items()]
+        by_why.setdefault((each.word, each.why), []).append(each.name)
+    styles = {"failed": "yellow"}
+    return [(f"{word}: {listed(names)}: {why}", styles.get(word, "")) for (word, why), names in by_why.items()]
 
 
 def show_done(report: Report | None, recalled: Recalled | None, wall_seconds: float) -> None:
