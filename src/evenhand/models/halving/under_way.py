@@ -51,6 +51,21 @@ class UnderWay:
         """The seconds that one attempt of a round may take."""
         return LONGEST * self._of_a_round
 
+    def end_for(self, made: Plan, end_of_fits: float | None) -> float | None:
+        """The moment at which a fit is stopped; the cheapest candidate never is, so that there is one to serve."""
+        return None if made.name == self._sure else end_of_fits
+
+    def in_order(self, plans: Sequence[Plan]) -> list[Plan]:
+        """Plans by their last score, so that where time runs out it is the least that are lost; else as given."""
+        found = {each.plan: each for each in self.attempts}
+        return sorted(plans, key=lambda made: _place(found.get(made.name), self.order)) if found else list(plans)
+
+    @property
+    def _sure(self) -> str:
+        """The cheapest kind of candidate that is left, of one kind the one with the best last score."""
+        best = self._best_first({each.plan: each for each in self.attempts})
+        return min(best, key=lambda made: made.weight).name
+
     @property
     def _of_a_round(self) -> float:
         return ROUNDS * self.seconds / max(self.n_rounds, 1)
