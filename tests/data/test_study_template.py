@@ -10,8 +10,11 @@ from click.testing import CliRunner
 
 from evenhand.api.drafts import draft
 from evenhand.cli.main import main
+from evenhand.data.presets.balances import balances_of
+from evenhand.data.presets.portfolio import preset_of
+from evenhand.data.presets.profile import DataProfile, flow, folds_of, is_imbalanced, scalar
 from evenhand.data.study_proposal import source_of
-from evenhand.data.study_template import DataProfile, balances_of, flow, folds_of, is_imbalanced, scalar, study_text
+from evenhand.data.study_template import study_text
 from evenhand.errors import DataError
 from evenhand.study.loader import load_study
 
@@ -41,7 +44,7 @@ def seen(**changes):
 
 
 def candidates(**changes):
-    return yaml.safe_load(study_text(seen(**changes)))["candidates"]
+    return yaml.safe_load(study_text(seen(**changes), preset_of("best")))["candidates"]
 
 
 def test_a_rare_class_is_positive_balanced_and_ranked_by_precision():

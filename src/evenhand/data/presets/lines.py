@@ -75,7 +75,7 @@ def ensemble_lines(seen: DataProfile, preset: Preset) -> Iterator[str]:
     """The ensemble of what is left, and its rival; both are judged on rows that had no say in their weights."""
     bags = preset.bags if seen.n_rows <= MANY_ROWS else min(preset.bags, FEW_BAGS)
     yield "# Candidates weighed by their out-of-fold scores: chosen greedily, and by a regularised regression of them."
-    yield f"ensemble: {flow({'bags': bags})}"
+    yield f"ensemble: {flow({'bags': bags, 'votes': ['stacked']})}"
 
 
 def minutes_lines(preset: Preset) -> Iterator[str]:
