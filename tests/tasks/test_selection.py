@@ -370,7 +370,7 @@ def test_each_is_served_as_the_one_model_that_was_judged(name, n_classes):
     columns, y = two_clouds()
     labels = y if n_classes == 2 else y + (columns["noise"] > 0)
     write_rows("rows.csv", columns, np.array(["calm", "rain", "storm"])[labels])
-    ensemble = {**SMALL, "votes": EVERY_VOTE, "metric": "balanced_accuracy"}
+    ensemble = {**SMALL, "votes": [*EVERY_VOTE, "stacked"], "metric": "balanced_accuracy"}
     found = work(study(candidates={**THREE, "decision_tree": {}}, ensemble=ensemble))
     judgement = replace(found.judgement, chosen=name)
 
