@@ -103,6 +103,8 @@ def measure(most_rows: int, only: str, to: Path) -> None:
     """Scores of every candidate on every set, added to the file."""
     from development_sets import development_sets, lacking
 
+    from evenhand.errors import EvenhandError
+
     known = json.loads(to.read_text()) if to.exists() else {}
     print(f"not to be had here: {', '.join(lacking()) or 'nothing'}", flush=True)
     for name, frame in development_sets(most_rows, only):
@@ -111,9 +113,13 @@ def measure(most_rows: int, only: str, to: Path) -> None:
         kind = "numbers" if frame["target"].dtype.kind == "f" else "classes"
         found["kind"], scores = kind, found.setdefault("scores", {})
         pool = [each for each in POOL[kind] if each["name"] not in scores]
-        if pool:
-            scores |= _scores_of(frame, pool)
-            to.write_text(json.dumps(known))
+        try:
+            scores |= _scores_of(frame, pool) if pool else {}
+        except EvenhandError as error:
+            print(f"{name} is left out: {error}", flush=True)
+            del known[name]
+            continue
+        to.write_text(json.dumps(known))
         best = max(scores, key=lambda each: scores[each][0])
         print(f"{name:30} {len(frame):6,} rows {time.perf_counter() - began:6.1f} s  best {best}", flush=True)
 
