@@ -170,6 +170,24 @@ class Study(Settings):
             raise Inconsistent(found)
         return self
 
+    @classmethod
+    def auto(
+        cls, data: Any, target: str, minutes: float | None = None, *, preset: str = "balanced", name: str = "auto"
+    ) -> Self:
+        """The study that `evenhand init` writes for a data frame, a file or an address, ready to run or change.
+
+        Examples
+        --------
+        >>> Study.auto(frame, "y", minutes=2).minutes
+        2.0
+        """
+        from importlib import import_module
+
+        # the room of the API stands above this one, and is asked for when a person calls, never at import
+        draft = import_module("evenhand.api.drafts").draft
+        found: Self = draft(data, target, name=name, preset=preset, minutes=minutes).study
+        return found
+
     @property
     def kind_of_task(self) -> Task:
         """What `task` says, or what the models listed are made for."""
