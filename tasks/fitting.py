@@ -31,7 +31,7 @@ from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
-from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.runtime.time_limit import OutOfTime, shorter, within
 from evenhand.runtime.wall_clock import seconds_until
 from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.arrays import read_arrays
@@ -73,10 +73,11 @@ def fit(
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        with _stopping(plan, time_limit, ends_at) as limit:
-            return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
+        limit = shorter(time_limit, seconds_until(ends_at))
+        return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
 
-    entry = Store().keep("scores", inputs, CODE, build)
+    with _late_by(plan, ends_at):
+        entry = Store().keep("scores", inputs, CODE, build)
     facts = entry.facts
     if "failed" in facts:
         raise unfit(plan, f"{facts['failed']}{AGAIN if entry.reused else ''}")
@@ -106,18 +107,13 @@ def fit(
 
 
 @contextmanager
-def _stopping(plan: Plan, time_limit: float | None, ends_at: float | None) -> Iterator[float | None]:
-    """The seconds that a fit may take; what ends for want of a study's minutes, and not by its own limit, is late."""
-    left = seconds_until(ends_at)
-    if left is None or (time_limit is not None and time_limit <= left):
-        yield time_limit
-        return
+def _late_by(plan: Plan, ends_at: float | None) -> Iterator[None]:
+    """Have a fit that ended because the minutes of its study were over say so."""
     try:
-        if left <= 0:
-            raise unfit(plan, OVER, is_lasting=False)
-        yield left
+        yield
     except CandidateError as error:
-        if error.is_lasting:
+        left = seconds_until(ends_at)
+        if error.is_lasting or left is None or left > 0:
             raise
         late = unfit(plan, OVER, is_lasting=False)
         late.is_late = True
