@@ -316,6 +316,10 @@ class Judgement:
         """The best and the candidates that are practically the same."""
         return (self.best.plan.name, *(one.name for one in self.versus if one.verdict == "same"))
 
+    def reasons_of(self, *, is_stopped: bool) -> tuple[tuple[str, str], ...]:
+        """The candidates that were stopped early, or that failed, each with the reason."""
+        return tuple((each.name, each.why) for each in self.failed if each.is_stopped == is_stopped)
+
     @property
     def simplest_same(self) -> Figures | None:
         """The cheapest kind of candidate of those practically the same as the best, where it is simpler than it."""

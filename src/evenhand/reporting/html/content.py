@@ -256,7 +256,8 @@ class PageContent:
     regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
-    failed: tuple[tuple[str, str, str], ...] = ()  # candidate, what became of it, why
+    failed: Pairs = ()
+    stopped: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None
