@@ -140,10 +140,11 @@ def summary(known: dict[str, Any], rivals: list[str], picture: Path) -> None:
         )
         lost = [name for name, one in known.items() if _is_lost(one["rivals"], rival)]
         print(f"  behind on: {', '.join(lost) or 'none'}")
-        said = [mine for mine, _ in pairs if "said" in mine]
+        own = [(one["rivals"].get(rival, {}), one["metric"]) for one in known.values()]
+        said = [mine for mine, metric in own if "score" in mine and mine.get("said_metric") == metric]
         inside = [mine for mine in said if mine["said"][1] <= mine["score"] <= mine["said"][2]]
         if said:
-            print(f"  score on the rows kept away inside the interval stated: {len(inside)} of {len(said)}")
+            print(f"  score on the rows kept away inside the interval stated for it: {len(inside)} of {len(said)} sets")
     _ranks(known, rivals, picture)
 
 
