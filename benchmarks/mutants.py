@@ -47,7 +47,7 @@ QUIET = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "--dis
 NB, MACHINES, ENCODING = "estimators.naive_bayes", "estimators.machines", "estimators.encoding"
 TESTS = {
     "splitting": (["tasks.splitting"], ["tasks/test_splitting", "tasks/test_splitting_of_copies"]),
-    "folding": (["data.splits"], ["tasks/test_splitting_of_copies", "tasks/test_splitting"]),
+    "folding": (["data.splits"], ["data/test_splits", "tasks/test_splitting_of_copies"]),
     "gate": (["tracking.promotion_gate"], ["tasks/test_gating"]),
     "decisions": (["tracking.champion_ledger"], ["tracking/test_champion_ledger"]),
     "store": (["storage.artifact_store"], ["storage/test_artifact_store"]),
