@@ -61,7 +61,7 @@ TESTS = {
         ["statistics.thresholds", "evaluation.threshold_objectives"],
         ["evaluation/test_calibration", "evaluation/test_threshold_objectives"],
     ),
-    "encoder": (["models.encoder", "models.encoder_steps"], ["models/test_encoder"]),
+    "encoder": (["models.encoder", "models.encoder_steps"], ["models/test_encoder", "models/test_encoder_steps"]),
     "balancing": (["tasks.balancing", "models.samplers"], ["tasks/test_balancing", "models/test_samplers"]),
     "serving": (["models.raw_row_model"], ["models/test_raw_row_model"]),
     "cron": (["study.cron"], ["study/test_cron"]),
