@@ -55,7 +55,10 @@ TESTS = {
     "metrics": (["evaluation.metrics", "evaluation.metric_entries"], ["evaluation/test_metrics"]),
     "intervals": (
         ["evaluation.bootstrap", "evaluation.intervals", "evaluation.influence", "statistics.intervals"],
-        ["evaluation/test_bootstrap", "evaluation/test_influence", "evaluation/test_intervals"],
+        [
+            f"evaluation/{name}"
+            for name in ("test_bootstrap", "test_influence", "test_intervals", "test_interval_methods")
+        ],
     ),
     "thresholds": (
         ["statistics.thresholds", "evaluation.threshold_objectives"],
