@@ -176,3 +176,9 @@ def test_a_model_stored_without_pickle_needs_trust_in_our_classes_only():
 def test_a_wrong_setting_is_named(model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(*signal_table())
+
+
+def test_categories_texts_and_missing_cells_are_said_to_be_taken():
+    tags = SelectiveNB().__sklearn_tags__().input_tags
+
+    assert (tags.categorical, tags.string, tags.allow_nan) == (True, True, True)
