@@ -12,6 +12,7 @@ from sklearn import config_context
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import CategoryGrouper, MDLPDiscretizer, MixedNB, SelectiveNB
+from evenhand.estimators.naive_bayes._selection_kernel import search_subset
 
 rows = st.lists(st.tuples(st.integers(0, 9), st.sampled_from("uvw"), st.integers(0, 5)), min_size=12, max_size=60)
 
@@ -182,3 +183,26 @@ def test_categories_texts_and_missing_cells_are_said_to_be_taken():
     tags = SelectiveNB().__sklearn_tags__().input_tags
 
     assert (tags.categorical, tags.string, tags.allow_nan) == (True, True, True)
+
+
+def test_a_column_that_makes_the_description_no_shorter_is_left_out():
+    # one column that says nothing of two rows: with and without it 2 log 2 for the classes and log 2 for the subset
+    codes, classes = np.zeros((1, 2), dtype=np.int32), np.array([0, 1])
+    half, credit = np.log([0.5, 0.5]), np.zeros(1)
+
+    chosen, length, total = search_subset(np.array([0]), codes, np.zeros((1, 1, 2)), half, classes, np.ones(2), credit)
+
+    assert (chosen.tolist(), total, credit.tolist()) == ([False], 0, [0])
+    assert length == pytest.approx(3 * log(2))
+
+
+def test_each_improving_model_credits_its_columns_with_how_much_it_compresses():
+    # one column of two codes that tell the classes apart for certain: 4 log 2 + log 2 nats without it, log 2 with it
+    codes, classes = np.array([[0, 0, 1, 1]], dtype=np.int32), np.array([0, 0, 1, 1])
+    table, credit = np.array([[[0.0, -800.0], [-800.0, 0.0]]]), np.zeros(1)
+
+    chosen, length, total = search_subset(np.array([0]), codes, table, np.log([0.5, 0.5]), classes, np.ones(4), credit)
+
+    assert chosen.tolist() == [True]
+    assert length == pytest.approx(log(2))
+    assert total == pytest.approx(1 - 1 / 5) == credit[0]

@@ -251,6 +251,14 @@ def test_regressions_that_cannot_be_weighed_have_no_influence():
     assert influence_of(exact, "median_absolute_error", 0).tolist() == [0, 0, 0, 0]
 
 
+def test_a_fit_without_errors_has_no_intervals_of_metrics_that_are_not_known():
+    y = np.arange(5.0)
+
+    found = intervals_of(PredictionSet(y, y, None), 0, 1, {"mean_squared_error": 0.0})
+
+    assert list(found) == ["mean_squared_error"]
+
+
 def test_the_error_where_no_row_moves_a_metric_is_that_of_the_width():
     told = of_counts(20, 0, 0, 10)
 
