@@ -85,7 +85,7 @@ TESTS = {
     "similarity": ([f"{MACHINES}.similarity"], ["estimators/test_similarity", "estimators/test_examples"]),
     "similarity_svm": (
         [f"{MACHINES}.similarity_svm", f"{MACHINES}._tables"],
-        ["estimators/test_similarity_svm", "estimators/test_examples"],
+        ["estimators/test_similarity_svm", "estimators/test_similarity", "estimators/test_examples"],
     ),
 }
 

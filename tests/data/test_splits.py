@@ -42,6 +42,12 @@ def test_near_numbers_share_a_cell_of_twenty_bits():
     pd.testing.assert_frame_equal(values, before)
 
 
+def test_the_largest_numbers_are_apart_too():
+    near = content_hashes(pd.DataFrame({"x": [1.0e308, 1.5e308, 1.5e308 * (1 + 1e-9)]}), is_near=True)
+
+    assert near[0] != near[1] == near[2]
+
+
 def test_only_numbers_are_near():
     texts = pd.DataFrame({"n": [1, 2], "word": ["a", "b"]})
 
