@@ -435,3 +435,25 @@ def test_calibration_of_decision_values_makes_them_chances():
     found = model.predict_proba(frame)[:, 1]
 
     assert found == pytest.approx(np.clip((model.scores(frame) + 1) / 2, 0, 1))
+
+
+class Contrary:
+    """Has decision values for the first class, or below zero, and decides for the last whatever they are."""
+
+    def __init__(self, n_classes):
+        self.n_classes = n_classes
+        self.classes_ = np.arange(n_classes)
+
+    def decision_function(self, X):
+        return -1 - X[:, 0] if self.n_classes == 2 else np.tile([1.0, 0.0, 0.0], (len(X), 1))
+
+    def predict(self, X):
+        return np.full(len(X), self.n_classes - 1)
+
+
+def test_decision_values_decide_of_two_classes_and_the_estimator_itself_of_more():
+    two, three = raw(Contrary(2)), raw(Contrary(3), classes=THREE)
+
+    assert two.predict(ROWS).tolist() == ["calm"] * 5
+    assert three.predict(ROWS).tolist() == ["storm"] * 5
+    assert three.scores(ROWS).tolist() == [[1, 0, 0]] * 5
