@@ -229,3 +229,9 @@ def test_a_share_of_a_column_is_added_before_the_nats_are_counted():
     roots = np.array([0.5, 0.25, 0.25]) * np.sqrt([0.1, 0.9, 0.4])
     assert half == pytest.approx(-log(roots[1] / roots.sum()))
     assert none == pytest.approx(log(4))
+
+
+def test_one_search_is_enough():
+    X = np.column_stack([np.arange(40.0), np.arange(40) * 7 % 5])
+
+    assert SelectiveNB("greedy", n_searches=1).fit(X, X[:, 0] > 19).weights_.tolist() == [1, 0]

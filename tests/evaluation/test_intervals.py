@@ -263,3 +263,10 @@ def test_the_class_that_is_named_is_the_one_whose_accuracy_has_the_spread():
     expected = share_interval(24, 30)
     assert (found.low, found.high) == (expected.low, expected.high)
     assert found.error == pytest.approx(np.sqrt(0.8 * 0.2 / 30), rel=0.01)
+
+
+def test_a_class_alone_has_the_spread_of_its_accuracy_where_it_is_the_one_that_is_named():
+    told = PredictionSet(np.zeros(9, int), np.repeat([0, 1], [6, 3]), None)
+
+    assert "minority_accuracy" in spreads_of(told, 2, minority=0)
+    assert "minority_accuracy" not in spreads_of(told, 2)
