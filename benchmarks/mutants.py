@@ -50,7 +50,7 @@ TESTS = {
     "folding": (["data.splits"], ["data/test_splits", "tasks/test_splitting_of_copies"]),
     "gate": (["tracking.promotion_gate"], ["tasks/test_gating"]),
     "decisions": (["tracking.champion_ledger"], ["tracking/test_champion_ledger"]),
-    "store": (["storage.artifact_store"], ["storage/test_artifact_store"]),
+    "store": (["storage.artifact_store"], ["storage/test_artifact_store", "storage/test_shared_store"]),
     "locks": (["storage.locks"], ["storage/test_locks"]),
     "metrics": (["evaluation.metrics", "evaluation.metric_entries"], ["evaluation/test_metrics"]),
     "intervals": (
