@@ -10,9 +10,10 @@ from typing import Any
 from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import usual_metric
-from evenhand.evaluation.parts.part_scores import Matrices, matrices_of, score_of
+from evenhand.evaluation.parts.part_scores import score_of
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.inner_folds import inner_folds, share_of
+from evenhand.models.halving.share import Encoded, encoded_share
+from evenhand.models.inner_folds import inner_folds
 from evenhand.models.model_code import model_key
 from evenhand.models.samplers import sampler_code
 from evenhand.models.search_space import points
@@ -161,8 +162,7 @@ class _Inside:
             longest = max(longest, time.perf_counter() - began)
         return found
 
-    def _encoded(self, place: int, share: float) -> Matrices:
+    def _encoded(self, place: int, share: float) -> Encoded:
         """Matrices of an inner fold, all of them learned on its own training rows."""
-        is_class, seed = bool(self.table.classes), self.study.seed
-        trained, judged = (share_of(rows, self.y, share, seed, is_class) for rows in self.parts[place])
-        return matrices_of(self.frame, self.y, (trained, judged), self.plan, self.table, self.study)
+        rows, shares = self.parts[place], (share, share)
+        return encoded_share(self.plan, self.frame, self.y, rows, shares, self.table, self.study)

@@ -26,7 +26,7 @@ def run_note(report: Report, links: Mapping[str, str] | None = None) -> str:
     judgement = report.judgement
     decided = [] if judgement.decided is None else decided_lines(judgement.decided)
     trials = [trials_words(judgement.trials)] if judgement.trials else []
-    failed = [f"failed: {each.name}: {each.why}" for each in judgement.failed]
+    failed = [f"{each.word}: {each.name}: {each.why}" for each in judgement.failed]
     parts = {
         "Verdict": _bullets([f"leads: {judgement.best.plan.name}", *verdict_lines(judgement), *trials]),
         "Candidates": _table(judgement),

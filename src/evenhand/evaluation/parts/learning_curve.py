@@ -8,7 +8,8 @@ import pandas as pd
 
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
-from evenhand.evaluation.parts.part_scores import matrices_of, score_of
+from evenhand.evaluation.parts.part_scores import score_of
+from evenhand.models.halving.share import encoded_share
 from evenhand.models.inner_folds import share_of
 from evenhand.models.successive_halving import shares_of
 from evenhand.records.insight import LearningPoint
@@ -49,7 +50,7 @@ def learning_curve(
             trained, judged = rows[fold]
             part = share_of(trained, y, share, study.seed, bool(table.classes), FEWEST_OF_A_CLASS)
             try:
-                given = matrices_of(frame, y, (part, judged), plan, table, study)
+                given = encoded_share(plan, frame, y, (part, judged), (1.0, 1.0), table, study)
                 values.append(score_of(plan, given, table, metric, study.seed))
             except EvenhandError:  # too few rows for this model, encoding or sampler: the curve begins later
                 break
