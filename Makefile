@@ -5,7 +5,7 @@ export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install licences docs docs-build demo week test test-shuffled mutants torture lint types audit bench lock clean
+.PHONY: install licences docs docs-build wheel-check ends demo week test test-shuffled mutants torture lint types audit bench lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -59,11 +59,22 @@ licences: install
 docs-build: install
 	$(BIN)/mkdocs build --strict --quiet
 
+wheel-check: install
+	$(BIN)/python .ci/check_wheel.py
+
+UV := build/uv/bin/uv
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/pip install --quiet uv
+
+ends: install $(UV)
+	PATH=$(CURDIR)/build/uv/bin:$$PATH $(BIN)/python .ci/check_ends.py $(ENDS)
+
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py
 
-lock:
-	uv pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --extra dask --universal --python-version 3.11 \
+lock: $(UV)
+	$(UV) pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --extra dask --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
 
 clean:

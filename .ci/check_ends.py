@@ -1,7 +1,7 @@
 """The ranges of pyproject.toml hold at both ends. usage: make ends [ENDS="lowest-direct highest"]
 
 For each end: resolve `evenhand[all]` with uv into an empty environment, install, run the demo, and tests of what
-stands on other packages. `python .ci/check_ends.py highest --lift fastapi` tries the newest release of a package behind its cap.
+stands on other packages. With `--lift fastapi` the newest release of a package behind its upper bound is tried.
 """
 
 import os

@@ -33,7 +33,7 @@ def ui(port: int = 5000, report: Report = silent) -> None:
     report(
         f"latest study: {view.study}"
         if view.study
-        else "no study has run yet: evenhand demo, or evenhand init on your own file"
+        else "no study has run yet: evenhand demo"
     )
     report("starting MLflow's pages ...")
 
