@@ -73,9 +73,11 @@ ends: install $(UV)
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py
 
+LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+  --no-emit-index-url --no-strip-extras
 lock: $(UV)
-	$(UV) pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --extra dask --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
+	$(LOCK) --extra dev --extra docs --extra all -o requirements.lock
+	$(LOCK) --extra all --constraint requirements.lock -o deploy/requirements.lock
 
 clean:
 	rm -rf $(VENV) week build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -147,6 +147,8 @@ def __getattr__(name: str) -> Any:
     """What the API calls by this name, imported now."""
     if name not in _HOMES:
         raise AttributeError(f"module 'evenhand' has no attribute '{name}'")
+    if _HOMES[name].startswith("api."):
+        import_module("evenhand.runtime.platforms").check()
     found = getattr(import_module(f"evenhand.{_HOMES[name]}"), name)
     globals()[name] = found
     return found

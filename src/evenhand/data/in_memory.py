@@ -17,7 +17,6 @@ from evenhand.storage.artifact_store import home
 from evenhand.study.data import InMemory, is_tabular
 from evenhand.study.study import Study
 
-
 EMPTY = "the data frame (source) has {} rows and {} columns: give one with rows. A stream can be read only once."
 
 
