@@ -51,6 +51,15 @@ FORMULAS = {
     "mean_absolute_error": "mean of |y - f|",
     "median_absolute_error": "median of |y - f|",
 }
+EXIT_CODES = (
+    ("0", "done; `watch --check`: no drift; `status --check`: every tick came"),
+    ("1", "anything unforeseen, with its traceback"),
+    ("1", "`watch --check`: drift; `status --check`: a tick never came; `trigger --wait`: the run failed"),
+    ("2", "a mistake in a command, a study or data, in one message"),
+    ("2", "`doctor`: something would stop a run; `watch --check`: it cannot be known"),
+    ("130", "Ctrl-C; what was finished is kept"),
+    ("143", "SIGTERM; what was finished is kept"),
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -78,18 +87,44 @@ def study_page() -> str:
     schema = Study.model_json_schema(by_alias=True)
     parts = ["# The keys of a study", "Since: 0.1.0 where nothing else is said. Lists may be written as one word."]
     for title, section in (("Study", schema), *schema["$defs"].items()):
-        if rows := list(_keys(section, schema)):
-            parts.append(f"## {title}\n\n{section.get('description', '')}")
+        if rows := list(_keys(title, section, schema)):
+            where = "".join(f" `{place}`" for place in places_of(title, schema))
+            parts.append(f"## {title}\n\n{section.get('description', '')}" + f"\n\nStands below:{where}" * bool(where))
             parts.append(_table(("key", "type", "default", "what it does", "example"), rows))
     return "\n\n".join(parts)
 
 
-def _keys(section: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def places_of(title: str, schema: dict[str, Any]) -> list[str]:
+    """The keys below which a section stands, by their names from the top of a study."""
+    holders = {"": schema, **schema["$defs"]}
+    found = []
+    for holder, section in holders.items():
+        for name, about in section.get("properties", {}).items():
+            if f'/{title}"' in json.dumps(about):
+                above = places_of(holder, schema) if holder else [""]
+                by_name = ".NAME" if "additionalProperties" in json.dumps(about) else ""
+                found += [f"{place}.{name}{by_name}".lstrip(".") for place in above]
+    return sorted(found)
+
+
+def _keys(title: str, section: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     required = section.get("required", ())
+    examples = examples_of_keys()
     for name, about in section.get("properties", {}).items():
         default = "required" if name in required else f"`{_short(about.get('default'))}`"
         since = f" (since {about['since']})" if about.get("since", FIRST_VERSION) != FIRST_VERSION else ""
-        yield f"`{name}`", _type(about), default, _described(about, schema) + since, example_of(name)
+        example = _as_yaml(name, examples.get(title, {}).get(name))
+        yield f"`{name}`", _type(about), default, _described(about, schema) + since, f"`{example}`"
+
+
+def examples_of_keys() -> dict[str, dict[str, Any]]:
+    """How each key is set, by its section."""
+    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/examples.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def _as_yaml(name: str, value: Any) -> str:
+    return yaml.safe_dump({name: value}, default_flow_style=True, width=1000, sort_keys=False).strip()[1:-1]
 
 
 def _described(about: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -125,22 +160,6 @@ def _type(about: dict[str, Any]) -> str:
     )
 
 
-def example_of(key: str) -> str:
-    """How one of our own studies sets a key."""
-    for file in sorted((*ROOT.glob("examples/*.yaml"), *ROOT.glob("conf/*.yaml"))):
-        for found in _values(yaml.safe_load(file.read_text(encoding="utf-8")), key):
-            return f"`{key}: {_short(found, 44)}`"
-    return ""
-
-
-def _values(node: Any, key: str) -> Iterator[Any]:
-    if isinstance(node, dict):
-        if node.get(key) is not None:
-            yield node[key]
-        for each in node.values():
-            yield from _values(each, key)
-
-
 def commands_page() -> str:
     """Every command with its arguments and options, and the exit codes."""
     parts = ["# Commands"]
@@ -151,9 +170,7 @@ def commands_page() -> str:
         options = [param for param in command.params if isinstance(param, click.Option)]
         if rows := [(f"`{', '.join(each.opts)}`", each.help or "", _default(each)) for each in options]:
             parts.append(_table(("option", "what it does", "default"), rows))
-    parts.append(
-        "## Exit codes\n\n0 done; 2 a mistake in conf or data, in one message; 1 anything else, with its traceback."
-    )
+    parts.append("## Exit codes\n\n" + _table(("code", "when"), EXIT_CODES))
     return "\n\n".join(parts)
 
 

@@ -11,10 +11,12 @@ import click
 import pytest
 import yaml
 from click.testing import CliRunner
+from jsonschema import Draft202012Validator
 
 from evenhand.cli.main import main
 from evenhand.study.loader import load_study
 from evenhand.study.registry import METRICS
+from evenhand.study.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -139,6 +141,26 @@ def test_the_reference_describes_every_key_of_a_study(hooks):
 
     assert len(rows) > 100
     assert [row[0] for row in rows if not row[3].strip()] == []
+
+
+def test_every_key_of_a_study_has_an_example_that_its_schema_takes(hooks):
+    schema = Study.model_json_schema(by_alias=True)
+    examples = hooks.examples_of_keys()
+    sections = {"Study": schema, **schema["$defs"]}
+    keys = {title: set(section["properties"]) for title, section in sections.items() if "properties" in section}
+
+    assert {title: set(found) for title, found in examples.items()} == keys
+    for title, found in examples.items():
+        for name, value in found.items():
+            about = {**sections[title]["properties"][name], "$defs": schema["$defs"]}
+            assert not list(Draft202012Validator(about).iter_errors(value)), (title, name, value)
+
+
+def test_a_section_is_found_by_the_keys_above_it(hooks):
+    schema = Study.model_json_schema(by_alias=True)
+
+    assert hooks.places_of("Tune", schema) == ["candidates.NAME.tune"]
+    assert hooks.places_of("SqlSource", schema) == ["feedback.source.sql", "source.sql"]
 
 
 def test_every_variable_of_the_environment_that_users_may_set_is_described():
