@@ -38,6 +38,7 @@ torture: install
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 types: install
 	rm -rf build

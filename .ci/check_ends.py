@@ -16,7 +16,15 @@ from pathlib import Path
 import click
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = ("pytest>=8.3", "hypothesis>=6.115", "jsonschema>=4.18", "nbclient>=0.10", "ipykernel>=6.29", "statsmodels")
+TOOLS = (
+    "pytest>=8.3",
+    "pytest-xdist>=3.8",
+    "hypothesis>=6.115",
+    "jsonschema>=4.18",
+    "nbclient>=0.10",
+    "ipykernel>=6.29",
+    "statsmodels",
+)
 TESTS = (
     "tests/study",
     "tests/models/test_stored_names.py",

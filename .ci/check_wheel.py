@@ -21,7 +21,7 @@ from setuptools import build_meta
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ("tests/study", "tests/estimators/test_examples.py", "tests/models/test_stored_names.py", "tests/api")
-TOOLS = ("pytest", "hypothesis", "nbclient", "ipykernel", "jsonschema", "statsmodels")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "nbclient", "ipykernel", "jsonschema", "statsmodels")
 INSIDE = (
     "evenhand/py.typed",
     "evenhand/conf/quickstart.yaml",

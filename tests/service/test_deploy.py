@@ -139,7 +139,7 @@ def test_the_container_file_runs_a_command_as_nobody_in_particular_on_files_that
     program, name, *rest = json.loads(next(line[4:] for line in lines if line.startswith("CMD ")))
 
     assert all((ROOT / place).exists() for place in copied)
-    assert users == ["evenhand"]
+    assert users == ["1000"]
     assert program == "evenhand"
     assert main.commands[name].make_context(name, rest, resilient_parsing=True)
 
