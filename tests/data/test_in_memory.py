@@ -80,4 +80,4 @@ def test_a_polars_frame_is_read_where_it_lies_and_kept_as_any_other():
     assert address(batch.column(0)) == address(frame.to_arrow().column("a").chunk(0))
     assert keep(frame) == keep(FRAME)
     assert keep(frame.with_columns(polars.col("b").cast(polars.Categorical))) == keep(FRAME)
-    assert as_pandas(frame)["a"].tolist() == [1.0, 2.0]
+    assert as_pandas(frame).to_dict("list") == {"a": [1.0, 2.0], "b": ["x", "y"]}

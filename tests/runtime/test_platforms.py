@@ -11,6 +11,7 @@ from evenhand.runtime.platforms import unsupported
 
 ON_WINDOWS = """
 import sys
+import click
 for name in ("fcntl", "resource", "pwd", "grp"):
     sys.modules[name] = None
 sys.platform = "win32"
