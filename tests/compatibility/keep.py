@@ -4,6 +4,7 @@ usage: python tests/compatibility/keep.py, once for each release. Writes tests/c
 which a study ran twice, was scheduled, and has a champion, with MLflow's database as SQL and its folder as @ROOM@.
 """
 
+import getpass
 import json
 import os
 import sqlite3
@@ -12,6 +13,7 @@ import tempfile
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -44,20 +46,22 @@ watch: {psi: 0.2}
 schedule: {cron: "0 6 * * *", timezone: Europe/Berlin, grace: 2h}
 seed: 3
 """
-KEPT = ("store/cleaned", "decisions", "recorded", "ticks")
 
 
 def main() -> None:
     """Run the study in a folder of its own, note what was found, and pack it."""
     with tempfile.TemporaryDirectory() as name:
-        room = Path(name).resolve()
+        room = Path(name).resolve() / "room"
+        room.mkdir()
         os.chdir(room)
         os.environ["EVENHAND_HOME"] = str(room / ".evenhand")
-        facts = lived_in(room)
+        with patch("socket.gethostname", lambda: "machine"), patch("psutil.Process.username", lambda process: "person"):
+            facts = lived_in(room)
         (room / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         database = room / "mlruns/mlflow.db"
         with closing(sqlite3.connect(database)) as made:
             sql = "\n".join(made.iterdump()).replace(str(room), "@ROOM@")
+            sql = sql.replace(f"'mlflow.user','{getpass.getuser()}'", "'mlflow.user','person'")
         (room / "mlflow.sql").write_text(sql, encoding="utf-8")
         with tarfile.open(HERE / f"{version('evenhand')}.tar.xz", "w:xz") as archive:
             for part in ("payments.csv", "conf", "facts.json", "mlflow.sql", "mlruns/artifacts", ".evenhand"):
@@ -67,6 +71,7 @@ def main() -> None:
 def lived_in(room: Path) -> dict[str, object]:
     """Rows, a study, two runs of it and a champion; what a person would read of them."""
     import evenhand as eh
+    from evenhand.service.tick_ledger import Tick, note
     from evenhand.storage.artifact_store import Store
     from evenhand.tracking.champion_ledger import decisions_of
 
@@ -81,6 +86,7 @@ def lived_in(room: Path) -> dict[str, object]:
     run = eh.run("conf/payments.yaml", progress=False)
     eh.run("conf/payments.yaml", changes={"seed": 4}, progress=False)
     champion = eh.champion("payments")
+    note(Tick("payments", "2026-01-01T06:00:00+01:00", "skipped", "nothing changed"))
     scored = eh.score(run.model(), frame)
     return {
         "version": version("evenhand"),
