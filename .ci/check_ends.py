@@ -6,7 +6,6 @@ stands on other packages. With `--lift fastapi` the newest release of a package 
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,14 +65,9 @@ def tried(end: str, place: Path, lift: tuple[str, ...], interpreter: str, extra:
     uv("pip", "install", "--quiet", "--python", str(python), *how, wanted)
     uv("pip", "install", "--quiet", "--python", str(python), *TOOLS)
     report(python)
-    tree = place / "tree"
-    tree.mkdir()
-    for name in ("tests", "conf", "docs", "examples", "pyproject.toml", "deploy"):
-        source = ROOT / name
-        shutil.copytree(source, tree / name) if source.is_dir() else shutil.copy(source, tree / name)
     homes = {**os.environ, "PREFECT_HOME": str(place / "prefect"), "PATH": f"{python.parent}:{os.environ['PATH']}"}
     subprocess.run([python.parent / "evenhand", "demo"], cwd=place, env=homes, check=True)
-    subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS], cwd=tree, env=homes, check=True)
+    subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS], cwd=ROOT, env=homes, check=True)
 
 
 def lifted(name: str) -> str:

@@ -10,6 +10,7 @@ import yaml
 from mkdocs.structure.files import File, Files
 
 import evenhand
+import evenhand.estimators
 from evenhand.cli.main import main as cli
 from evenhand.estimators import HOMES
 from evenhand.study.registry import CHECKS, ENCODERS, METRICS, MODELS, SAMPLERS
@@ -51,6 +52,14 @@ FORMULAS = {
     "mean_absolute_error": "mean of |y - f|",
     "median_absolute_error": "median of |y - f|",
 }
+KINDS_OF_ESTIMATORS = {
+    "naive_bayes": "Naive Bayes",
+    "machines": "Support vector and kernel machines",
+    "kernel_matrix": "Kernels",
+    "encoding": "Encoding",
+    "ensemble": "Ensembles",
+    "others": "Other estimators",
+}
 EXIT_CODES = (
     ("0", "done; `watch --check`: no drift; `status --check`: every tick came"),
     ("1", "anything unforeseen, with its traceback"),
@@ -79,6 +88,7 @@ def pages() -> dict[str, str]:
         "models": models_page(),
         "python": python_page(),
         "estimators": estimators_page(),
+        **{f"estimators_{kind}": page for kind, page in kinds_of_estimators()},
     }
 
 
@@ -246,10 +256,34 @@ def _home(name: str) -> str:
 
 
 def estimators_page() -> str:
-    """The estimators that stand on their own."""
+    """The estimators that stand on their own, with the page that each is on."""
     parts = ["# Estimators", "They follow scikit-learn's conventions and know nothing of studies."]
-    shown = (f"::: evenhand.estimators.{home}.{name}" for name, home in sorted(HOMES.items()))
-    return "\n\n".join([*parts, *shown])
+    rows = [
+        (f"[`{name}`](estimators_{kind}.md#evenhand.estimators.{home}.{name})", _first_sentence(name))
+        for kind in KINDS_OF_ESTIMATORS
+        for name, home in sorted(HOMES.items())
+        if _kind_of(home) == kind
+    ]
+    return "\n\n".join([*parts, _table(("estimator", "what it is"), rows)])
+
+
+def kinds_of_estimators() -> Iterator[tuple[str, str]]:
+    """A page for each kind of estimators."""
+    for kind, title in KINDS_OF_ESTIMATORS.items():
+        shown = (
+            f"::: evenhand.estimators.{home}.{name}" for name, home in sorted(HOMES.items()) if _kind_of(home) == kind
+        )
+        yield kind, "\n\n".join([f"# {title}", *shown])
+
+
+def _kind_of(home: str) -> str:
+    room, is_below, _ = home.partition(".")
+    return room if is_below else "others"
+
+
+def _first_sentence(name: str) -> str:
+    text = " ".join((getattr(evenhand.estimators, name).__doc__ or "").partition("\n\n")[0].split())
+    return text.partition(". ")[0].rstrip(".")
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
