@@ -78,6 +78,12 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+def on_post_page(output: str, **named: Any) -> str:
+    """Name the search for those who do not see it, and let code that scrolls be reached by the keyboard."""
+    named_search = output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    return named_search.replace("<pre><span></span><code", '<pre tabindex="0"><span></span><code')
+
+
 def pages() -> dict[str, str]:
     """Every generated page by its name."""
     return {
