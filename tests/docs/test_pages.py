@@ -1,13 +1,17 @@
 """What the docs show runs, and what they name is there."""
 
 import contextlib
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import click
+import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -100,14 +104,36 @@ def test_a_tutorial_runs_as_it_is_typed(file, tmp_path):
     run_blocks(file, names)
 
 
+@pytest.mark.usefixtures("prefect_server", "mlruns")
+def test_an_estimator_and_a_metric_of_ones_own_work_as_the_guide_shows(tmp_path):
+    run_blocks(DOCS / "tutorials" / "first_comparison.md", {}, kinds=("python",))
+    run_blocks(DOCS / "guides" / "own_estimators.md", {})
+    installed = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*installed, "--target", "installed", "./my_metrics"], check=True, timeout=300)
+    code = (
+        "from evenhand.study.registry import METRICS\n"
+        "from evenhand.study.loader import load_study\n"
+        "load_study('conf/own.yaml', ['metric=f2'])\n"
+        "print(METRICS['f2'].formula.__name__)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120,
+        env=os.environ | {"PYTHONPATH": str(tmp_path / "installed")},
+    )  # fmt: skip
+
+    assert pd.read_csv("scored.csv")["decision"].isin(["yes", "no"]).all()
+    assert done.stdout.strip() == "<lambda>", done.stderr
+
+
 def run_blocks(file: Path, names: dict[str, object], kinds: tuple[str, ...] = ()) -> None:
     """Do what a page shows, block after block: run Python, write studies, type commands."""
     for kind, text in blocks(file, *kinds):
-        if kind == "python":
-            exec(compile(text, str(file), "exec"), names)
-        elif kind == "yaml" and (place := re.match(r"# (conf/\S+)\n", text)):
-            Path("conf").mkdir(exist_ok=True)
+        if place := re.match(r"# ((?:conf|my_metrics)/\S+)\n", text):
+            Path(place[1]).parent.mkdir(exist_ok=True)
             Path(place[1]).write_text(text, encoding="utf-8")
+        elif kind == "python":
+            exec(compile(text, str(file), "exec"), names)
         elif kind == "console":
             for words in commands(text):
                 if words[1] not in STAY:
