@@ -99,6 +99,8 @@ def _rows(frame: Any) -> Rows:
 
 def _arrow_table(frame: Any) -> pa.Table:
     """Any data frame as an Arrow table; by Arrow's own exchange, which shares memory, where it has that."""
+    if isinstance(frame, pa.Table):
+        return frame
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
     if hasattr(frame, "__arrow_c_array__"):
