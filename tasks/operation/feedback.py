@@ -96,7 +96,7 @@ def _realized(study: Study, labelled_rows: LabelledRows) -> RealizedPerformance:
             f"name files of study '{study.name}' only."
         )
     profile = Profile.from_json(artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
-    classes = profile.target.values if profile.target.is_named else ()
+    classes = profile.targets[0].values if profile.targets[0].is_named else ()
     found = figures_of(labelled_rows.labelled, classes)
     judged = {name: run.data.metrics[f"holdout_{name}"] for name in found if f"holdout_{name}" in run.data.metrics}
     return RealizedPerformance(

@@ -14,11 +14,12 @@ import yaml
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.sources import opened
 from evenhand.data.splits import content_hashes
+from evenhand.data.targets import in_one_spelling
 from evenhand.errors import DataError, listed, nearest
 from evenhand.monitoring.drift import Shift, Watched, shifts_of, state_of
 from evenhand.monitoring.input_check import Incoming
 from evenhand.monitoring.notifications import drifted, notify
-from evenhand.monitoring.reference_profile import PROFILE_FILE, Profile, Tallies, class_names
+from evenhand.monitoring.reference_profile import PROFILE_FILE, Profile, Tallies, target_columns
 from evenhand.records.pipeline import Feature, Table
 from evenhand.reporting.figures.drift import drift_picture
 from evenhand.runtime.logs import logger
@@ -71,10 +72,10 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
         incoming = Incoming(rows, features, _cleaning(study, features), study.targets)
         new = Tallies(reference.profile)
         for batch in incoming.batches(BATCH_ROWS):
-            new.add(batch.columns, _truth(batch.beside.get(study.target_name), reference.profile))
+            new.add(batch.columns, _targets(batch.beside, reference.profile, study))
     if not new.n_rows:
         raise DataError(f"there are no rows in '{source}', so nothing is known of drift: check the file.")
-    notes = (*_notes(incoming, new, study.target_name), *_no_champion(reference))
+    notes = (*_notes(incoming, new), *_no_champion(reference))
     shifts = shifts_of(reference.profile, new, settings)
     return replace(_watched(reference, new, shifts, as_of), data=digest(found.inputs), notes=notes)
 
@@ -91,9 +92,9 @@ def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of:
     is_new = _came_since(reference, frame, table)
     if not is_new.any():
         return Watched(reference.study.name, reference.run_id, reference.version, 0, "nothing new", as_of=as_of)
-    new, truth = Tallies(reference.profile), _as_reported(read_target(table)[is_new], table)
+    new = Tallies(reference.profile)
     columns = {shape.name: pa.Array.from_pandas(frame.loc[is_new, shape.name]) for shape in reference.profile.columns}
-    new.add(columns, truth)
+    new.add(columns, target_columns(table, read_target(table)[is_new]))
     shifts = shifts_of(reference.profile, new, settings)
     return replace(_watched(reference, new, shifts, as_of), data=table.digest)
 
@@ -160,17 +161,11 @@ def _cleaning(study: Study, features: list[Feature]) -> Cleaning:
     return study.cleaning.model_copy(update={"types": types})
 
 
-def _truth(array: Any, profile: Profile) -> Any:
-    return None if array is None or (profile.target.is_named and pa.types.is_null(array.type)) else array
-
-
-def _as_reported(truth: np.ndarray, table: Table) -> pa.Array:
-    """The target of a table as classes or numbers."""
-    if not table.classes:
-        return pa.array(truth)
-    if table.is_multilabel:
-        return pa.array([str(code) for code in truth.astype(int)])
-    return pa.array([class_names(table)[code] for code in truth.astype(int)])
+def _targets(beside: dict[str, pa.Array], profile: Profile, study: Study) -> dict[str, pa.Array]:
+    """The columns of the target that new rows have, labels in one spelling."""
+    found = {shape.name: beside[shape.name] for shape in profile.targets if shape.name in beside}
+    known = {name: array for name, array in found.items() if not pa.types.is_null(array.type)}
+    return {name: in_one_spelling(array) for name, array in known.items()} if study.is_multilabel else known
 
 
 def _no_champion(reference: Reference) -> tuple[str, ...]:
@@ -180,15 +175,16 @@ def _no_champion(reference: Reference) -> tuple[str, ...]:
     return () if reference.version else (words,)
 
 
-def _notes(incoming: Incoming, new: Tallies, target: str) -> Iterator[str]:
+def _notes(incoming: Incoming, new: Tallies) -> Iterator[str]:
     for name, each in incoming.strange.items():
         if each.n_rows:
             values = counted(each.n_rows, "value that is no number", "values that are no numbers")
             yield f"column '{name}' has {values}, such as {listed(each.examples)}; counted as missing"
-    if not new.target.n_known + new.target.n_unseen:
-        yield f"the new rows have no '{target}', so a shift of its classes is unknown"
-    if new.target.n_unseen:
-        yield f"target '{target}' has {counted(new.target.n_unseen, 'value')} that the champion does not know"
+    for name, each in new.targets.items():
+        if not each.n_known + each.n_unseen:
+            yield f"the new rows have no '{name}', so a shift of the target is unknown"
+        if each.n_unseen:
+            yield f"target '{name}' has {counted(each.n_unseen, 'value')} that the champion does not know"
 
 
 def _metrics(found: Watched) -> dict[str, float]:

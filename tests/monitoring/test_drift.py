@@ -26,12 +26,12 @@ def profile(**columns):
     """A profile of columns and of a target with one positive in ten."""
     target = Shape("y", "classes", 100_000, 0, (90_000, 10_000), values=("calm", "storm"))
     kinds = {name: "categorical" if pa.types.is_string(array.type) else "numeric" for name, array in columns.items()}
-    return Profile(tuple(shape_of(name, kinds[name], array) for name, array in columns.items()), target)
+    return Profile(tuple(shape_of(name, kinds[name], array) for name, array in columns.items()), (target,))
 
 
 def shifts(known, settings=None, target=None, **columns):
     new = Tallies(known)
-    new.add(columns, target)
+    new.add(columns, {} if target is None else {"y": target})
     return shifts_of(known, new, settings or Watch())
 
 
@@ -168,7 +168,7 @@ def test_a_profile_is_learned_on_training_rows_only_and_survives_its_file(tmp_pa
     assert (x.n_rows, x.edges, sum(x.counts)) == (20, (0.0,), 20)
     assert (seen.values, seen.counts, seen.others) == (("trained",), (20, 0), ())
     assert note.edges == (2.0,)
-    assert (found.target.values, found.target.counts) == (("0", "1"), (10, 10))
+    assert (found.targets[0].values, found.targets[0].counts) == (("0", "1"), (10, 10))
     assert Profile.from_json(found.as_json()) == found
 
 

@@ -20,7 +20,7 @@ from evenhand.runtime import fault_injection
 
 ROOT = Path(__file__).parents[2]
 DEADLINE = 600
-MOST_PLAYED = 150
+N_KILLED, MOST_PLAYED = 10, 60  # benchmarks/kills.py has 200 of them
 
 
 SCENE_OF = {
@@ -146,7 +146,7 @@ def check(scene, deed, result, expected, hook):
 
 
 @pytest.mark.slow
-def test_killed_at_thirty_random_moments(undisturbed, nursery, play, tmp_path, empty_database):
+def test_killed_at_random_moments(undisturbed, nursery, play, tmp_path, empty_database):
     """Wherever the kill falls, the next start closes what was open, and its leaderboard is the undisturbed one."""
     import fault_scenes
 
@@ -154,7 +154,7 @@ def test_killed_at_thirty_random_moments(undisturbed, nursery, play, tmp_path, e
     folders = (furnished(tmp_path / str(number), empty_database) for number in range(MOST_PLAYED))
     longest, n_killed = timed(lambda: play("study", next(folders))), 0
 
-    while n_killed < 30:
+    while n_killed < N_KILLED:
         folder = next(folders)
         process = nursery.Process(
             target=fault_scenes.play, args=("study", str(folder), "", str(folder / "result.json"))

@@ -1,5 +1,6 @@
 """A study of which nothing has changed is known by one key; what can change a figure changes the key."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from makers import write_two_clouds
 
 from evenhand.records.leaderboard import LeaderboardRow
 from evenhand.records.standing import Standing
+from evenhand.runtime.whole_files import write_text
 from evenhand.service import unchanged
 from evenhand.service.unchanged import key_of, standing_of
 from evenhand.study.loader import load_study
@@ -92,7 +94,7 @@ def kept(study, **changes):
         "page": str(page),
     }  # fmt: skip
     standing = Standing(**{**facts, **changes})
-    unchanged._write(standing)
+    write_text(unchanged._file(standing.study), json.dumps(standing.as_facts()))
     return standing
 
 

@@ -166,10 +166,10 @@ def write_clean_rows(seed):
 
 
 @pytest.mark.filterwarnings("ignore:n_quantiles")
-def test_a_hundred_clean_runs_are_traced_without_a_false_alarm():
+def test_clean_runs_are_traced_without_a_false_alarm():
     scales = ("standard", "none", "rank_normal", "min_max")
     alarms = []
-    for seed in range(100):
+    for seed in range(len(KINDS) * len(scales)):
         write_clean_rows(seed)
         kind, scale = KINDS[seed % len(KINDS)], scales[seed // len(KINDS) % len(scales)]
         study = make_study(

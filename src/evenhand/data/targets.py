@@ -65,6 +65,14 @@ def _has_label(name: str, array: pa.Array) -> np.ndarray:
     )
 
 
+def in_one_spelling(array: pa.Array) -> pa.Array:
+    """A column of a label with 1 for present and 0 for absent; what is neither stays as it is."""
+    words = as_text(array)
+    for written, spellings in zip("01", zip(*LABEL_WORDS, strict=True), strict=True):
+        words = pc.if_else(pc.is_in(words, pa.array(sorted(set(map(str, spellings))))), written, words)
+    return words
+
+
 def is_adorned(array: pa.Array) -> bool:
     """Whether text is mostly numbers that are written with a currency sign, a unit or separators."""
     if not pa.types.is_string(array.type):

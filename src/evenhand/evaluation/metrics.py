@@ -331,10 +331,10 @@ def weighted_ranking(predicted: PredictionSet, times: np.ndarray) -> tuple[np.nd
     ups, seen_down = np.diff(seen_up, prepend=0, axis=1), seen - seen_up
     downs = np.diff(seen_down, prepend=0, axis=1)
     below = seen_down[:, -1:] - seen_down
-    area = (ups * (below + downs / 2)).sum(axis=1) / (seen_up[:, -1] * seen_down[:, -1])
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # NaN where a line leaves no row of a class
+        area = (ups * (below + downs / 2)).sum(axis=1) / (seen_up[:, -1] * seen_down[:, -1])
         precision = np.where(seen > 0, seen_up / seen, 0.0)
-    return area, (ups * precision).sum(axis=1) / seen_up[:, -1]
+        return area, (ups * precision).sum(axis=1) / seen_up[:, -1]
 
 
 def losses_of(predicted: PredictionSet) -> dict[str, np.ndarray]:

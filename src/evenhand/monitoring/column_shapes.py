@@ -7,7 +7,7 @@ import pyarrow as pa
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.monitoring.drift import Shift, shifts_of
-from evenhand.monitoring.reference_profile import Profile, Tallies, class_names
+from evenhand.monitoring.reference_profile import Profile, Tallies, target_columns
 from evenhand.records.pipeline import FINAL, Ledger, Table
 from evenhand.records.since import ColumnShape
 from evenhand.study.study import Watch
@@ -36,14 +36,9 @@ def column_shapes(profile: Profile, table: Table, shifts: Sequence[Shift] = ()) 
 def shifts_since(before: Profile, table: Table, ledger: Ledger, watch: Watch) -> tuple[Shift, ...]:
     """The drift of the training rows against those of an earlier run, of the columns that both have."""
     names = {feature.name for feature in table.features}
-    shared = Profile(tuple(each for each in before.columns if each.name in names), before.target)
+    shared = Profile(tuple(each for each in before.columns if each.name in names), before.targets)
     tallies, rows = Tallies(shared), fold_rows(ledger, FINAL)[0]
     frame = read_rows(table, [each.name for each in shared.columns]).iloc[rows]
-    truth = read_target(table)[rows]
-    if table.classes:
-        names_of = class_names(table)
-        target = pa.array([names_of[int(code)] for code in truth])
-    else:
-        target = pa.array(truth)
-    tallies.add({name: pa.Array.from_pandas(frame[name]) for name in frame.columns}, target)
+    columns = {name: pa.Array.from_pandas(frame[name]) for name in frame.columns}
+    tallies.add(columns, target_columns(table, read_target(table)[rows]))
     return shifts_of(shared, tallies, watch)

@@ -17,6 +17,7 @@ from evenhand.data.splits import fold_rows
 from evenhand.errors import PlaceError
 from evenhand.records.pipeline import FINAL, Ledger, Table
 from evenhand.statistics import counts_between, quantile_edges
+from evenhand.statistics.label_sets import label_columns
 
 PROFILE_FILE = "profile.json"
 MOST_NAMED = 20
@@ -49,10 +50,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Profile:
-    """The shapes of the columns that a model reads and of its target."""
+    """The shapes of the columns that a model reads and of its target, or of each of its labels."""
 
     columns: tuple[Shape, ...]
-    target: Shape
+    targets: tuple[Shape, ...]
 
     def as_json(self) -> str:
         """The form that is kept with a run."""
@@ -63,7 +64,7 @@ class Profile:
         """The profile that `as_json` wrote."""
         try:
             content = json.loads(text)
-            return cls(tuple(map(_shape, content["columns"])), _shape(content["target"]))
+            return cls(tuple(map(_shape, content["columns"])), tuple(map(_shape, content["targets"])))
         except (ValueError, KeyError, TypeError) as error:
             raise PlaceError(
                 f"the {PROFILE_FILE} of the champion cannot be read ({error}): run the study again"
@@ -77,19 +78,30 @@ def profile_of(table: Table, ledger: Ledger) -> Profile:
     truth = read_target(table)[rows]
     columns = (shape_of(each.name, each.kind, pa.Array.from_pandas(frame[each.name])) for each in table.features)
     if not table.classes:
-        return Profile(tuple(columns), shape_of(table.target, "numeric", pa.array(truth)))
+        return Profile(tuple(columns), (shape_of(table.target, "numeric", pa.array(truth)),))
+    values = ("0", "1") if table.is_multilabel else class_names(table)
+    targets = (_classes_of(name, array, values) for name, array in target_columns(table, truth).items())
+    return Profile(tuple(columns), tuple(targets))
+
+
+def target_columns(table: Table, truth: np.ndarray) -> dict[str, pa.Array]:
+    """The target of some rows as its column would hold it: numbers, classes as text, or a column a label."""
+    if not table.classes:
+        return {table.target: pa.array(truth)}
     if table.is_multilabel:
-        sets, n_each = np.unique(truth, return_counts=True)
-        return Profile(tuple(columns), Shape(table.target, "classes", len(rows), 0, tuple(n_each.tolist()),
-                       values=tuple(map(str, sets.tolist()))))  # fmt: skip
-    counts = tuple(np.bincount(truth.astype(int), minlength=len(table.classes)).tolist())
-    target = Shape(table.target, "classes", len(rows), 0, counts, values=class_names(table))
-    return Profile(tuple(columns), target)
+        has = label_columns(truth, len(table.classes))
+        return {str(name): pa.array(has[:, k].astype(int).astype(str)) for k, name in enumerate(table.classes)}
+    return {table.target: pa.array(class_names(table)).take(pa.array(truth.astype(int)))}
 
 
 def class_names(table: Table) -> tuple[str, ...]:
     """The classes as text, in the form that any source gives them."""
     return tuple(as_text(pa.array(list(table.classes))).to_pylist())
+
+
+def _classes_of(name: str, array: pa.Array, values: tuple[str, ...]) -> Shape:
+    counts = Counter(array.to_pylist())
+    return Shape(name, "classes", len(array), 0, tuple(counts[value] for value in values), values=values)
 
 
 def shape_of(name: str, kind: str, array: pa.Array) -> Shape:
@@ -156,19 +168,19 @@ class Tally:
 
 
 class Tallies:
-    """New rows counted against a profile; the target where the rows have it."""
+    """New rows counted against a profile; the target, or each label, where the rows have it."""
 
     def __init__(self, profile: Profile) -> None:
         self.columns = {shape.name: Tally(shape) for shape in profile.columns}
-        self.target = Tally(profile.target)
+        self.targets = {shape.name: Tally(shape) for shape in profile.targets}
         self.n_rows = 0
 
-    def add(self, columns: Mapping[str, Any], target: Any = None) -> None:
+    def add(self, columns: Mapping[str, Any], targets: Mapping[str, Any]) -> None:
         """Take in one more batch."""
         for name, tally in self.columns.items():
             tally.add(columns[name])
-        if target is not None:
-            self.target.add(target)
+        for name, target in targets.items():
+            self.targets[name].add(target)
         self.n_rows += len(next(iter(columns.values())))
 
 
