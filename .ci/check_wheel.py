@@ -5,9 +5,9 @@ runs the demo, a replication, a script and a notebook, and tests of the unpacked
 """
 
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import venv
@@ -66,8 +66,7 @@ def built(place: Path) -> tuple[Path, Path]:
     """The wheel, made from the sdist, and the unpacked sdist without the packages themselves."""
     os.chdir(ROOT)
     sdist = place / build_meta.build_sdist(str(place))
-    with tarfile.open(sdist) as archive:
-        archive.extractall(place, filter="data")
+    shutil.unpack_archive(sdist, place)
     tree = place / sdist.name.removesuffix(".tar.gz")
     os.chdir(tree)
     wheel = place / build_meta.build_wheel(str(place))

@@ -3,7 +3,6 @@
 import json
 import shutil
 import sqlite3
-import tarfile
 from contextlib import closing
 from pathlib import Path
 
@@ -19,8 +18,7 @@ LEFT = sorted(Path(__file__).parent.glob("*.tar.xz"))
 def room(request, tmp_path, monkeypatch):
     """The folder that a version left, brought here, and what it found out when it was left."""
     folder = tmp_path / "room"
-    with tarfile.open(request.param) as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(request.param, folder)
     with closing(sqlite3.connect(folder / "mlruns/mlflow.db")) as database:
         database.executescript((folder / "mlflow.sql").read_text(encoding="utf-8").replace("@ROOM@", str(folder)))
     monkeypatch.chdir(folder)
