@@ -115,7 +115,7 @@ def test_what_needs_a_server_that_does_not_answer_yet_says_to_wait(monkeypatch):
     monkeypatch.setattr(status, "is_up", lambda: True)
     monkeypatch.setattr(status, "state", lambda: {"prefect": free_port(), "mlflow": free_port()})
 
-    with pytest.raises(PlaceError, match="does not answer at .*wait until `evenhand status` shows that it does"):
+    with pytest.raises(PlaceError, match=r"does not answer at .*wait until `evenhand status` shows that it does"):
         reachable_server()
 
 
