@@ -180,11 +180,11 @@ def _notes(incoming: Incoming, new: Tallies) -> Iterator[str]:
         if each.n_rows:
             values = counted(each.n_rows, "value that is no number", "values that are no numbers")
             yield f"column '{name}' has {values}, such as {listed(each.examples)}; counted as missing"
-    for name, each in new.targets.items():
-        if not each.n_known + each.n_unseen:
+    for name, tally in new.targets.items():
+        if not tally.n_known + tally.n_unseen:
             yield f"the new rows have no '{name}', so a shift of the target is unknown"
-        if each.n_unseen:
-            yield f"target '{name}' has {counted(each.n_unseen, 'value')} that the champion does not know"
+        if tally.n_unseen:
+            yield f"target '{name}' has {counted(tally.n_unseen, 'value')} that the champion does not know"
 
 
 def _metrics(found: Watched) -> dict[str, float]:
