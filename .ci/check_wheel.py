@@ -25,6 +25,7 @@ TOOLS = ("pytest", "pytest-xdist", "hypothesis", "nbclient", "ipykernel", "jsons
 INSIDE = (
     "evenhand/py.typed",
     "evenhand/conf/quickstart.yaml",
+    "evenhand/data/presets/portfolio.yaml",
     "evenhand/replication/conf/tax_evasion.yaml",
     "evenhand/reporting/html/report_style.css",
 )

@@ -3,7 +3,8 @@
 Two things are asked, each with another opinion beside it. The moments that `study/cron.py` names are compared with what
 a walk through the year's quarter-hours by the zone's own wall clock gives. Then Prefect's own dates around every
 change are fed to what decides about a tick, once with a clock that is set back by two hours before or after the change,
-and once with a tick on record that was written while the clock was a month ahead; each tick must be run once.
+and once with a tick on record that was written while the clock was a month ahead; each tick must be run once. Of zones
+whose clocks show the same all year one is asked.
 
 usage: python benchmarks/clock_changes.py [--year 2026] [--zones N]
 """
@@ -12,7 +13,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, available_timezones
@@ -27,12 +28,25 @@ OFTEN = ("0 */6 * * *", "0 0,6,12,18 * * *", "30 1,2,3 * * *", "0 * * * *")
 SET_BACK, AHEAD, LATE = timedelta(hours=2), timedelta(days=30), timedelta(seconds=40)
 
 
+def shown(zone: ZoneInfo, year: int) -> tuple[timedelta, tuple[tuple[datetime, timedelta], ...]]:
+    """The offset of a zone some days before a year, and the moments at which it changes, with the new one."""
+    first, last = datetime(year, 1, 1, tzinfo=UTC) - 3 * DAY, datetime(year + 1, 1, 1, tzinfo=UTC) + 3 * DAY
+    steps = [first + k * QUARTER for k in range(int((last - first) / QUARTER) + 1)]
+    offsets = [moment.astimezone(zone).utcoffset() or timedelta(0) for moment in steps]
+    return offsets[0], tuple((steps[k], offsets[k]) for k in range(1, len(steps)) if offsets[k] != offsets[k - 1])
+
+
 def changes(zone: ZoneInfo, year: int) -> list[datetime]:
-    """The moments of a year at which the clocks of a zone change."""
-    first, last = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
-    steps = [first + k * HOUR for k in range(int((last - first) / HOUR) + 1)]
-    offsets = [moment.astimezone(zone).utcoffset() for moment in steps]
-    return [steps[k] for k in range(1, len(steps)) if offsets[k] != offsets[k - 1]]
+    """The moments at which the clocks of a zone change."""
+    return [moment for moment, _ in shown(zone, year)[1]]
+
+
+def zones_alike(year: int) -> dict[str, tuple[list[datetime], int]]:
+    """One zone of all whose clocks show the same all year, for those that change, with its changes and their number."""
+    found = defaultdict(list)
+    for name in sorted(available_timezones()):
+        found[shown(ZoneInfo(name), year)].append(name)
+    return {names[0]: ([at for at, _ in moments], len(names)) for (_, moments), names in found.items() if moments}
 
 
 def walked(cron: Cron, year: int) -> set[datetime]:
@@ -106,8 +120,8 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="only this expression; repeatable")
     given = parser.parse_args()
     began, wrong, n_ticks, n_runs = time.perf_counter(), [], 0, 0
-    zones = {name: found for name in sorted(available_timezones()) if (found := changes(ZoneInfo(name), given.year))}
-    for name, moments in list(zones.items())[: given.zones]:
+    zones = dict(list(zones_alike(given.year).items())[: given.zones])
+    for name, (moments, _) in zones.items():
         for expression in given.only or (*DAILY, *OFTEN):
             cron = parsed_cron(expression, name)
             start, end = datetime(given.year, 1, 1, tzinfo=UTC), datetime(given.year, 12, 31, 23, 59, 59, tzinfo=UTC)
@@ -116,8 +130,9 @@ def main() -> None:
             if len(set(ticks)) != len(ticks) or set(ticks) != walked(cron, given.year):
                 wrong.append(f"{name} '{expression}': {sorted(set(ticks) ^ walked(cron, given.year))[:4]}")
             n_runs += around(cron, expression, name, moments, wrong)
-    n_zones, n_expressions = given.zones or len(zones), len(given.only or (*DAILY, *OFTEN))
-    print(f"{n_zones} zones whose clocks change in {given.year}, {n_expressions} expressions, {n_ticks:,} ticks in it,")
+    n_zones, n_expressions = sum(n for _, n in zones.values()), len(given.only or (*DAILY, *OFTEN))
+    print(f"{n_zones} zones whose clocks change in {given.year}, which show {len(zones)} different times,")
+    print(f"{n_expressions} expressions, {n_ticks:,} ticks in it,")
     print(f"{n_runs:,} runs around changes, {len(wrong)} wrong, {time.perf_counter() - began:.0f} s")
     print("\n".join(wrong[:40]))
     sys.exit(bool(wrong))

@@ -47,21 +47,24 @@ QUIET = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "--dis
 NB, MACHINES, ENCODING = "estimators.naive_bayes", "estimators.machines", "estimators.encoding"
 TESTS = {
     "splitting": (["tasks.splitting"], ["tasks/test_splitting", "tasks/test_splitting_of_copies"]),
-    "folding": (["data.splits"], ["tasks/test_splitting_of_copies", "tasks/test_splitting"]),
+    "folding": (["data.splits"], ["data/test_splits", "tasks/test_splitting_of_copies"]),
     "gate": (["tracking.promotion_gate"], ["tasks/test_gating"]),
     "decisions": (["tracking.champion_ledger"], ["tracking/test_champion_ledger"]),
-    "store": (["storage.artifact_store"], ["storage/test_artifact_store"]),
+    "store": (["storage.artifact_store"], ["storage/test_artifact_store", "storage/test_shared_store"]),
     "locks": (["storage.locks"], ["storage/test_locks"]),
     "metrics": (["evaluation.metrics", "evaluation.metric_entries"], ["evaluation/test_metrics"]),
     "intervals": (
         ["evaluation.bootstrap", "evaluation.intervals", "evaluation.influence", "statistics.intervals"],
-        ["evaluation/test_bootstrap", "evaluation/test_influence", "evaluation/test_intervals"],
+        [
+            f"evaluation/{name}"
+            for name in ("test_bootstrap", "test_influence", "test_intervals", "test_interval_methods")
+        ],
     ),
     "thresholds": (
         ["statistics.thresholds", "evaluation.threshold_objectives"],
         ["evaluation/test_calibration", "evaluation/test_threshold_objectives"],
     ),
-    "encoder": (["models.encoder", "models.encoder_steps"], ["models/test_encoder"]),
+    "encoder": (["models.encoder", "models.encoder_steps"], ["models/test_encoder", "models/test_encoder_steps"]),
     "balancing": (["tasks.balancing", "models.samplers"], ["tasks/test_balancing", "models/test_samplers"]),
     "serving": (["models.raw_row_model"], ["models/test_raw_row_model"]),
     "cron": (["study.cron"], ["study/test_cron"]),
@@ -82,7 +85,7 @@ TESTS = {
     "similarity": ([f"{MACHINES}.similarity"], ["estimators/test_similarity", "estimators/test_examples"]),
     "similarity_svm": (
         [f"{MACHINES}.similarity_svm", f"{MACHINES}._tables"],
-        ["estimators/test_similarity_svm", "estimators/test_examples"],
+        ["estimators/test_similarity_svm", "estimators/test_similarity", "estimators/test_examples"],
     ),
 }
 

@@ -92,8 +92,10 @@ def main() -> None:
     os.chdir(room)
     os.environ["EVENHAND_HOME"] = str(room / "home")
     Path("soak.yaml").write_text(CONF, encoding="utf-8")
+    from evenhand.service.schedules import reckon
     from evenhand.service.servers import free_port
     from evenhand.service.supervisor import Ports, client_surroundings, surroundings
+    from evenhand.study.loader import load_study
 
     ports = Ports(free_port(), free_port())
     os.environ |= client_surroundings(ports.prefect_api)
@@ -103,6 +105,7 @@ def main() -> None:
     env = {**os.environ, **surroundings(ports), "PREFECT_SERVER_SERVICES_DB_VACUUM_LOOP_SECONDS": "60"}
     life = Life(serving(ports, env), env)
     leave_failures_to_the_caller()
+    reckon(load_study("soak.yaml"), START - STEP)  # as `evenhand up` does when it starts
     try:
         began = time.perf_counter()
         ends: list[int] = []

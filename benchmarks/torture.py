@@ -45,8 +45,9 @@ PARTS = (
     Part("fault loop", ("benchmarks/fault_loop.py", "25", str(SEED)), 15, "0 tracebacks, 0 that do not recover"),
     Part("bad inputs", ("benchmarks/bad_inputs.py", "500", str(SEED)), 8, "0 tracebacks, 0 hangs, 0 losses"),
     Part("hypothesis", (*TESTS, "tests/estimators", "tests/statistics", "tests/study"), 8, "0 failures, free seed"),
-    Part("soak", ("benchmarks/soak.py",), 10, "every tick once, no growth"),
-    Part("mutants", ("benchmarks/mutants.py", "60", str(SEED)), 10, "92 % noticed"),
+    Part("soak", ("benchmarks/soak.py", "30", "24"), 10, "every tick once, no growth"),
+    Part("clocks", ("benchmarks/clock_changes.py", "--only", "0 2 * * *", "--only", "0 */6 * * *"), 4, "0 wrong"),
+    Part("mutants", ("benchmarks/mutants.py", "--each", "8"), 10, "92 % noticed, 85 % in each module"),
 )
 
 

@@ -1,5 +1,6 @@
 """Retrain and compare: from raw rows to a ranked comparison, a model and a record of both."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from itertools import product
@@ -7,10 +8,12 @@ from itertools import product
 from prefect import flow
 
 from evenhand.models.failures import Failures, of_plans
-from evenhand.records.pipeline import FINAL
+from evenhand.models.halving.under_way import FITTED_AT, UnderWay, under_way
+from evenhand.records.pipeline import FINAL, Ledger, Plan, Table
 from evenhand.records.report import Report
 from evenhand.runtime.engines.side_by_side import side_by_side
 from evenhand.runtime.progress import report_judged
+from evenhand.runtime.wall_clock import end_of
 from evenhand.service.flow_run_names import run_name
 from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
@@ -22,6 +25,7 @@ from evenhand.tasks.encoding import prepare
 from evenhand.tasks.explaining.served_model import explain
 from evenhand.tasks.fitting import fit
 from evenhand.tasks.gating import gate
+from evenhand.tasks.halving.attempting import attempt
 from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.judging import judge
 from evenhand.tasks.operation.publishing import publish
@@ -51,11 +55,17 @@ def retrain(
         snapshot = ingest(study, accepts_contract)
         table = clean(snapshot, study, as_of)
         ledger = split(table, study)
+        end_of_fits = end_of(study.minutes, FITTED_AT)
         checks = check(table, ledger, plans, study, allows_leaks)
 
-        folds, failures = [*ledger.folds, FINAL], Failures(plans, study.strict)
+        running = halve(plans, table, ledger, study)
+        end = partial(running.end_for, end_of_fits=end_of_fits)
+
+        folds, failures = [*ledger.folds, FINAL], Failures(running.left, study.strict, running.stopped)
         each = partial(side_by_side, spares=failures.spares)
-        prepared = each(prepare, {(e, f): (table, ledger, study, e, f) for e, f in product(encodings_of(plans), folds)})
+        prepared = each(
+            prepare, {(e, f): (table, ledger, study, e, f) for e, f in product(encodings_of(running.left), folds)}
+        )
         balanced = each(
             balance,
             {
@@ -66,12 +76,13 @@ def retrain(
         traced = trace(prepared, balanced, ledger, study, allows_leaks)
         in_order = costly_first(failures.left)
         tuned = each(tune, {(p.name, f): (p, f, table, ledger, study) for p, f in product(in_order, folds) if p.tuning})
+        in_order = running.in_order(costly_first(failures.left))
         settled, limits = settle(failures.left, tuned, ledger.folds), (study.seed, study.time_limit)
         scores = each(
             fit,
             {
-                (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, *limits)
-                for p, f in ((settled[made.name, f], f) for made, f in product(costly_first(failures.left), folds))
+                (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, *limits, end(p))
+                for p, f in ((settled[made.name, f], f) for made, f in product(in_order, folds))
             },
         )
 
@@ -86,3 +97,13 @@ def retrain(
         found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
         results = Results(study, snapshot, table, ledger, judgement, model, *found)
         return publish(gate(run, record(run, results), table, ledger, study))
+
+
+def halve(plans: Sequence[Plan], table: Table, ledger: Ledger, study: Study) -> UnderWay:
+    """The candidates that are left after each round on a larger share of the rows; all of them without minutes."""
+    running = under_way(plans, ledger, study)
+    while running.shares:
+        share, longest = running.shares[0], running.longest
+        shared = {made.name: (made, share, longest, table, ledger, study) for made in running.left}
+        running = running.after(side_by_side(attempt, shared).values())
+    return running

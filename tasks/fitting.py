@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,8 @@ from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import PeakMemory
 from evenhand.runtime.steps import step
-from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.runtime.time_limit import OutOfTime, shorter, within
+from evenhand.runtime.wall_clock import seconds_until
 from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.arrays import read_arrays
 from evenhand.storage.artifact_store import Entry, Store, local
@@ -37,6 +40,7 @@ from evenhand.storage.code_digest import code_digest
 from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
 from evenhand.study.registry import METRICS
 
+OVER = "the minutes of the study were over before it was fitted on every fold"
 AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
 COSTLY, TREE = 50.0, "tree.json"
 TRAINING_ROWS_SCORED = 20_000
@@ -51,8 +55,12 @@ def fit(
     table: Table,
     seed: int,
     time_limit: float | None = None,
+    ends_at: float | None = None,
 ) -> Scores:
-    """The scores of one candidate on one fold, with metrics and costs; one that takes longer than its limit fails."""
+    """The scores of one candidate on one fold, with metrics and costs; one that takes longer than its limit fails.
+
+    What would still be under way at the moment `ends_at` is stopped then.
+    """
     inputs = {
         **model_key(plan),
         "training": balanced.training.digest,
@@ -65,9 +73,11 @@ def fit(
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        return _built_or_failed(folder, plan, prepared, balanced, table, seed, time_limit)
+        limit = shorter(time_limit, seconds_until(ends_at))
+        return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
 
-    entry = Store().keep("scores", inputs, CODE, build)
+    with _late_by(plan, ends_at):
+        entry = Store().keep("scores", inputs, CODE, build)
     facts = entry.facts
     if "failed" in facts:
         raise unfit(plan, f"{facts['failed']}{AGAIN if entry.reused else ''}")
@@ -94,6 +104,20 @@ def fit(
         settled=facts["settled"],
         budgeted=budgeted,
     )
+
+
+@contextmanager
+def _late_by(plan: Plan, ends_at: float | None) -> Iterator[None]:
+    """Have a fit that ended because the minutes of its study were over say so."""
+    try:
+        yield
+    except CandidateError as error:
+        left = seconds_until(ends_at)
+        if error.is_lasting or left is None or left > 0:
+            raise
+        late = unfit(plan, OVER, is_lasting=False)
+        late.is_late = True
+        raise late from error
 
 
 def _built_or_failed(

@@ -232,10 +232,11 @@ def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, C
 def _record_failed(run: OpenRun, failed: Failed) -> None:
     """A child that ends as FAILED, with its reason."""
     tags = {"evenhand.kind": "candidate", "evenhand.failed": failed.why[:5000]}
+    tags |= {"evenhand.stopped": "yes"} if failed.is_stopped else {}
     run_id = mlflow_client.start_run(run.place, failed.name, tags, parent=run.run_id)
     shown = {"model": failed.model, "encoding": failed.encoding, "balance": failed.balance, "params": failed.params}
     mlflow_client.log_params(run.place, run_id, {name: value for name, value in shown.items() if value})
-    mlflow_client.end_run(run.place, run_id, "FAILED")
+    mlflow_client.end_run(run.place, run_id, "KILLED" if failed.is_stopped else "FAILED")
 
 
 def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions, rank: int) -> str:

@@ -11,16 +11,15 @@ from evenhand.data.frames import read_rows, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
 from evenhand.evaluation.paired_comparison import minority_of
-from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
 from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of
-from evenhand.models.inner_folds import inner_folds, share_of
+from evenhand.models.halving.share import encoded_share
+from evenhand.models.inner_folds import inner_folds
 from evenhand.models.model_code import model_key
-from evenhand.models.samplers import Resampler, sampler_code
+from evenhand.models.samplers import sampler_code
 from evenhand.models.search_space import points
 from evenhand.models.successive_halving import Search, shares_of
-from evenhand.records.pipeline import FINAL, Balanced, Ledger, Output, Plan, Table, Training
-from evenhand.records.reference import NOWHERE
+from evenhand.records.pipeline import FINAL, Ledger, Plan, Table
 from evenhand.records.tuning import Tuned, trials_as_facts, trials_from
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -28,7 +27,7 @@ from evenhand.runtime.time_limit import OutOfTime, within
 from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import code_digest
-from evenhand.study.registry import LOWER_IS_BETTER, METRICS, UNSAMPLED
+from evenhand.study.registry import LOWER_IS_BETTER, METRICS
 from evenhand.study.study import Study
 
 CODE = (
@@ -181,15 +180,5 @@ class _Inside:
 
     def _encoded(self, place: int, share: float) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Matrices of an inner fold, all of them learned on its own training rows."""
-        seed, name = self.study.seed, self.plan.balance
-        trained, judged = (share_of(rows, self.y, share, seed, bool(self.table.classes)) for rows in self.parts[place])
-        if self.study.cleaning.outliers != "none":
-            trained = trained[without_outliers(self.frame.iloc[trained], self.y[trained], self.table, self.study)]
-        encoder = new_encoder(self.table, self.study.encodings[self.plan.encoding], seed)
-        X, y = encoder.fit_transform(self.frame.iloc[trained], self.y[trained]), self.y[trained]
-        outputs = tuple(Output(**output) for output in encoder.outputs_)
-        kind = self.study.balance_kind(name)
-        if kind not in UNSAMPLED:
-            X, y, _ = Resampler(name, self.study.balance[name], outputs, seed).resample(X, y, self.table.classes)
-        balanced = Balanced(name, Training("", NOWHERE, len(y), outputs), is_weighted=kind == "class_weight")
-        return (X, y, balanced), (encoder.transform(self.frame.iloc[judged]), self.y[judged])
+        rows, shares = self.parts[place], (share, share)
+        return encoded_share(self.plan, self.frame, self.y, rows, shares, self.table, self.study)

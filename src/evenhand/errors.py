@@ -17,10 +17,14 @@ class DataError(EvenhandError):
 
 
 class CandidateError(DataError):
-    """One candidate cannot be fitted; `cause` is why, and it lasts unless it was a trouble of the moment."""
+    """One candidate cannot be fitted; `cause` is why, and it lasts unless it was a trouble of the moment.
+
+    `is_late`: nothing is wrong with it, but the time of the study was over.
+    """
 
     cause = ""
     is_lasting = True
+    is_late = False
 
 
 class ContractError(DataError):

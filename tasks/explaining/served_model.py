@@ -36,6 +36,7 @@ MODEL_CODE = (
     "evenhand.models.probability_map:ScoreMap",
     "evenhand.estimators.ensemble.selection:EnsembleSelection",
     "evenhand.estimators.ensemble.voting:ScoreVoting",
+    "evenhand.estimators.ensemble.stacking:ScoreStacking",
 )
 CODE = ("evenhand.tasks.explaining.served_model:_explained", *MODEL_CODE)
 INSIGHT_CODE = (

@@ -18,8 +18,9 @@ import yaml
 from makers import make_study, write_two_clouds
 
 from evenhand.errors import DataError, PlaceError
-from evenhand.storage.artifact_store import local
-from evenhand.storage.database_locks import is_held_in_database
+from evenhand.storage.artifact_store import home, local
+from evenhand.storage.database_locks import connected, is_held_in_database
+from evenhand.storage.ledger import Broken, append_line, held, ledgers_in, read_chain
 from evenhand.storage.locks import LockHeld, one_run_of
 from evenhand.tasks.ingestion import ingest
 from evenhand.tracking.mlflow_client import LEASE_SECONDS, _is_orphan, open_store
@@ -267,7 +268,7 @@ def test_without_a_database_a_run_of_another_machine_is_an_orphan_when_its_lease
 def test_a_database_without_an_answer_is_one_message(monkeypatch):
     monkeypatch.setenv("EVENHAND_DATABASE_URL", f"postgresql+asyncpg://me:{SECRET}@127.0.0.1:9/none")
 
-    with pytest.raises(PlaceError, match="the lock of the study cannot be taken") as error, one_run_of("tiny"):
+    with pytest.raises(PlaceError, match="the database of locks and ledgers") as error, one_run_of("tiny"):
         pytest.fail("nobody vouches for that")
 
     assert SECRET not in str(error.value)
@@ -279,3 +280,91 @@ def wait_until(holds, attempts=200):
             return
         time.sleep(0.05)
     pytest.fail("it did not come to pass")
+
+
+APPENDER = """
+import os, sys
+os.environ["EVENHAND_HOME"] = sys.argv[1]
+from evenhand.storage.artifact_store import home
+from evenhand.storage.ledger import append_line, held, read_chain
+file = home() / "decisions" / "many.jsonl"
+for n in range(10):
+    with held(file):
+        append_line(file, {"who": sys.argv[2], "n": n}, read_chain(file, "ledger"))
+"""
+
+
+@pytest.fixture
+def at_home(server, tmp_path, monkeypatch):
+    """What makes this process work with the home of a machine; the database is all machines'."""
+    monkeypatch.setenv("EVENHAND_DATABASE_URL", server.replace("psycopg", "asyncpg"))
+
+    def switch(name):
+        monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / name))
+        return home() / "decisions" / f"{tmp_path.name}.jsonl"
+
+    return switch
+
+
+def line_after(file, n):
+    with held(file):
+        return append_line(file, {"n": n}, read_chain(file, "ledger"))
+
+
+def numbers(file):
+    return [line["n"] for line in read_chain(file, "ledger").lines]
+
+
+def test_machines_with_one_database_have_one_ledger(at_home):
+    line_after(at_home("ours"), 1)
+    line_after(at_home("theirs"), 2)
+
+    assert numbers(at_home("ours")) == numbers(at_home("theirs")) == [1, 2]
+    assert not at_home("ours").exists()
+    assert at_home("ours") in ledgers_in(at_home("ours").parent)
+
+
+def test_machines_that_write_at_once_write_one_chain(at_home, tmp_path):
+    at_home("ours")
+    processes = [subprocess.Popen([sys.executable, "-c", APPENDER, str(tmp_path / who), who]) for who in "ab"]
+    assert [process.wait() for process in processes] == [0, 0]
+
+    lines = read_chain(home() / "decisions" / "many.jsonl", "ledger").lines
+    assert [line["number"] for line in lines] == list(range(1, 21))
+    assert sorted((line["who"], line["n"]) for line in lines) == [(who, n) for who in "ab" for n in range(10)]
+
+
+def test_a_number_of_a_line_is_given_once(at_home):
+    file = at_home("ours")
+    before = read_chain(file, "ledger")
+    append_line(file, {"n": 1}, before)
+
+    with pytest.raises(PlaceError, match=r"another machine wrote line 1 of the ledger .* run the command again"):
+        append_line(file, {"n": 2}, before)
+    assert numbers(file) == [1]
+
+
+def test_a_ledger_from_before_is_brought_in_and_another_one_is_refused(at_home, monkeypatch):
+    with monkeypatch.context() as patch:
+        files = [at_home("ours"), at_home("theirs")]
+        patch.delenv("EVENHAND_DATABASE_URL")
+        for n, name in enumerate(("ours", "theirs")):
+            line_after(at_home(name), n)
+    monkeypatch.setenv("EVENHAND_HOME", str(files[0].parents[1]))
+
+    assert numbers(files[0]) == [0]
+    line_after(files[0], 5)
+    assert numbers(files[0]) == [0, 5]
+    with pytest.raises(PlaceError, match=r"of this machine was kept before .* move the file away"):
+        numbers(at_home("theirs"))
+
+
+def test_lines_dropped_from_the_database_are_noticed(at_home, server):
+    file = at_home("ours")
+    line_after(file, 1)
+    line_after(file, 2)
+    with connected("test") as connection:
+        connection.execute("DELETE FROM evenhand.ledger WHERE number = 2 AND name LIKE %s", [f"%{file.stem}"])
+
+    with pytest.raises(Broken, match="has 1 of 2 lines: its end was dropped"):
+        read_chain(file, "ledger")

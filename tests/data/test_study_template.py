@@ -10,8 +10,11 @@ from click.testing import CliRunner
 
 from evenhand.api.drafts import draft
 from evenhand.cli.main import main
+from evenhand.data.presets.balances import balances_of
+from evenhand.data.presets.portfolio import FAMILIES, family, preset_of
+from evenhand.data.presets.profile import DataProfile, flow, folds_of, is_imbalanced, scalar
 from evenhand.data.study_proposal import source_of
-from evenhand.data.study_template import DataProfile, balances_of, flow, folds_of, is_imbalanced, scalar, study_text
+from evenhand.data.study_template import study_text
 from evenhand.errors import DataError
 from evenhand.study.loader import load_study
 
@@ -41,7 +44,7 @@ def seen(**changes):
 
 
 def candidates(**changes):
-    return yaml.safe_load(study_text(seen(**changes)))["candidates"]
+    return yaml.safe_load(study_text(seen(**changes), preset_of("best")))["candidates"]
 
 
 def test_a_rare_class_is_positive_balanced_and_ranked_by_precision():
@@ -237,9 +240,11 @@ def test_nothing_is_proposed_that_makes_fractions_of_categories(roles, made):
 def test_the_kernel_gets_undersampled_rows_where_there_are_many():
     found = candidates(n_rows=200_000, counts={"a": 199_000, "b": 1000})
 
-    assert found["svm"]["balance"] == "undersample"
-    assert found["knn"]["balance"] == "undersample"
-    assert "balance" not in found["linear_svm"]
+    balances = {family(each.get("model", name)): set() for name, each in found.items()}
+    for name, each in found.items():
+        balances[family(each.get("model", name))].add(each.get("balance"))
+    assert balances["kernel machines"] == balances["neighbours"] == {"undersample"}
+    assert balances["trees"] == {"none"}
 
 
 def test_undersampled_rows_are_bounded_where_classes_are_all_common():
@@ -290,12 +295,14 @@ def test_a_drafted_study_runs_through_the_whole_flow(mlruns, prefect_server):
 
     frame = pd.DataFrame({"x": numbers(120), "kind": ["p", "q", "r"] * 40, "y": classes(100, 20)})
     frame.to_csv("rows.csv", index=False)
-    Path("drafted.yaml").write_text(draft("rows.csv", "y").text)
+    drafted = draft("rows.csv", "y", preset="fast", minutes=5)
 
-    report = run_study(load_study("drafted.yaml", ["split.repeats=1"]))
+    report = run_study(drafted.study)
 
     assert report.n_training + report.n_holdout == 120
-    assert {each.plan.candidate for each in report.judgement.figures} >= {"gaussian_nb", "knn", "linear_svm", "svm"}
+    models = {each.plan.model for each in (*report.judgement.figures, *report.judgement.failed)}
+    assert {family(model) for model in models} >= set(FAMILIES)
+    assert {"ensemble", "stack"} <= models
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, log_loss, r2_score, roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from evenhand.estimators import DecisionMetric, EnsembleSelection, ScoreVoting
+from evenhand.estimators import DecisionMetric, EnsembleSelection, ScoreStacking, ScoreVoting
 from evenhand.estimators.ensemble._auc import exact_auc, screened_areas
 from evenhand.estimators.ensemble._ranks import RankScale
 
@@ -19,6 +19,7 @@ ONE_BAG = {"initial": 1, "bags": 1}
         EnsembleSelection(average="rank", bags=2, random_state=0),
         EnsembleSelection(metric="r2", bags=2, random_state=0),
         ScoreVoting(metric="r2", weighted=True),
+        ScoreStacking(metric="r2"),
     ],
 )
 def test_it_keeps_scikit_learns_contract(estimator, check):
@@ -385,3 +386,54 @@ def test_shares_of_votes_are_no_probabilities():
 
     assert not hasattr(fitted, "predict_proba")
     assert fitted.decision_function([[0, 1], [1, 1]]).tolist() == [0.0, 0.5]
+
+
+def test_stacking_finds_the_weights_that_numbers_were_made_with():
+    draw = np.random.default_rng(0)
+    scores = draw.normal(size=(2000, 3))
+    y = 0.7 * scores[:, 0] + 0.3 * scores[:, 1] + 5
+
+    fitted = ScoreStacking(1e-6, metric="r2").fit(scores, y)
+
+    assert fitted.weights_ == pytest.approx([0.7, 0.3, 0.0], abs=1e-6)
+    assert fitted.predict(scores) == pytest.approx(y)
+
+
+def test_stacking_calibrates_scores_that_are_too_sure():
+    # the true log odds are half of those that the model gives
+    draw = np.random.default_rng(1)
+    odds = draw.normal(scale=2, size=20_000)
+    y = (draw.random(20_000) < 1 / (1 + np.exp(-odds / 2 - 0.4))).astype(int)
+
+    fitted = ScoreStacking().fit(1 / (1 + np.exp(-odds))[:, None], y)
+
+    assert fitted.weights_ == pytest.approx([0.5], abs=0.03)
+    assert fitted.intercept_[1] == pytest.approx(0.4, abs=0.05)
+
+
+def test_stacking_two_classes_as_one_score_or_as_two_is_the_same():
+    scores, y = library()
+
+    one = ScoreStacking().fit(scores, y)
+    two = ScoreStacking().fit(np.stack([1 - scores, scores], axis=2), y)
+
+    assert two.weights_ == pytest.approx(one.weights_, abs=1e-4)
+    assert two.predict_proba(np.stack([1 - scores, scores], axis=2)) == pytest.approx(
+        one.predict_proba(scores), abs=1e-4
+    )
+
+
+def test_a_great_penalty_makes_stacking_the_mean_of_all():
+    scores, y = library()
+
+    assert ScoreStacking(1e9).fit(scores, y).weights_ == pytest.approx(np.full(12, 1 / 12), abs=1e-4)
+
+
+def test_stacking_with_given_weights_says_what_the_stacking_said_that_found_them():
+    scores, y = library()
+    whole = ScoreStacking(0.1).fit(scores, y)
+    used = np.flatnonzero(whole.weights_)
+
+    part = ScoreStacking(0.1).fit_weighted(scores[:, used], y, whole.weights_[used])
+
+    assert part.predict_proba(scores[:, used]) == pytest.approx(whole.predict_proba(scores), abs=1e-12)

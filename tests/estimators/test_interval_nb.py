@@ -178,3 +178,17 @@ def test_a_wrong_setting_is_named(model, words):
 def test_a_target_with_holes_is_explained():
     with pytest.raises(ValueError, match="Input y contains NaN"):
         IntervalNBRegressor().fit([[0.0], [1.0]], [0.0, np.nan])
+
+
+def test_categories_texts_and_missing_cells_are_said_to_be_taken():
+    tags = IntervalNBRegressor().__sklearn_tags__().input_tags
+
+    assert (tags.categorical, tags.string, tags.allow_nan) == (True, True, True)
+
+
+def test_a_target_on_a_border_belongs_to_the_interval_above():
+    # cuts at 2.5, 5 and 7.5: the first two rows are in intervals of their own, the third but one is empty
+    model = IntervalNBRegressor(4, strategy="equal_width").fit([[0.0], [1.0], [2.0]], [0.0, 2.5, 10.0])
+
+    assert model.edges_.tolist() == [0, 2.5, 7.5, 10]
+    assert model.model_.class_count_.tolist() == [1, 1, 1]

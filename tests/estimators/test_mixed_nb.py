@@ -15,6 +15,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import CutPoints, MixedNB
+from evenhand.estimators.naive_bayes._gaussian import moments
 
 # Refund, MaritalStatus, TaxableIncome, Evade
 TAX_ROWS = np.array(
@@ -467,3 +468,19 @@ def test_text_in_a_numeric_column_is_explained_at_scoring():
 def test_infinity_is_explained():
     with pytest.raises(ValueError, match="column 0 has infinity"):
         MixedNB().fit([[np.inf], [1.0]], [0, 1])
+
+
+def test_categories_texts_and_missing_cells_are_said_to_be_taken():
+    tags = MixedNB().__sklearn_tags__().input_tags
+
+    assert (tags.categorical, tags.string, tags.allow_nan) == (True, True, True)
+
+
+def test_moments_of_a_class_are_those_of_its_own_rows_however_large_others_are():
+    X = np.array([[0.0], [1.0], [1e200]])  # whose square is infinite
+
+    weight, theta, squares = moments(X, np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+
+    assert weight.ravel().tolist() == [2, 1]
+    assert theta.ravel().tolist() == [0.5, 1e200]
+    assert squares.ravel().tolist() == [0.5, 0]

@@ -12,6 +12,7 @@ from sklearn import config_context
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import CategoryGrouper, MDLPDiscretizer, MixedNB, SelectiveNB
+from evenhand.estimators.naive_bayes._selection_kernel import class_nats, search_subset, single_lengths
 
 rows = st.lists(st.tuples(st.integers(0, 9), st.sampled_from("uvw"), st.integers(0, 5)), min_size=12, max_size=60)
 
@@ -176,3 +177,61 @@ def test_a_model_stored_without_pickle_needs_trust_in_our_classes_only():
 def test_a_wrong_setting_is_named(model, words):
     with pytest.raises(ValueError, match=words):
         model.fit(*signal_table())
+
+
+def test_categories_texts_and_missing_cells_are_said_to_be_taken():
+    tags = SelectiveNB().__sklearn_tags__().input_tags
+
+    assert (tags.categorical, tags.string, tags.allow_nan) == (True, True, True)
+
+
+def test_a_column_that_makes_the_description_no_shorter_is_left_out():
+    # one column that says nothing of two rows: with and without it 2 log 2 for the classes and log 2 for the subset
+    codes, classes = np.zeros((1, 2), dtype=np.int32), np.array([0, 1])
+    half, credit = np.log([0.5, 0.5]), np.zeros(1)
+
+    chosen, length, total = search_subset(np.array([0]), codes, np.zeros((1, 1, 2)), half, classes, np.ones(2), credit)
+
+    assert (chosen.tolist(), total, credit.tolist()) == ([False], 0, [0])
+    assert length == pytest.approx(3 * log(2))
+
+
+def test_each_improving_model_credits_its_columns_with_how_much_it_compresses():
+    # one column of two codes that tell the classes apart for certain: 4 log 2 + log 2 nats without it, log 2 with it
+    codes, classes = np.array([[0, 0, 1, 1]], dtype=np.int32), np.array([0, 0, 1, 1])
+    table, credit = np.array([[[0.0, -800.0], [-800.0, 0.0]]]), np.zeros(1)
+
+    chosen, length, total = search_subset(np.array([0]), codes, table, np.log([0.5, 0.5]), classes, np.ones(4), credit)
+
+    assert chosen.tolist() == [True]
+    assert length == pytest.approx(log(2))
+    assert total == pytest.approx(1 - 1 / 5) == credit[0]
+
+
+def test_a_column_alone_takes_the_nats_of_the_classes_given_its_code():
+    # classes of 3/4 and 1/4; of the first 1/3 have code 0 and 2/3 code 1, of the second one half each
+    prior, chances = np.array([0.75, 0.25]), np.array([[[1 / 3, 1 / 2], [2 / 3, 1 / 2]]])
+    codes, classes, weights = np.array([[0, 1, 1]], dtype=np.int32), np.array([0, 0, 1]), np.array([1.0, 2.0, 3.0])
+
+    (found,) = single_lengths(codes, np.log(chances), np.log(prior), classes, weights)
+
+    # P(0, code 0) = 1/4 against 1/8, P(0, code 1) = 1/2 against 1/8: shares 2/3, 4/5 and 1/5
+    assert found == pytest.approx(-log(2 / 3) - 2 * log(4 / 5) - 3 * log(1 / 5))
+
+
+def test_a_share_of_a_column_is_added_before_the_nats_are_counted():
+    joint, table = np.log(np.array([[0.5, 0.25, 0.25]])), np.log(np.array([[0.1, 0.9, 0.4]]))
+    arguments = np.array([0], dtype=np.int32), table
+
+    whole, half, none = (class_nats(joint, *arguments, share, np.array([1]), np.ones(1)) for share in (1.0, 0.5, 0.0))
+
+    assert whole == pytest.approx(-log(0.225 / (0.05 + 0.225 + 0.1)))
+    roots = np.array([0.5, 0.25, 0.25]) * np.sqrt([0.1, 0.9, 0.4])
+    assert half == pytest.approx(-log(roots[1] / roots.sum()))
+    assert none == pytest.approx(log(4))
+
+
+def test_one_search_is_enough():
+    X = np.column_stack([np.arange(40.0), np.arange(40) * 7 % 5])
+
+    assert SelectiveNB("greedy", n_searches=1).fit(X, X[:, 0] > 19).weights_.tolist() == [1, 0]

@@ -324,3 +324,10 @@ def test_where_nothing_is_learned_passes_are_bounded_and_the_gap_is_reported():
     primal = model.dual_objective_[0] + model.duality_gap_[0]
     assert model.duality_gap_[0] <= 1e-3 * primal
     assert model.n_iter_ < 1000
+
+
+def test_categories_texts_and_missing_cells_are_said_to_be_taken():
+    assert SimilaritySVR().__sklearn_tags__().input_tags.categorical
+    tags = SimilaritySVC().__sklearn_tags__().input_tags
+
+    assert (tags.categorical, tags.string, tags.allow_nan) == (True, True, True)

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.optimize import brentq
+from scipy.special import owens_t
+from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
 from evenhand.evaluation.intervals import intervals_of, intervals_of_means, spreads_of
@@ -225,3 +227,46 @@ def test_the_error_of_a_mean_loss_is_its_deviation_over_the_root_of_the_rows():
     losses = (told.scores - told.truth) ** 2
     assert found.error == pytest.approx(losses.std() / np.sqrt(20_000), rel=0.01)
     assert found.high - found.low == pytest.approx(2 * 1.96 * losses.std() / np.sqrt(20_000), rel=0.02)
+
+
+@pytest.mark.parametrize("area", [0.7, 0.75, 0.83, 0.9, 0.97])
+def test_the_limit_of_an_area_is_as_far_from_it_as_its_own_deviation_says(area):
+    n_up, n_down = 20, 90
+
+    def distance(limit):
+        """How much farther a limit is than 1.96 of the deviations that two normal scores with that area would have."""
+        above_two = limit - 2 * owens_t(norm.ppf(limit), 1 / np.sqrt(3))
+        variance = (limit * (1 - limit) + (n_up + n_down - 2) * (above_two - limit**2)) / (n_up * n_down)
+        return area - limit - norm.ppf(0.975) * np.sqrt(variance)
+
+    found = area_interval(area, 0.0, n_up, n_down).low
+
+    assert 0 <= found - brentq(distance, 0.5, area) <= 0.0006  # the next of a thousand areas between .5 and .9999
+
+
+@pytest.mark.parametrize(("rarest", "weight"), [(50, 0.9), (150, 0.95)])
+def test_counts_are_taken_for_less_where_the_rarest_class_is_small(rarest, weight):
+    table = np.array([[400.0, 100.0], [rarest - 40.0, 40.0]])
+
+    drawn = drawn_tables(table, n_draws=4000).mean(axis=0)
+
+    # 1 - .2 / (1 + rarest / 50), of each count and its part of one row and a half
+    assert drawn == pytest.approx((table + 1.5 / 4) * weight, rel=0.02)
+
+
+def test_the_class_that_is_named_is_the_one_whose_accuracy_has_the_spread():
+    truth = np.repeat([0, 1], [30, 10])
+    told = PredictionSet(truth, np.r_[np.ones(6, int), np.zeros(24, int), np.ones(10, int)], None)
+
+    found = spreads_of(told, 2, minority=0)["minority_accuracy"]
+
+    expected = share_interval(24, 30)
+    assert (found.low, found.high) == (expected.low, expected.high)
+    assert found.error == pytest.approx(np.sqrt(0.8 * 0.2 / 30), rel=0.01)
+
+
+def test_a_class_alone_has_the_spread_of_its_accuracy_where_it_is_the_one_that_is_named():
+    told = PredictionSet(np.zeros(9, int), np.repeat([0, 1], [6, 3]), None)
+
+    assert "minority_accuracy" in spreads_of(told, 2, minority=0)
+    assert "minority_accuracy" not in spreads_of(told, 2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import matthews_corrcoef
 
 from evenhand.evaluation.threshold_objectives import (
     capacity_share,
@@ -15,6 +16,13 @@ from evenhand.evaluation.threshold_objectives import (
     purpose_of,
     threshold_for,
     usual_purpose,
+)
+from evenhand.statistics.thresholds import (
+    best_by_cost,
+    best_by_metric,
+    decide_by_cost,
+    operating_points,
+    with_precision,
 )
 from evenhand.study.study import Capacity, Decide
 
@@ -108,6 +116,50 @@ def test_the_threshold_serves_its_purpose_best(given, threshold, figure):
 
     assert found.threshold == threshold
     assert found.figure == pytest.approx(figure)
+
+
+def test_rows_that_are_left_and_found_may_cost_too():
+    # right and wrong, down to .9 .8 .7 .6 .5: 1/0 1/1 2/1 3/1 3/2; found cost 1/2, missed 5, left 1,
+    # called wrongly 2: 17 with none, then 12.5, 13.5, 9, 4.5, 5.5
+    found = best_by_cost(operating_points(TRUTH, SCORES), np.array([[1, 2], [5, 0.5]]))
+
+    assert (found.threshold, found.figure) == (0.6, pytest.approx(4.5 / 5))
+    assert (found.recall, found.precision) == (1, 3 / 4)
+    assert (found.false_positive_rate, found.flagged_share) == (1 / 2, 4 / 5)
+
+
+@pytest.mark.parametrize("weight", [None, np.array([1.0, 1.0, 0.0, 0.0, 1.0])])
+def test_a_threshold_needs_rows_of_both_sides(weight):
+    truth = np.array([0, 0, 1, 1, 0]) if weight is not None else np.zeros(5)
+
+    with pytest.raises(ValueError, match=r"needs rows of class 0 and class 1, but the rows hold \[0(\.0)?\]"):
+        operating_points(truth, SCORES, weight)
+
+
+def test_costs_and_metrics_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="cost matrix has 3 rows, but there are 2 classes"):
+        decide_by_cost(np.array([[0.5, 0.5]]), np.zeros((3, 3)))
+    with pytest.raises(ValueError, match=r"No threshold can be chosen by 'accuracy'\. Choose one of f_beta, matthews"):
+        best_by_metric(operating_points(TRUTH, SCORES), "accuracy")
+    with pytest.raises(ValueError, match=r"A precision of 1\.1 was asked, but the best on these rows is 1\.0000"):
+        with_precision(operating_points(TRUTH, SCORES), 1.1)
+
+
+def test_the_correlation_of_matthews_is_that_of_scikit_learn():
+    points = operating_points(TRUTH, SCORES)
+
+    found = best_by_metric(points, "matthews_corrcoef")
+
+    each = [matthews_corrcoef(TRUTH, limit <= SCORES) for limit in points.thresholds]
+    assert found.figure == pytest.approx(max(each))
+    assert found.threshold == points.thresholds[int(np.argmax(each))]
+
+
+def test_classes_of_least_expected_cost_are_decided_for():
+    # a row of .9 and .1: to call it 0 costs .1 x 20, to call it 1 costs .9
+    found = decide_by_cost(np.array([[0.9, 0.1], [0.99, 0.01]]), np.array([[0, 1], [20, 0]]))
+
+    assert found.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(("share", "threshold"), [(0.4, 0.8), (0.39, 0.9), (0.1, np.inf), (0.99, 0.6)])

@@ -242,3 +242,19 @@ def test_a_strict_run_ends_with_the_first_candidate_that_fails(prefect_server, m
 
     with pytest.raises(DataError, match="candidate 'multinomial_nb' cannot be fitted"):
         retrained(study(candidates={"gaussian_nb": {}, "multinomial_nb": {}}, strict=True))
+
+
+@pytest.mark.usefixtures("mlruns", "prefect_server")
+def test_with_minutes_what_cannot_win_is_stopped_and_a_second_run_decides_alike():
+    write_two_clouds(n_common=600, n_rare=300)
+    able = ["gaussian_nb", "knn", "logistic", "linear_svm"]
+    given = study(candidates=[*able, "dummy"], minutes=600)
+
+    first, again = retrained(given), retrained(given)
+
+    assert {each.plan.name for each in first.judgement.figures} == set(able)
+    (stopped,) = first.judgement.failed
+    assert (stopped.name, stopped.is_stopped) == ("dummy", True)
+    assert stopped.why.endswith("it cannot win any more")
+    assert first.n_executed == len(able) * FITS
+    assert (again.n_executed, again.judgement.failed) == (0, first.judgement.failed)

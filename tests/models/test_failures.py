@@ -1,8 +1,9 @@
 import pytest
 from makers import make_plan
 
-from evenhand.errors import DataError, PlaceError
+from evenhand.errors import CandidateError, DataError, PlaceError
 from evenhand.models.failures import Failures, of_plans
+from evenhand.records.failures import Failed
 
 KNN = make_plan("knn", params={"n_neighbors": 9})
 BAYES = make_plan("gaussian_nb", balance="smote")
@@ -73,3 +74,15 @@ def test_results_of_failed_candidates_are_left_out():
     results = {("knn", "fold_0"): 1, ("gaussian_nb", "fold_0"): 2}
 
     assert of_plans([KNN], results) == {("knn", "fold_0"): 1}
+
+
+def test_what_was_late_is_stopped_even_in_a_strict_run_and_what_was_stopped_before_stays_so():
+    before = Failed("slow", "behind", is_stopped=True)
+    failures = Failures(BOTH, True, [before])
+    late = CandidateError("the minutes were over")
+    late.is_late = True
+
+    assert failures.spares("fit", ("knn", "fold_0"), late)
+
+    assert [(each.name, each.is_stopped) for each in failures.found] == [("knn", True), ("slow", True)]
+    assert names(failures.left) == ["gaussian_nb"]

@@ -1,11 +1,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from evenhand.errors import DataError
+from evenhand.estimators.labels import OneModelALabel
 from evenhand.models.encoder import TableEncoder
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
@@ -305,3 +307,153 @@ def test_what_is_written_of_rows_keeps_their_names():
 
     assert found.index.tolist() == ROWS.index.tolist()
     assert found["decision"].tolist() == ["calm"] * 3 + ["storm"] * 2
+
+
+LABELS = ["rain", "wind"]
+
+
+def labelled(estimator):
+    """A model of two labels: rain above .45, wind below .9; and the same fitted estimators, to be asked themselves."""
+    X = np.linspace(0, 1, 40)[:, None]
+    fitted = OneModelALabel(estimator).fit(X, np.column_stack([X[:, 0] > 0.45, X[:, 0] < 0.9]))
+    return raw(fitted, classes=LABELS, is_multilabel=True), fitted
+
+
+def test_of_several_labels_each_has_a_column_of_scores_chances_and_decisions():
+    model, fitted = labelled(GaussianNB())
+
+    found = model.predict_proba(ROWS)
+
+    X = ROWS.to_numpy()
+    assert found == pytest.approx(np.column_stack([each.predict_proba(X)[:, 1] for each in fitted.estimators_]))
+    assert model.scores(ROWS) == pytest.approx(found)
+    assert model.scores_or_none(ROWS) == pytest.approx(found)
+    assert model.scores_and_decisions(ROWS)[1] is None
+    assert model.predict(ROWS).tolist() == [[0, 1], [0, 1], [1, 1], [1, 1], [1, 0]]
+    assert model.gives_probabilities
+
+
+def test_labels_of_models_with_decision_values_are_their_own_choice():
+    model, fitted = labelled(SVC())
+
+    found = model.scores(ROWS)
+
+    assert found == pytest.approx(
+        np.column_stack([each.decision_function(ROWS.to_numpy()) for each in fitted.estimators_])
+    )
+    assert model.predict(ROWS).tolist() == (found > 0).astype(int).tolist()
+    assert not model.gives_probabilities
+    with pytest.raises(AttributeError, match="use scores"):
+        model.predict_proba(ROWS)
+
+
+def test_labels_of_models_that_only_decide_have_their_decisions_as_scores():
+    model, _ = labelled(Nearest())
+
+    assert model.scores_or_none(ROWS) is None
+    assert model.scores(ROWS).tolist() == model.predict(ROWS).tolist() == [[0, 1], [0, 1], [1, 1], [1, 1], [1, 0]]
+    assert model.scores(ROWS).dtype == np.float64
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    """Decides for the label of the nearest training row, and says nothing else."""
+
+    def fit(self, X, y):
+        self.X_, self.y_ = X[:, 0], y
+        return self
+
+    def predict(self, X):
+        return self.y_[np.abs(X - self.X_).argmin(axis=1)]
+
+
+def test_what_one_model_says_in_logarithms_is_known_without_rounding():
+    model, frame = served(GaussianNB())
+    encoder, estimator = model.members[0]
+
+    assert model.gives_probabilities
+    assert model.gives_log_probabilities
+    assert model.log_probabilities(frame) == pytest.approx(estimator.predict_log_proba(encoder.transform(frame)))
+
+
+@pytest.mark.parametrize(
+    ("model", "probabilities"),
+    [
+        (raw(Chance()), True),
+        (raw(Number(), classes=[]), False),
+        (raw(Votes()), False),
+        (raw(Chance(), Doubtful(), selection=Mean()), True),
+        (raw(Chance(), Doubtful(), selection=Mean("hard")), False),
+    ],
+)
+def test_chances_are_given_by_models_of_classes_that_do_not_vote(model, probabilities):
+    assert model.gives_probabilities is probabilities
+    assert model.gives_log_probabilities is False
+
+
+def test_an_ensemble_of_models_with_logarithms_gives_none():
+    model, frame = served(GaussianNB())
+    both = model.set_params(members=[*model.members, *model.members], selection=Mean())
+
+    assert both.gives_probabilities
+    assert not both.gives_log_probabilities
+    assert both.scores(frame) == pytest.approx(served(GaussianNB())[0].scores(frame))
+
+
+def test_decision_values_behind_chances_come_with_them():
+    model, frame = served(LogisticRegression())
+    encoder, estimator = model.members[0]
+
+    scores, decisions = model.scores_and_decisions(frame)
+
+    assert decisions == pytest.approx(estimator.decision_function(encoder.transform(frame)))
+    assert scores == pytest.approx(1 / (1 + np.exp(-decisions)))
+
+
+def test_one_model_is_a_pipeline_and_says_what_it_was_made_of():
+    model, frame = served(GaussianNB())
+
+    assert [name for name, _ in model.pipeline.steps] == ["encoder", "model"]
+    assert model.pipeline.predict_proba(frame)[:, 1] == pytest.approx(model.scores(frame))
+    assert model.fit() is model
+
+
+def test_a_model_that_was_stored_before_there_were_labels_has_none():
+    state = raw(Chance()).__getstate__()
+    state.pop("is_multilabel")
+    model = RawRowModel.__new__(RawRowModel)
+
+    model.__setstate__(state)
+
+    assert model.is_multilabel is False
+    assert model.predict(ROWS).tolist() == raw(Chance()).predict(ROWS).tolist()
+
+
+def test_calibration_of_decision_values_makes_them_chances():
+    step = ScoreMap("isotonic", x=np.array([-1.0, 1.0]), y=np.array([0.0, 1.0]))
+    model, frame = served(SVC(), calibration=[step])
+
+    found = model.predict_proba(frame)[:, 1]
+
+    assert found == pytest.approx(np.clip((model.scores(frame) + 1) / 2, 0, 1))
+
+
+class Contrary:
+    """Has decision values for the first class, or below zero, and decides for the last whatever they are."""
+
+    def __init__(self, n_classes):
+        self.n_classes = n_classes
+        self.classes_ = np.arange(n_classes)
+
+    def decision_function(self, X):
+        return -1 - X[:, 0] if self.n_classes == 2 else np.tile([1.0, 0.0, 0.0], (len(X), 1))
+
+    def predict(self, X):
+        return np.full(len(X), self.n_classes - 1)
+
+
+def test_decision_values_decide_of_two_classes_and_the_estimator_itself_of_more():
+    two, three = raw(Contrary(2)), raw(Contrary(3), classes=THREE)
+
+    assert two.predict(ROWS).tolist() == ["calm"] * 5
+    assert three.predict(ROWS).tolist() == ["storm"] * 5
+    assert three.scores(ROWS).tolist() == [[1, 0, 0]] * 5

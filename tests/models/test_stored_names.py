@@ -42,6 +42,7 @@ SINCE = {
     "OutlierRows",
     "RelevanceVectorClassifier",
     "RelevanceVectorRegressor",
+    "ScoreStacking",
     "ScoreVoting",
     "TwoWaySplit",
 }

@@ -168,3 +168,12 @@ def test_candidates_that_failed_alike_share_a_line(capsys):
 
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("failed")]
     assert lines == ["failed: 'a', 'c': x", "failed: 'b': y"]
+
+
+def test_what_was_stopped_early_is_no_failure(capsys):
+    late = Failed("slow", "no time", is_stopped=True)
+    board = Leaderboard("small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(Failed("odd", "no time"), late))
+
+    show_leaderboard(board)
+
+    assert {"failed: 'odd': no time", "stopped early: 'slow': no time"} <= set(capsys.readouterr().out.splitlines())

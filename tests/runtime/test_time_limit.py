@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.runtime.time_limit import OutOfTime, shorter, within
 
 
 def test_work_without_a_limit_is_done_in_the_same_thread():
@@ -40,3 +40,16 @@ def test_work_in_python_ends_when_its_time_is_over():
     seen[0].join(30)
 
     assert not seen[0].is_alive()
+
+
+def test_of_two_limits_the_shorter_counts_and_none_is_no_limit():
+    assert (shorter(None, None), shorter(3, None), shorter(None, 2), shorter(3, 2)) == (None, 3, 2, 2)
+
+
+def test_what_has_no_time_left_is_not_begun():
+    begun = []
+
+    with pytest.raises(OutOfTime, match="no time was left"):
+        within(0, lambda: begun.append(1))
+
+    assert begun == []

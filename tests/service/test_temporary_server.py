@@ -1,18 +1,24 @@
 """Which server a flow uses: a temporary one of this process, or the one that is kept up here."""
 
 import json
+import sqlite3
+import subprocess
+import sys
 import threading
+import time
 import urllib.request
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import psutil
 import pytest
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
-from evenhand.errors import PlaceError
+from evenhand.errors import ConfError, PlaceError
 from evenhand.service.access_key import key
 from evenhand.service.prefect_server import temporary as temporary_server
 from evenhand.service.prefect_server.at_hand import is_temporary, kept_up, server_at_hand
+from evenhand.service.prefect_server.retention import DAYS
 from evenhand.service.prefect_server.temporary import TemporaryServer
 from evenhand.service.supervisor import place
 from evenhand.storage.locks import alone
@@ -60,6 +66,77 @@ def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(serv
         assert answer.status == 200
     server.end()
     assert not child.is_running()
+    assert server.api == ""
+
+
+@pytest.mark.slow
+def test_what_ended_longer_ago_than_was_asked_for_is_removed_by_the_next_server(tmp_path, monkeypatch):
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
+    monkeypatch.setenv(DAYS, "30")
+    with temporary_settings({PREFECT_API_URL: None}):
+        with ended_after(TemporaryServer()) as api:
+            for name in ("old", "recent"):
+                asked(f"{api}/flow_runs/", {"name": name, "flow_id": asked(f"{api}/flows/", {"name": "f"})["id"],
+                                            "state": {"type": "COMPLETED"}})  # fmt: skip
+        with closing(sqlite3.connect(tmp_path / "prefect" / "evenhand.db")) as database:
+            for name, days in (("old", 31), ("recent", 29)):
+                ended = f"strftime('%Y-%m-%d %H:%M:%f', 'now', '-{days} days')"
+                database.execute(f"update flow_run set end_time = {ended} where name = ?", [name])
+            database.commit()
+
+        with ended_after(TemporaryServer()) as api:
+            left = names_once(lambda names: len(names) < 2, api)
+
+    assert left == ["recent"]
+
+
+@contextmanager
+def ended_after(server):
+    """The address of a server that is ended with the block."""
+    try:
+        yield server.answered()
+    finally:
+        server.end()
+
+
+def asked(address, content):
+    """What a server answers to a question."""
+    request = urllib.request.Request(address, json.dumps(content).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def names_once(is_so, api):
+    """The names of the runs that a server knows, once something is so of them, or after a while."""
+    for _ in range(100):
+        names = [run["name"] for run in asked(f"{api}/flow_runs/filter", {})]
+        if is_so(names):
+            break
+        time.sleep(0.2)
+    return names
+
+
+def test_records_stay_in_a_database_that_settings_name(monkeypatch):
+    named = "sqlite+aiosqlite:///elsewhere.db"
+    monkeypatch.setenv("PREFECT_API_DATABASE_CONNECTION_URL", named)
+    program = (
+        "from prefect.settings import get_current_settings\n"
+        "from evenhand.service.prefect_server.temporary import own_database\n"
+        "own_database()\n"
+        "server = get_current_settings().server\n"
+        "print(server.database.connection_url.get_secret_value(), server.services.db_vacuum.enabled_vacuum_types)\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == [named, "{'events'}"]
+
+
+def test_a_number_of_days_that_is_none_is_refused_before_a_server_is_started(server, monkeypatch):
+    monkeypatch.setenv(DAYS, "soon")
+
+    with pytest.raises(ConfError, match=f"{DAYS}=soon is no number of days"):
+        server.begin()
     assert server.api == ""
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from makers import make_study
 
+from evenhand.errors import PlaceError
 from evenhand.service.schedules import reckon
 from evenhand.service.tick_ledger import (
     Tick,
@@ -153,6 +154,31 @@ def test_a_tick_of_the_future_that_died_is_no_tick_to_catch_up_with():
     assert reckon(study(), NOON + timedelta(minutes=10)) == NOON
     assert reckon(study(), NOON - timedelta(minutes=10)) is None
     assert (ticks_of("tiny")[-1].outcome, ticks_of("tiny")[-1].moment) == ("failed", NOON + 48 * HOUR)
+
+
+def test_ticks_that_came_before_the_schedule_was_noted_are_made_up_for_when_it_is(monkeypatch):
+    line("skipped", -1)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(PlaceError, match="the disk is full"):
+            line("begun", 0)
+
+    due = reckon(study(), NOON + timedelta(minutes=10))
+
+    assert due == NOON
+    assert [each.outcome for each in ticks_of("tiny")] == ["skipped", "scheduled"]
+
+
+def test_another_schedule_begins_anew():
+    line("scheduled", -3, why="30 * * * * UTC")
+    line("skipped", -1)
+
+    assert reckon(study(), NOON + timedelta(minutes=10)) is None
+    assert ticks_of("tiny")[-1].why == "0 * * * * UTC"
+
+
+def full(number):
+    raise OSError(28, "No space left on device")
 
 
 def test_a_tick_that_nobody_fired_is_due_until_its_grace_is_over_unless_the_schedule_is_paused():

@@ -19,7 +19,7 @@ from makers import make_study
 from evenhand.errors import PlaceError
 from evenhand.storage import artifact_store as store_module
 from evenhand.storage import verification
-from evenhand.storage.artifact_store import Store, home
+from evenhand.storage.artifact_store import Store, home, local
 from evenhand.storage.code_digest import versions
 from evenhand.storage.digests import digest, file_digest
 
@@ -55,6 +55,13 @@ def test_an_entry_is_made_once():
     assert (first.reused, second.reused) == (False, True)
     assert (first.path, first.facts) == (second.path, second.facts)
     assert (second.path / "content").exists()
+
+
+def test_a_reference_leads_to_the_folder_of_its_entry_and_to_a_file_in_it():
+    entry = Store().keep("stage", {"a": 1}, CODE, Counted())
+
+    assert local(entry.reference) == entry.path
+    assert local(entry.reference.inside("content")) == entry.path / "content"
 
 
 def test_an_entry_is_found_by_another_process(tmp_path):

@@ -20,6 +20,7 @@ from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import NOT_NUMERIC, _bound, code_digest, code_of
 from evenhand.storage.digests import file_digest
 from evenhand.tasks import fitting, tuning
+from evenhand.tasks.halving import attempting
 
 HARMLESS_FILES = {
     "/proc": "memory and processors of this machine",
@@ -119,7 +120,7 @@ class Audit:
         self.keep, self.patch = Store.keep, monkeypatch
         audited = self.audited
         monkeypatch.setattr(Store, "keep", lambda store, *given: audited(store, *given))  # noqa: PLW0108
-        for module in (model_code, encoder_steps, fitting, sources, tuning):
+        for module in (model_code, encoder_steps, fitting, sources, tuning, attempting):
             monkeypatch.setattr(module, "code_digest", self.noted_roots)
         read = os._Environ.__getitem__
 
@@ -203,9 +204,12 @@ def whole(study):
     """A study from its rows to its explanation, as the flow does it."""
     from evenhand.tasks.deciding import decide
     from evenhand.tasks.explaining.served_model import explain
+    from evenhand.tasks.halving.attempting import attempt
     from evenhand.tasks.refitting import refit
 
     found = work(study)
+    for made in found.plans:
+        attempt.fn(made, 1 / 3, 60.0, found.table, found.ledger, study)
     judgement = decide.fn(found.judgement, found.scores, found.table, study)
     model = refit.fn(judgement, found.prepared, found.balanced, found.table, study)
     explain.fn(model, judgement, found.table, found.ledger, study)
@@ -230,7 +234,7 @@ def everything():
             "knn": {"encodings": "chosen", "balance": "none", "params": {"weights": "inverse_square"},
                     "tune": {"trials": 2}},
         },
-        ensemble={"bags": 2, "max_size": 3},
+        ensemble={"bags": 2, "max_size": 3, "votes": "stacked"},
         decide={"cost": {"1": {"0": 5}, "0": {"1": 1}}},
         columns={"ignore": ["report"]},
         cleaning={"rows": ["noise > -9"], "drop_duplicates": True, "missing_values": [-999]},

@@ -7,6 +7,7 @@ from scipy import stats
 
 from evenhand.evaluation.predictions import Predictions
 from evenhand.evaluation.verdicts import power_on_holdout
+from evenhand.reporting.terminal.run import simplest_words
 from evenhand.statistics import Comparison, Interval, delong_test
 from evenhand.storage.artifact_store import local
 from evenhand.tasks.comparing import compare
@@ -74,6 +75,23 @@ def test_a_wide_region_of_equivalence_makes_candidates_practically_the_same():
 
     alike = next(each for each in judgement.versus if each.name != "dummy")
     assert alike.verdict == "same"
+
+
+def test_the_simplest_that_is_practically_the_same_is_named_with_what_it_scores_less():
+    found = two_models(equivalence=0.5)
+    compared = compare.fn(found.judgement, found.table, found.study)
+    figures = {each.plan.name: each for each in compared.figures}
+
+    def led_by(first, second):
+        same = (replace(compared.versus[0], name=second, verdict="same"),)
+        return replace(compared, figures=(figures[first], figures[second]), versus=same)
+
+    gap = figures["gaussian_nb"].mean("roc_auc") - figures["logistic"].mean("roc_auc")
+    words = simplest_words(led_by("logistic", "gaussian_nb"))
+    assert words.startswith(f"simplest of these: gaussian_nb, roc_auc {gap:+.4f}; ")
+    assert " to fit instead of " in words
+    assert " to score instead of " in words
+    assert simplest_words(led_by("gaussian_nb", "logistic")) == ""
 
 
 def test_every_metric_that_a_study_asks_for_has_the_verdicts_of_a_study_ranked_by_it():

@@ -359,6 +359,29 @@ def test_a_fit_that_never_ends_fails_at_its_time_limit(tmp_path, strange):
         )
 
 
+def test_a_fit_is_late_where_the_minutes_are_over_and_is_not_begun(tmp_path, strange):
+    strange(_endless)
+    prepared = make_prepared(tmp_path / "prepared", rows(), rows(20, 1))
+
+    with pytest.raises(CandidateError, match="the minutes of the study were over") as found:
+        fit.fn(
+            make_plan("gaussian_nb"), prepared, Balanced("none", prepared.training), table_of(tmp_path), 0, ends_at=1.0
+        )
+
+    assert found.value.is_late
+    assert not found.value.is_lasting
+
+
+def test_a_fit_that_was_made_before_is_found_although_the_minutes_are_over(tmp_path):
+    prepared = make_prepared(tmp_path / "prepared", rows(), rows(20, 1))
+    given = (make_plan("gaussian_nb"), prepared, Balanced("none", prepared.training), table_of(tmp_path), 0)
+
+    first, again = fit.fn(*given), fit.fn(*given, ends_at=1.0)
+
+    assert again.reused
+    assert again.held_metrics == first.held_metrics
+
+
 def test_a_logarithm_of_negative_targets_is_refused_with_their_number(tmp_path):
     X, _ = rows()
     y = np.linspace(-3, 56, 60)  # -3, -2 and -1 have no log1p

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from makers import make_regression, make_study, two_clouds, work, write_rows, write_two_clouds
+from scipy.special import logit
 from sklearn.metrics import average_precision_score
 
 from evenhand.data.frames import read_rows
@@ -336,6 +337,20 @@ def test_numbers_are_voted_by_their_mean():
     assert weights["ridge"] / weights["knn_regressor"] == pytest.approx(errors["knn_regressor"] / errors["ridge"])
 
 
+def test_a_stack_is_the_logistic_curve_of_weighed_log_odds():
+    write_two_clouds()
+
+    judgement = work(study(ensemble={**SMALL, "votes": "stacked"})).judgement
+
+    weights = judgement.ensembles["stack"].weights
+    rows = pd.read_parquet(local(judgement.predictions))
+    last = rows[rows.fold == FINAL]
+    odds = sum(weight * logit(last[f"score:{name}"].clip(1e-4, 1 - 1e-4)) for name, weight in weights.items())
+    rest = logit(last["score:stack"]) - odds
+    assert set(weights) <= set(THREE)
+    assert rest.to_numpy() == pytest.approx(rest.iloc[0])
+
+
 def test_only_the_best_vote_where_voters_are_counted():
     write_two_clouds()
 
@@ -348,12 +363,14 @@ def test_only_the_best_vote_where_voters_are_counted():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("name", ["soft_vote", "hard_vote", "weighted_soft_vote", "weighted_hard_vote", "ensemble"])
+@pytest.mark.parametrize(
+    "name", ["soft_vote", "hard_vote", "weighted_soft_vote", "weighted_hard_vote", "stack", "ensemble"]
+)
 def test_each_is_served_as_the_one_model_that_was_judged(name, n_classes):
     columns, y = two_clouds()
     labels = y if n_classes == 2 else y + (columns["noise"] > 0)
     write_rows("rows.csv", columns, np.array(["calm", "rain", "storm"])[labels])
-    ensemble = {**SMALL, "votes": EVERY_VOTE, "metric": "balanced_accuracy"}
+    ensemble = {**SMALL, "votes": [*EVERY_VOTE, "stacked"], "metric": "balanced_accuracy"}
     found = work(study(candidates={**THREE, "decision_tree": {}}, ensemble=ensemble))
     judgement = replace(found.judgement, chosen=name)
 

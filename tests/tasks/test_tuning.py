@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from evenhand.data.frames import read_order, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import ConfError, DataError
+from evenhand.models.halving import share
 from evenhand.models.inner_folds import inner_folds, share_of
 from evenhand.records.pipeline import FINAL
 from evenhand.study.study import Range, Tune
@@ -92,7 +93,7 @@ def _kept(build):
 def test_the_encoder_learns_from_inner_training_rows_only(monkeypatch):
     write_two_clouds()
     found = ready(encodings={"plain": {"numeric": {"scale": "standard"}}})
-    sizes, honest = [], tuning.new_encoder
+    sizes, honest = [], share.new_encoder
 
     def watched(*arguments):
         encoder = honest(*arguments)
@@ -100,7 +101,7 @@ def test_the_encoder_learns_from_inner_training_rows_only(monkeypatch):
         encoder.fit_transform = lambda frame, y: sizes.append(set(frame.index)) or fit(frame, y)
         return encoder
 
-    monkeypatch.setattr(tuning, "new_encoder", watched)
+    monkeypatch.setattr(share, "new_encoder", watched)
     tuned(found)
 
     inner = [set(trained.tolist()) for trained, _ in inner_folds(found.table, found.ledger, found.study, "fold_0", 3)]
@@ -112,7 +113,7 @@ def test_outliers_leave_inner_training_rows_and_stay_among_those_that_judge(monk
     columns["noise"][::20] = 1e4
     write_rows("rows.csv", columns, y)
     found = ready(cleaning={"outliers": "iqr", "beyond": 50})
-    trained, judged, honest = [], [], tuning.new_encoder
+    trained, judged, honest = [], [], share.new_encoder
 
     def watched(*arguments):
         encoder = honest(*arguments)
@@ -121,7 +122,7 @@ def test_outliers_leave_inner_training_rows_and_stay_among_those_that_judge(monk
         encoder.transform = lambda frame: judged.append(frame["noise"].max()) or transform(frame)
         return encoder
 
-    monkeypatch.setattr(tuning, "new_encoder", watched)
+    monkeypatch.setattr(share, "new_encoder", watched)
     tuned(found)
 
     assert max(trained) < 1e4 == max(judged)

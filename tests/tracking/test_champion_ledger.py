@@ -228,4 +228,5 @@ def test_looks_are_counted_from_the_last_restart():
 
     assert Decisions(lines[:2]).looks == Looks(2, pytest.approx(0.02))
     assert Decisions(lines[:3]).looks == Looks()
+    assert Decisions((restart, look(), restart, look())).looks == Looks(1, pytest.approx(0.01))
     assert Decisions(lines).looks == Looks(2, pytest.approx(0.03))  # a rollback holds the figures of an older line

@@ -40,8 +40,18 @@ class Draft:
         return "\n".join(self.lines)
 
 
-def draft(data: Any, target: str, heading: tuple[str, ...] = (), name: str = "drafted") -> Draft:
+def draft(
+    data: Any,
+    target: str,
+    heading: tuple[str, ...] = (),
+    name: str = "drafted",
+    *,
+    preset: str = "balanced",
+    minutes: float | None = None,
+) -> Draft:
     """A study for a data file, an address or a data frame, with a reason for each choice; known to run as it is.
+
+    The preset (fast, balanced or best) decides what is tried, `minutes` how long the whole run may take.
 
     Examples
     --------
@@ -49,15 +59,17 @@ def draft(data: Any, target: str, heading: tuple[str, ...] = (), name: str = "dr
     'y'
     """
     be_quiet()
+    from evenhand.data.presets.portfolio import preset_of
     from evenhand.data.study_proposal import look, read_back, unread, written
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.ingestion import ingest
     from evenhand.tasks.planning import plan
     from evenhand.tasks.splitting import split
 
+    asked = preset_of(preset, minutes)
     unknown = unread(data, target)
     seen = look(ingest.fn(unknown, True), unknown)
-    text = written(seen, heading)
+    text = written(seen, asked, heading)
     study = read_back(text)
     plans = plan.fn(study)
     table = clean.fn(ingest.fn(study, True), study)
@@ -68,6 +80,6 @@ def draft(data: Any, target: str, heading: tuple[str, ...] = (), name: str = "dr
         f"{table.n_rows:,} rows, {len(table.features)} columns to learn from, target {target} with {kind}",
         *roles,
         f"{ledger.n_training:,} training rows in {len(ledger.folds)} folds, {ledger.n_holdout:,} held out by "
-        f"{study.split.holdout}; {len(plans)} candidates",
+        f"{study.split.holdout}; {len(plans)} candidates in {asked.minutes:g} minutes (preset {asked.name})",
     )
     return Draft(text, lines, name)

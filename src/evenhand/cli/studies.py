@@ -111,8 +111,10 @@ def prune(most: str) -> None:
 @click.option(
     "--output", type=click.Path(dir_okay=False), help="Where to write it; left out: conf/<name of DATA>.yaml."
 )
+@click.option("--preset", default="balanced", show_default=True, help="How much to try: fast, balanced or best.")
+@click.option("--minutes", type=float, help="Of the whole run; left out: those of the preset (0.5, 5, 15).")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-def init(data: str, target: str, output: str | None, force: bool) -> None:
+def init(data: str, target: str, output: str | None, preset: str, minutes: float | None, force: bool) -> None:
     """Look at DATA (a file, folder or address) and write a study for it that runs as it is."""
     import shlex
 
@@ -121,7 +123,7 @@ def init(data: str, target: str, output: str | None, force: bool) -> None:
     file = Path(output or f"conf/{_as_name(data)}.yaml")
     if file.exists() and not force:
         raise eh.PlaceError(f"'{file}' is there already: use --force to replace it, or --output for another file")
-    drafted = eh.draft(data, target, _heading(file))
+    drafted = eh.draft(data, target, _heading(file), preset=preset, minutes=minutes)
     write(file, drafted.text)
     for line in drafted.lines:
         echo(line)

@@ -17,8 +17,10 @@ from evenhand.data.column_roles import inferred_role
 from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
 from evenhand.data.frames import as_array
 from evenhand.data.in_memory import keep
+from evenhand.data.presets.portfolio import Preset
+from evenhand.data.presets.profile import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of
 from evenhand.data.sources import find_files, format_of
-from evenhand.data.study_template import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of, study_text
+from evenhand.data.study_template import study_text
 from evenhand.data.targets import EXACT, UNADORNED, is_adorned
 from evenhand.data.type_inference import has_codes
 from evenhand.errors import DataError, listed, nearest
@@ -84,9 +86,9 @@ def look(snapshot: Snapshot, study: Study) -> DataProfile:
     return _Look(raw, study.target_name).seen(source)
 
 
-def written(seen: DataProfile, heading: tuple[str, ...] = ()) -> str:
+def written(seen: DataProfile, preset: Preset, heading: tuple[str, ...] = ()) -> str:
     """The study file."""
-    return study_text(seen, heading)
+    return study_text(seen, preset, heading)
 
 
 def read_back(text: str) -> Study:
@@ -125,6 +127,8 @@ class _Look:
             target=self.target,
             counts=counts,
             n_numbers=pc.count_distinct(goal).as_py(),
+            skew=0.0 if counts else _skew(goal),
+            lowest=0.0 if counts else float(pc.min(goal).as_py()),
             n_without_target=goal.null_count,
             roles=self.roles,
             why=self.why,
@@ -241,6 +245,13 @@ def _rises(array: pa.Array) -> bool:
     if array.null_count or len(array) < ROWS_TO_FIND_KEYS:
         return False
     return bool(pc.all(pc.greater_equal(pc.pairwise_diff(array.cast(pa.float64())), 0.0)).as_py())
+
+
+def _skew(goal: pa.Array) -> float:
+    """The third standardised moment of a target of numbers."""
+    values = goal.drop_null().cast(pa.float64()).to_numpy(zero_copy_only=False)
+    spread = values.std()
+    return float((((values - values.mean()) / spread) ** 3).mean()) if spread > 0 else 0.0
 
 
 def _n_values(array: pa.Array) -> int:

@@ -35,6 +35,7 @@ HOMES = {
     "EnsembleSelection": "ensemble.selection",
     "DecisionMetric": "ensemble._cuts",
     "ScoreVoting": "ensemble.voting",
+    "ScoreStacking": "ensemble.stacking",
     "CutPoints": "encoding.binning",
     "TopValues": "encoding.top_values",
     "inverse_square": "distances",

@@ -12,6 +12,7 @@ from sklearn.metrics import get_scorer_names
 from evenhand.errors import ConfError
 from evenhand.estimators.ensemble._cuts import DecisionMetric
 from evenhand.estimators.ensemble.selection import EnsembleSelection
+from evenhand.estimators.ensemble.stacking import ScoreStacking
 from evenhand.estimators.ensemble.voting import ScoreVoting
 from evenhand.models.catalogue import build_model, predicts_numbers
 from evenhand.records.pipeline import ENSEMBLE, FINAL, Figures, Judgement, Plan, Table
@@ -37,7 +38,7 @@ def ensembles_of(study: Study) -> tuple[str, ...]:
 
 def usable_scales(name: str, metric: str, task: str) -> set[str]:
     """The scales of scores that an ensemble of that name can be made of."""
-    if name != ENSEMBLE and _vote(name)["votes"] == "hard":
+    if name != ENSEMBLE and kind_of(name).endswith("hard"):
         return {"probability", "decision", "value"}
     if task == "regression":
         return USABLE[task]["value"]
@@ -130,6 +131,8 @@ def new_ensemble(
     assert settings is not None
     if name != ENSEMBLE:
         scorer = "neg_mean_squared_error" if table.task == "regression" else "balanced_accuracy"
+        if name == VOTES["stacked"]:
+            return ScoreStacking(metric=scorer)
         return ScoreVoting(**_vote(name), voters=settings.voters, metric=scorer)
     return EnsembleSelection(
         metric=steering(metric, table, minority),

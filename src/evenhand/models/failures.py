@@ -19,14 +19,16 @@ PARTS: dict[str, Callable[[Plan], tuple[str, ...]]] = {
 class Failures:
     """Collects what fails in the stages of candidates; in a strict run the first failure ends it."""
 
-    def __init__(self, plans: Sequence[Plan] = (), is_strict: bool = False) -> None:
-        self.plans, self.is_strict = plans, is_strict
+    def __init__(self, plans: Sequence[Plan] = (), is_strict: bool = False, stopped: Sequence[Failed] = ()) -> None:
+        self.plans, self.is_strict, self.stopped = plans, is_strict, tuple(stopped)
         self._why: dict[tuple[Any, ...], str] = {}
         self._words: dict[str, None] = {}
+        self._late: set[str] = set()
 
     def spares(self, stage: str, key: Hashable, error: Exception) -> bool:
         """Note one part that could not be made, if it ends nothing but its candidates; `key` ends with its fold."""
-        if self.is_strict or not isinstance(error, ConfError | DataError):
+        is_late = getattr(error, "is_late", False)
+        if (self.is_strict and not is_late) or not isinstance(error, ConfError | DataError):
             return False
         *made_of, fold = key if isinstance(key, tuple) else (key, "")
         part = (stage, *made_of)
@@ -34,6 +36,8 @@ class Failures:
             logger().warning("%s of %s failed on %s: %s", stage, "/".join(map(str, made_of)), fold, error)
             self._why[part] = f"{getattr(error, 'cause', '') or error} ({fold})"
             self._words.setdefault(str(error))
+        if is_late:
+            self._late.add(str(made_of[0]))
         return True
 
     @property
@@ -46,12 +50,14 @@ class Failures:
 
     @property
     def found(self) -> tuple[Failed, ...]:
-        """The plans of which something failed, each with the first reason."""
-        return tuple(
-            Failed(made.name, why, made.model, made.encoding, made.balance, {**made.params, **made.settled})
+        """The plans of which something failed, each with the first reason, and those that were stopped before."""
+        failed = (
+            Failed(made.name, why, made.model, made.encoding, made.balance, {**made.params, **made.settled}, late)
             for made in self.plans
             if (why := self._reason(made))
+            for late in [made.name in self._late]
         )
+        return (*failed, *self.stopped)
 
     def _reason(self, made: Plan) -> str:
         return next((why for stage, part in PARTS.items() if (why := self._why.get((stage, *part(made))))), "")

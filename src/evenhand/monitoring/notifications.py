@@ -24,8 +24,8 @@ from evenhand.runtime.fault_injection import around
 from evenhand.runtime.redaction import is_masked, masked_text
 from evenhand.storage.artifact_store import home
 from evenhand.storage.digests import digest
-from evenhand.storage.ledger import append_line, read_chain, repair_chain
-from evenhand.storage.locks import now, waiting
+from evenhand.storage.ledger import append_line, held, is_begun, read_chain, repair_chain
+from evenhand.storage.locks import now
 from evenhand.study.loader import expanded
 from evenhand.study.study import Notify, Study
 
@@ -93,7 +93,7 @@ def notify(study: Study, event: Event) -> Delivery:
     if study.notify is None or event.kind not in study.notify.events or _is_early(event, study.notify):
         return "not asked"
     try:
-        with waiting(_ledger(study.name).with_suffix(".lock")):
+        with held(_ledger(study.name)):
             return _deliver(study, study.notify, event)
     except Exception as error:
         _log("the message that study '%s' %s was not sent: %s", study.name, HEADINGS[event.kind], _plain(error))
@@ -102,10 +102,10 @@ def notify(study: Study, event: Event) -> Delivery:
 
 def send_pending(study: Study) -> int:
     """Try again what could not be sent before; how many messages are still pending."""
-    if study.notify is None or not _ledger(study.name).exists():
+    if study.notify is None or not is_begun(_ledger(study.name)):
         return 0
     try:
-        with waiting(_ledger(study.name).with_suffix(".lock")):
+        with held(_ledger(study.name)):
             return _send(study, study.notify)
     except Exception as error:
         _log("messages of study '%s' were not sent: %s", study.name, _plain(error))

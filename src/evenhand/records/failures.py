@@ -1,4 +1,4 @@
-"""Candidates that could not be fitted: each with its reason, while the others are compared."""
+"""Candidates that could not be fitted or were stopped early: each with its reason, while the others are compared."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,3 +14,9 @@ class Failed:
     encoding: str = ""
     balance: str = ""
     params: dict[str, Any] = field(default_factory=dict)
+    is_stopped: bool = False  # by the time that a study gives; nothing is wrong with it
+
+    @property
+    def word(self) -> str:
+        """What became of it."""
+        return "stopped early" if self.is_stopped else "failed"

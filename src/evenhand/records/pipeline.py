@@ -316,6 +316,17 @@ class Judgement:
         """The best and the candidates that are practically the same."""
         return (self.best.plan.name, *(one.name for one in self.versus if one.verdict == "same"))
 
+    def reasons_of(self, *, is_stopped: bool) -> tuple[tuple[str, str], ...]:
+        """The candidates that were stopped early, or that failed, each with the reason."""
+        return tuple((each.name, each.why) for each in self.failed if each.is_stopped == is_stopped)
+
+    @property
+    def simplest_same(self) -> Figures | None:
+        """The cheapest kind of candidate of those practically the same as the best, where it is simpler than it."""
+        same = [each for each in self.figures if each.plan.name in self.same and not each.plan.sees_unlabelled]
+        found = min(same, key=lambda each: each.plan.weight, default=None)
+        return found if found is not None and found.plan.weight < self.best.plan.weight else None
+
     def verdict(self, name: str) -> str:
         """The verdict of one candidate; empty where nothing was compared."""
         return str(verdict_of(name, self.best.plan.name, self.versus)["verdict"]) if self.versus else ""

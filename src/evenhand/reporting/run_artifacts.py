@@ -44,7 +44,7 @@ def verdict_markdown(report: Report, links: Mapping[str, str]) -> str:
     """What a run came to in words: who leads, what was decided, what to mind, and where to look further."""
     judgement = report.judgement
     decided = [] if judgement.decided is None else decided_lines(judgement.decided)
-    failed = [f"failed: {each.name}: {each.why}" for each in judgement.failed]
+    failed = [f"{each.word}: {each.name}: {each.why}" for each in judgement.failed]
     parts = {
         "Verdict": [f"leads: {judgement.best.plan.name}", *verdict_lines(judgement)],
         "Decision": [f"served: {judgement.winner.plan.name}", *decided],

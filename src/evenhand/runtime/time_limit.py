@@ -15,6 +15,12 @@ class OutOfTime(Exception):
     """The work did not end in time."""
 
 
+def shorter(one: float | None, other: float | None) -> float | None:
+    """The shorter of two limits in seconds, of which either may be none."""
+    given = [each for each in (one, other) if each is not None]
+    return min(given) if given else None
+
+
 def within(seconds: float | None, work: Callable[[], Result]) -> Result:
     """What a call comes to, if it ends within so many seconds; without a limit it is simply made.
 
@@ -23,6 +29,8 @@ def within(seconds: float | None, work: Callable[[], Result]) -> Result:
     """
     if seconds is None:
         return work()
+    if seconds <= 0:
+        raise OutOfTime("no time was left")
     outcome: Future[Result] = Future()
     context = copy_context()
 

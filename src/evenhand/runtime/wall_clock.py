@@ -42,6 +42,16 @@ def process_began() -> float:
     return time.perf_counter() - age
 
 
+def end_of(minutes: float | None, share: float = 1.0) -> float | None:
+    """The moment, by the clock that processes share, at which a share of so many minutes will have passed."""
+    return None if minutes is None else time.time() + 60 * share * minutes - (time.perf_counter() - began())
+
+
+def seconds_until(moment: float | None) -> float | None:
+    """The seconds until then, below 0 where it has passed; None where there is none."""
+    return None if moment is None else moment - time.time()
+
+
 def peak_mb() -> float:
     """The most memory that this process has held so far."""
     highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

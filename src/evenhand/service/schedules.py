@@ -55,8 +55,10 @@ def reckon(study: Study, at: datetime) -> datetime | None:
     assert study.schedule is not None
     this = Tick(study.name, at.isoformat(timespec="seconds"), "scheduled")
     lines, words = ticks_of(study.name), f"{study.schedule.cron} {study.schedule.timezone}"
-    if next((line.why for line in reversed(lines) if line.outcome == "scheduled"), "") != words:
+    begun = next((line.why for line in reversed(lines) if line.outcome == "scheduled"), "")
+    if begun != words:
         note(replace(this, why=words))
+    if begun not in {"", words} or not lines:
         return None
     pending = [] if is_paused(lines) else missed(lines, study.schedule, at)
     if died := died_in_the_middle(study.name, lines):

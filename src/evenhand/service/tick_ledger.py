@@ -14,8 +14,8 @@ from typing import Any, Literal
 from evenhand.runtime.text import time_text
 from evenhand.storage.artifact_store import home
 from evenhand.storage.digests import digest
-from evenhand.storage.ledger import append_line, read_chain, repair_chain
-from evenhand.storage.locks import is_held, now, waiting, who
+from evenhand.storage.ledger import append_line, held, read_chain, repair_chain
+from evenhand.storage.locks import is_held, now, who
 from evenhand.study.study import Schedule, Study
 
 TickOutcome = Literal["scheduled", "paused", "resumed", "begun", "retrained", "skipped", "failed", "missed", "refused"]
@@ -66,7 +66,7 @@ def ticks_of(study: str) -> tuple[Tick, ...]:
 def note(tick: Tick) -> Tick:
     """Write a line; it counts once it is on the disk."""
     file = ticks_path(tick.study)
-    with waiting(file.with_suffix(".lock")):
+    with held(file):
         repair_chain(file, read_chain(file, "record of ticks"))
         chain = read_chain(file, "record of ticks")
         signed = asdict(tick) | {"who": tick.who or who(), "when": tick.when or now()}

@@ -48,7 +48,7 @@ def remember(study: Study, key: str, report: Report) -> None:
     from evenhand.reporting.terminal.run import check_lines, judgement_lines, judgement_rows, verdict_words
 
     judgement = report.judgement
-    if judgement.failed:
+    if any(not each.is_stopped for each in judgement.failed):
         _file(study.name).unlink(missing_ok=True)
         return
     standing = Standing(

@@ -23,11 +23,11 @@ WHERE locktype = 'advisory' AND granted AND ((classid::bigint << 32) | objid::bi
 @contextmanager
 def alone_in_database(name: str, what: str) -> Iterator[None]:
     """Hold a lock of that name on all machines, or report who has it and since when; nothing without a database."""
-    if not os.environ.get(VARIABLE):
+    if not is_shared():
         yield
         return
-    key = _key(name)
-    with _connected(f"{who()[:36]} since {now()[:19]}") as connection:
+    key = key_of(name)
+    with connected(f"{who()[:36]} since {now()[:19]}") as connection:
         if not connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()[0]:
             found = connection.execute(HOLDER, [key]).fetchone()
             raise LockHeld(f"{what} by {found[0] if found else 'another'}: wait until it has ended, or end it.")
@@ -36,19 +36,25 @@ def alone_in_database(name: str, what: str) -> Iterator[None]:
 
 def is_held_in_database(name: str) -> bool | None:
     """Whether anybody on any machine holds the lock of that name; None without a database."""
-    if not os.environ.get(VARIABLE):
+    if not is_shared():
         return None
-    with _connected("evenhand looks") as connection:
-        return connection.execute(HOLDER, [_key(name)]).fetchone() is not None
+    with connected("evenhand looks") as connection:
+        return connection.execute(HOLDER, [key_of(name)]).fetchone() is not None
 
 
-def _key(name: str) -> int:
+def is_shared() -> bool:
+    """Whether a database is named that machines share."""
+    return bool(os.environ.get(VARIABLE))
+
+
+def key_of(name: str) -> int:
     """The number that PostgreSQL knows a lock by."""
     return int.from_bytes(blake2b(f"evenhand {name}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
 @contextmanager
-def _connected(name: str) -> Iterator[Any]:
+def connected(name: str) -> Iterator[Any]:
+    """A connection, under a name that others see while it lasts."""
     try:
         import psycopg
     except ImportError:
@@ -56,14 +62,10 @@ def _connected(name: str) -> Iterator[Any]:
     url = os.environ[VARIABLE]
     plain = f"postgresql://{url.partition('://')[2]}"
     try:
-        connection = psycopg.connect(plain, autocommit=True, application_name=name, **SETTINGS)
+        with psycopg.connect(plain, autocommit=True, application_name=name, **SETTINGS) as connection:
+            yield connection
     except psycopg.Error as error:
         cause = without_secrets(" ".join(str(error).split()), url)
         raise PlaceError(
-            f"the lock of the study cannot be taken in the database ({VARIABLE}): {cause}. Start it, or fix "
-            "the address."
+            f"the database of locks and ledgers ({VARIABLE}) cannot be used: {cause}. Start it, or fix the address."
         ) from None
-    try:
-        yield connection
-    finally:
-        connection.close()

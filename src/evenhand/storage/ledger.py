@@ -2,12 +2,15 @@
 
 A line holds its number, the hash of the line before it, and its own; a crash can leave no more than a part of a line,
 which never counted and is put aside. The number and hash of the last line stand in a second file, the anchor, so that
-lines that were dropped from the end are noticed: a chain alone cannot miss its tail.
+lines that were dropped from the end are noticed: a chain alone cannot miss its tail. Where machines share a database
+the lines stand in it, and each machine keeps the anchor of those that it saw.
 """
 
 import json
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +20,9 @@ from evenhand.errors import EvenhandError, PlaceError
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import reading, writing
 from evenhand.runtime.whole_files import to_disk, write_text
+from evenhand.storage import database_ledger
+from evenhand.storage.database_locks import is_shared
+from evenhand.storage.locks import waiting
 
 BEGINNING = ""
 
@@ -41,18 +47,44 @@ class Chain:
 def read_chain(file: Path, what: str) -> Chain:
     """The lines of a file, each checked against the one before; `what` the file is, for messages."""
     anchored = _anchored(file)  # before the lines: who appends meanwhile makes them more, never fewer
-    if not file.exists():
-        _check_tail(file, what, Chain(), anchored)
-        return Chain()
-    with reading(file):
-        content = file.read_bytes()
+    content = b""
+    if file.exists():
+        with reading(file):
+            content = file.read_bytes()
     whole, _, cut_off = content.rpartition(b"\n")
+    written = whole.split(b"\n") if whole else []
+    if is_shared():
+        written, cut_off = database_ledger.lines_of(file, written), b""
     lines: list[dict[str, Any]] = []
-    for number, line in enumerate(whole.split(b"\n") if whole else [], 1):
+    for number, line in enumerate(written, 1):
         lines.append(_checked(f"line {number} of the {what} '{file}'", number, line, Chain(tuple(lines[-1:])).head))
     chain = Chain(tuple(lines), cut_off)
     _check_tail(file, what, chain, anchored)
     return chain
+
+
+@contextmanager
+def held(file: Path) -> Iterator[None]:
+    """Hold a ledger for reading and appending, waiting for whoever has it, on any machine that shares its database."""
+    with waiting(file.with_suffix(".lock")), database_ledger.held(file):
+        yield
+
+
+def is_begun(file: Path) -> bool:
+    """Whether there may be lines."""
+    return is_shared() or file.exists()
+
+
+def ledgers_in(folder: Path) -> dict[Path, tuple[int, ...]]:
+    """The ledgers of a folder, each with what changes when it gets a line."""
+    found: dict[Path, tuple[int, ...]] = {}
+    for file in sorted(folder.glob("*.jsonl")):
+        with reading(file):
+            stat = file.stat()
+        found[file] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    if is_shared():
+        found |= {folder / f"{name}.jsonl": (n,) for name, n in database_ledger.lengths_in(folder).items()}
+    return found
 
 
 def anchor_of(file: Path) -> Path:
@@ -64,7 +96,11 @@ def append_line(file: Path, content: dict[str, Any], chain: Chain) -> dict[str, 
     """Put a line at the end of a chain that was just read under a lock; the line with its links."""
     linked = content | {"number": len(chain.lines) + 1, "before": chain.head}
     linked |= {"hash": _hash(linked)}
-    _append(file, _as_line(linked) + b"\n")
+    if is_shared():
+        with around("ledger.write"):
+            database_ledger.put(file, linked["number"], _as_line(linked))
+    else:
+        _append(file, _as_line(linked) + b"\n")
     _anchor(file, linked)
     return linked
 

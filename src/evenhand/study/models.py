@@ -228,7 +228,7 @@ class Candidate(Settings):
         return self
 
 
-Vote = Literal["soft", "hard", "weighted_soft", "weighted_hard"]
+Vote = Literal["soft", "hard", "weighted_soft", "weighted_hard", "stacked"]
 
 
 class EnsembleSettings(Settings):
@@ -248,7 +248,8 @@ class EnsembleSettings(Settings):
     votes: Annotated[tuple[Vote, ...], listed_as(Vote)] = Field(
         (),
         description="candidates beside the selection, named as in soft_vote: the mean of probabilities or numbers "
-        "(soft) or the majority of decisions (hard), alike or weighted by how good each is out of fold",
+        "(soft) or the majority of decisions (hard), alike or weighted by how good each is out of fold; stacked: a "
+        "regularised regression of what was true on their out-of-fold scores, named stack",
     )
     voters: Annotated[int, Field(ge=1)] | None = Field(
         None, description="so many candidates vote, the best by what would weigh them; left out: all"

@@ -19,6 +19,7 @@ VOTES = {  # what a study calls a vote, and the candidate that it becomes
     "hard": "hard_vote",
     "weighted_soft": "weighted_soft_vote",
     "weighted_hard": "weighted_hard_vote",
+    "stacked": "stack",
 }
 RESERVED_NAMES = ("ensemble", *VOTES.values())
 POWER_DIFFERENCE = 0.02  # the power is reported for: a true difference of so much between two candidates

@@ -137,6 +137,11 @@ class Study(Settings):
     time_limit: Annotated[float, Field(gt=0)] | None = Field(
         None, description="seconds that one fit may take before its candidate fails; left out: as long as it takes"
     )
+    minutes: Annotated[float, Field(gt=0)] | None = Field(
+        None,
+        description="of the whole command: candidates are tried on ever more rows in the order listed, and those that "
+        "are too far behind or too slow for the time left are stopped; left out: all run in full",
+    )
     seed: Annotated[int, Field(ge=0, le=MOST_SEED)] = Field(0, description="of every draw; the same gives the same")
     engine: Literal["threads", "processes", "dask"] | DaskEngine = Field(
         "threads", description="where fits are done; dask: by the workers of a scheduler, or of this machine"
@@ -164,6 +169,24 @@ class Study(Settings):
         if found := inconsistencies(self):
             raise Inconsistent(found)
         return self
+
+    @classmethod
+    def auto(
+        cls, data: Any, target: str, minutes: float | None = None, *, preset: str = "balanced", name: str = "auto"
+    ) -> Self:
+        """The study that `evenhand init` writes for a data frame, a file or an address, ready to run or change.
+
+        Examples
+        --------
+        >>> Study.auto(frame, "y", minutes=2).minutes
+        2.0
+        """
+        from importlib import import_module
+
+        # the room of the API stands above this one, and is asked for when a person calls, never at import
+        draft = import_module("evenhand.api.drafts").draft
+        found: Self = draft(data, target, name=name, preset=preset, minutes=minutes).study
+        return found
 
     @property
     def kind_of_task(self) -> Task:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from evenhand.errors import EvenhandError
 from evenhand.runtime.fault_injection import around
 from evenhand.storage.artifact_store import home
-from evenhand.storage.ledger import BEGINNING, Broken, append_line, broken, read_chain, repair_chain
-from evenhand.storage.locks import now, waiting, who
+from evenhand.storage.ledger import BEGINNING, Broken, append_line, broken, held, is_begun, read_chain, repair_chain
+from evenhand.storage.locks import now, who
 
 __all__ = [
     "Broken",
@@ -121,7 +121,7 @@ def decisions_of(study: str) -> Decisions:
 def decide(decision: Decision, head: str) -> Decision:
     """Append a decision if the ledger still ends at `head`; the line as it was written."""
     file = ledger_path(decision.study)
-    with waiting(file.with_suffix(".lock")):
+    with held(file):
         _repair(decision.study)
         chain = read_chain(file, "ledger")
         if chain.head != head:
@@ -138,9 +138,9 @@ def decide(decision: Decision, head: str) -> Decision:
 
 def repair(study: str) -> bytes:
     """Take away what a crash left of a line and put it aside; what that was."""
-    if not ledger_path(study).exists():
+    if not is_begun(ledger_path(study)):
         return b""
-    with waiting(ledger_path(study).with_suffix(".lock")):
+    with held(ledger_path(study)):
         return _repair(study)
 
 

@@ -46,7 +46,12 @@ def read_leaderboard(study: str, metric: str | None = None) -> Leaderboard:
         n_reused=int(parent.data.metrics.get("fits_reused", 0)),
         address=run_page(place, parent.info.run_id),
         failed=tuple(
-            Failed(child.info.run_name or child.info.run_id, child.data.tags["evenhand.failed"]) for child in failed
+            Failed(
+                child.info.run_name or child.info.run_id,
+                child.data.tags["evenhand.failed"],
+                is_stopped="evenhand.stopped" in child.data.tags,
+            )
+            for child in failed
         ),
     )
 

@@ -15,11 +15,10 @@ import yaml
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import MODEL_FILE, Distrusted, folder_digest, load_model
 from evenhand.runtime.fault_injection import around
-from evenhand.runtime.io_errors import reading
 from evenhand.storage.artifact_store import home
 from evenhand.storage.digests import digest, file_digest
-from evenhand.storage.ledger import append_line, broken, read_chain, repair_chain
-from evenhand.storage.locks import now, waiting, who
+from evenhand.storage.ledger import append_line, broken, held, ledgers_in, read_chain, repair_chain
+from evenhand.storage.locks import now, who
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
@@ -54,7 +53,7 @@ def recorded_path(study: str) -> Path:
 def note_model(model: RecordedModel) -> None:
     """Put a model that was just recorded into the ledger."""
     file = recorded_path(model.study)
-    with waiting(file.with_suffix(".lock")):
+    with held(file):
         repair_chain(file, read_chain(file, NAME))
         signed = replace(model, who=model.who or who(), when=model.when or now())
         with around("recorded.append"):
@@ -142,10 +141,8 @@ def _check(part: str, run_id: str, found: Callable[[], str]) -> None:
 
 def _digests_of(run_id: str) -> dict[str, str]:
     """The digests of what a run logged, by whichever ledger of ours has it."""
-    for file in sorted(recorded_path("*").parent.glob("*.jsonl")):
-        with reading(file):
-            stat = file.stat()
-        if run_id in (logged := _logged(file, stat.st_ino, stat.st_size, stat.st_mtime_ns)):
+    for file, version in ledgers_in(recorded_path("*").parent).items():
+        if run_id in (logged := _logged(file, *version)):
             return logged[run_id]
     return {}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from evenhand.errors import EvenhandError
 from evenhand.records.reference import Reference
-from evenhand.storage.artifact_store import home
+from evenhand.storage.ledger import ledgers_in
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.champion_ledger import decisions_of, ledger_path
 
 ENTRIES = "evenhand.entries"
 MOST_RUNS = 50_000
@@ -39,7 +39,7 @@ def kept_entries() -> tuple[frozenset[str], float]:
 
 def _decided_on() -> set[str]:
     """The runs that the ledgers of decisions name as champions, past and present."""
-    studies = [file.stem for file in (home() / "decisions").glob("*.jsonl")]
+    studies = [file.stem for file in ledgers_in(ledger_path("*").parent)]
     return {line.candidate.run_id for name in studies for line in decisions_of(name).promotions}
 
 

@@ -55,7 +55,8 @@ def page_content(
         confusion=_confusion(best, judgement, table),
         regression=_regression(best, table),
         regressions=report.regressions,
-        failed=tuple((each.name, each.why) for each in judgement.failed),
+        failed=judgement.reasons_of(is_stopped=False),
+        stopped=judgement.reasons_of(is_stopped=True),
         expected=judgement.expected,
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
@@ -371,9 +372,8 @@ def _validation_curve(name: str, parameter: str, points: list[Figures], metric: 
         return None
     better = min if metric in LOWER_IS_BETTER else max
     best = [better(each, key=lambda one: one.mean(metric)) for each in at.values()]
-    rest = "" if len(at) == len(points) else ", the best for each value"
     return content.ValidationCurve(
-        candidate=f"{name}{rest}",
+        candidate=name if len(at) == len(points) else f"{name}, the best for each value",
         parameter=parameter,
         values=tuple(at),
         cv_mean=tuple(one.mean(metric) for one in best),

@@ -257,6 +257,7 @@ class PageContent:
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
     failed: Pairs = ()
+    stopped: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()
     leak_checks: tuple[LeakCheck, ...] = ()
     explained: Explained | None = None

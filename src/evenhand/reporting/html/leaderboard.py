@@ -6,7 +6,7 @@ from typing import Any
 
 from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import Decided
-from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, StudyFacts
+from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, Pairs, StudyFacts
 from evenhand.reporting.html.elements import (
     Heading,
     Html,
@@ -133,18 +133,20 @@ def leaderboard(content: PageContent) -> Html:
     direction = "lower is better" if study.lower_is_better else "higher is better"
     lead = f"By {spoken(study.metric)} over {_n_folds(rows)}; {direction}."
     rest = _rest(rows[MOST_ROWS:], rows[0].cv_mean, strip, heads)
-    return section(
-        "leaderboard", "Leaderboard", board, _key(rows), rest, _failed(content), _every_fold(content), lead=lead
+    lost = (
+        _without_rank(content.failed, "failed", "Why it failed"),
+        _without_rank(content.stopped, "were stopped early", "Why it was stopped"),
     )
+    return section("leaderboard", "Leaderboard", board, _key(rows), rest, *lost, _every_fold(content), lead=lead)
 
 
-def _failed(content: PageContent) -> Html | None:
-    """The candidates that could not be fitted, each with its reason."""
-    if not content.failed:
+def _without_rank(pairs: Pairs, word: str, why: str) -> Html | None:
+    """The candidates that could not be fitted, or were stopped early, each with its reason."""
+    if not pairs:
         return None
-    heads = [Heading("Candidate", "text"), Heading("Why it failed", "text")]
-    n_failed = counted(len(content.failed), "candidate", "candidates")
-    return joined(tag("h3", f"{n_failed} failed"), table(heads, content.failed, "Candidates that failed"))
+    heads = [Heading("Candidate", "text"), Heading(why, "text")]
+    title = f"{counted(len(pairs), 'candidate', 'candidates')} {word}"
+    return joined(tag("h3", title), table(heads, pairs, f"Candidates that {word}"))
 
 
 def _verdicts(content: PageContent) -> str:

@@ -69,10 +69,11 @@ def judgement_lines(judgement: Judgement) -> list[tuple[str, str]]:
 
 def _failed_lines(failed: Sequence[Failed]) -> list[tuple[str, str]]:
     """A line for each reason, with the candidates that it ended."""
-    by_why: dict[str, list[str]] = {}
+    by_why: dict[tuple[str, str], list[str]] = {}
     for each in failed:
-        by_why.setdefault(each.why, []).append(each.name)
-    return [(f"failed: {listed(names)}: {why}", "yellow") for why, names in by_why.items()]
+        by_why.setdefault((each.word, each.why), []).append(each.name)
+    styles = {"failed": "yellow"}
+    return [(f"{word}: {listed(names)}: {why}", styles.get(word, "")) for (word, why), names in by_why.items()]
 
 
 def show_done(report: Report | None, recalled: Recalled | None, wall_seconds: float) -> None:
@@ -157,6 +158,8 @@ def verdict_lines(judgement: Judgement) -> list[str]:
     if gaps := [each.detectable for each in judgement.versus if each.verdict == "unseparated"]:
         ends = f"{min(gaps):.3g}" if len(gaps) == 1 else f"{min(gaps):.3g} to {max(gaps):.3g}"
         lines.append(f"~ {counted(len(gaps), 'candidate')} not separated from the best (detectable: {ends})")
+    if words := simplest_words(judgement):
+        lines.append(words)
     if judgement.best.plan.sees_unlabelled:
         lines.append(f"chosen: {judgement.winner.plan.name}, as {judgement.best.plan.name} sees unlabelled rows")
     elif judgement.winner is not judgement.best:
@@ -165,6 +168,20 @@ def verdict_lines(judgement: Judgement) -> list[str]:
         ends = f"{expected.low:.4f} to {expected.high:.4f}"
         lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends})")
     return lines
+
+
+def simplest_words(judgement: Judgement) -> str:
+    """The simplest candidate that is practically the same as the best: what it scores less and what it saves."""
+    if (one := judgement.simplest_same) is None:
+        return ""
+    best, metric = judgement.best, judgement.metric
+    gap = one.mean(metric) - best.mean(metric)
+    words = f"simplest of these: {one.plan.name}, {metric} {gap:+.4f}"
+    for name, mine, theirs in (
+        ("fit", one.fit_seconds, best.fit_seconds), ("score", one.predict_seconds, best.predict_seconds)
+    ):  # fmt: skip
+        words += f"; {time_text(mine)} to {name} instead of {time_text(theirs)}"
+    return words
 
 
 def decided_lines(decided: Decided) -> list[str]:

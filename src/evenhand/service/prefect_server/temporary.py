@@ -15,10 +15,12 @@ from threading import RLock
 from evenhand.errors import PlaceError
 from evenhand.runtime.process_identity import TEMPORARY_SERVER, end_left_servers, own_children
 from evenhand.runtime.signals import deaf_to_ctrl_c
+from evenhand.service.prefect_server.retention import kept_for, vacuum_surroundings
 
 HOST = "127.0.0.1"
 START_SECONDS = 90.0
 END_SECONDS = 5.0
+NAMES_A_DATABASE = {"connection_url", "driver"}
 ROLE = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 _guard = RLock()
 
@@ -45,6 +47,7 @@ class TemporaryServer:
         with _guard:
             if self._is_alive():
                 return
+            kept_for()  # a mistake in it is reported here
             own_children()
             with socket.create_server((HOST, 0)) as listening, deaf_to_ctrl_c():
                 number = listening.fileno()
@@ -104,11 +107,33 @@ def _surroundings() -> dict[str, str]:
     return {**os.environ, **ROLE, **given}
 
 
+def own_database() -> None:
+    """Keep records in a file of our own beside Prefect's, and for so many days, unless settings name a database.
+
+    What other programs keep in Prefect's own file is theirs. Prefect's vacuum leaves runs alone on temporary servers.
+    """
+    from prefect.context import refresh_global_settings_context
+    from prefect.server.services import db_vacuum
+    from prefect.server.services.perpetual_services import get_perpetual_services
+    from prefect.settings import get_current_settings
+
+    settings = get_current_settings()
+    if settings.server.database.model_fields_set & NAMES_A_DATABASE:
+        return
+    file = settings.home / "evenhand.db"
+    os.environ |= {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{file}", **vacuum_surroundings()}
+    refresh_global_settings_context()
+    for service in get_perpetual_services():
+        if service.function.__module__ == db_vacuum.__name__:
+            service.run_in_ephemeral = True
+
+
 def main(number: str) -> None:
     """Serve Prefect's API on a socket that listens already."""
     from evenhand.runtime.gc_tuning import seldom
 
     seldom()
+    own_database()
     import uvicorn
     from prefect.server.api.server import create_app
 

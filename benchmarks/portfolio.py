@@ -1,0 +1,242 @@
+"""The portfolio of the presets: which settings, and in which order, cover most development sets.
+
+1. Every candidate of the pool below is fitted on three folds of every development set (`measure`; kept in a file, so
+   that it can be stopped and gone on with).
+2. Of each kind of target (classes, numbers) settings are taken one by one: the one with which the best of those taken
+   comes nearest to the best of the pool, on average over sets (`choose`). A score counts as its share of the way from a
+   constant to the best of the pool, and a setting that is dear counts a little less.
+3. What was chosen is written to src/evenhand/data/presets/portfolio.yaml, with what each setting added.
+
+usage: nice -n 12 python benchmarks/portfolio.py [measure|choose] [--rows 1500] [--only REGEX] [--scores FILE]
+"""
+
+import argparse
+import json
+import os
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
+TO = Path(__file__).parents[1] / "src/evenhand/data/presets/portfolio.yaml"
+LONGEST = 30.0  # seconds of one fit
+DEAR = 0.002  # what ten times the median time costs of the share of the way
+MOST_CHOSEN = 16
+
+ENCODINGS: dict[str, Any] = {
+    "standard": {"numeric": {"scale": "standard"}, "categorical": {"top": 20}},
+    "ranked": {"numeric": {"scale": "rank_normal"}, "categorical": {"top": 20}},
+    "plain": {"numeric": {"impute": "none"}, "categorical": {"top": 50}, "as": "ordinal"},
+    "filled": {"numeric": {"indicator": True}, "categorical": {"top": 50}, "as": "ordinal"},
+    "codes": {"numeric": {"bins": "mdlp"}, "categorical": {"top": 20}, "as": "ordinal"},
+    "bins": {"numeric": {"bins": "quantile", "n_bins": 10}, "categorical": {"top": 20}, "as": "ordinal"},
+    "mixed": {"numeric": {"scale": "standard"}, "categorical": {"top": 20}, "as": "ordinal"},
+    "evidence": {"numeric": {"bins": "quantile", "n_bins": 20}, "categorical": {"top": 50}, "as": "evidence"},
+    "squares": {"numeric": {"scale": "standard", "polynomial": 2}, "categorical": {"top": 20}},
+}
+
+
+def _entry(name: str, model: str, encoding: str, **params: Any) -> dict[str, Any]:
+    return {"name": name, "model": model, "encodings": encoding, **({"params": params} if params else {})}
+
+
+_SLOW_TREES = {"learning_rate": 0.03, "max_iter": 300, "max_leaf_nodes": 15, "early_stopping": False}
+_SMALL_TREES = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 6, "l2_regularization": 1.0}
+_SMALL_TREES |= {"early_stopping": False}
+POOL: dict[str, list[dict[str, Any]]] = {
+    "classes": [
+        _entry("logistic", "logistic", "standard"),
+        _entry("logistic_tight", "logistic", "standard", C=0.05),
+        _entry("logistic_ranked", "logistic", "ranked", C=0.3),
+        _entry("logistic_evidence", "logistic", "evidence", C=0.1),
+        _entry("logistic_squares", "logistic", "squares", C=0.01),
+        _entry("gaussian_nb", "gaussian_nb", "ranked"),
+        _entry("mixed_nb", "mixed_nb", "mixed", density="kernel"),
+        _entry("categorical_nb", "categorical_nb", "bins"),
+        _entry("selective_nb", "selective_nb", "codes"),
+        _entry("knn", "knn", "standard", n_neighbors=15, weights="distance"),
+        _entry("knn_ranked", "knn", "ranked", n_neighbors=25, weights="distance"),
+        _entry("knn_near", "knn", "standard", n_neighbors=3, weights="distance"),
+        _entry("knn_evidence", "knn", "evidence", n_neighbors=25, weights="distance"),
+        _entry("svm", "svm", "standard"),
+        _entry("svm_ranked", "svm", "ranked", C=3.0),
+        _entry("svm_tight", "svm", "standard", C=10.0, gamma=0.01),
+        _entry("svm_wide", "svm", "standard", C=10.0),
+        _entry("ls_svm", "ls_svm", "standard"),
+        _entry("similarity_svm", "similarity_svm", "codes"),
+        _entry("boosting", "boosting", "plain"),
+        _entry("boosting_slow", "boosting", "plain", **_SLOW_TREES),
+        _entry("boosting_small", "boosting", "plain", **_SMALL_TREES),
+        _entry("random_forest", "random_forest", "filled", n_estimators=200, min_samples_leaf=2),
+        _entry("random_forest_wide", "random_forest", "filled", n_estimators=200, max_features=0.5, min_samples_leaf=3),
+    ],
+    "numbers": [
+        _entry("ridge", "ridge", "standard"),
+        _entry("ridge_squares", "ridge", "squares", alpha=10.0),
+        _entry("ridge_evidence", "ridge", "evidence", alpha=10.0),
+        _entry("linear_svr", "linear_svr", "standard", max_iter=10_000),
+        _entry("knn_regressor", "knn_regressor", "standard", n_neighbors=10, weights="distance"),
+        _entry("knn_ranked", "knn_regressor", "ranked", n_neighbors=10, weights="distance"),
+        _entry("svr", "svr", "standard"),
+        _entry("svr_wide", "svr", "standard", C=10.0),
+        _entry("svr_ranked", "svr", "ranked", C=10.0),
+        _entry("svr_tight", "svr", "standard", C=100.0, gamma=0.01),
+        _entry("ls_svr", "ls_svr", "standard"),
+        _entry("interval_nb_regressor", "interval_nb_regressor", "mixed"),
+        _entry("boosting_regressor", "boosting_regressor", "plain"),
+        _entry("boosting_slow", "boosting_regressor", "plain", **_SLOW_TREES),
+        _entry("boosting_small", "boosting_regressor", "plain", **_SMALL_TREES),
+        _entry("random_forest_regressor", "random_forest_regressor", "filled", n_estimators=200, min_samples_leaf=2),
+        _entry(
+            "random_forest_wide", "random_forest_regressor", "filled", n_estimators=200, max_features=0.5,
+            min_samples_leaf=2,
+        ),
+    ],
+}  # fmt: skip
+
+
+def measure(most_rows: int, only: str, to: Path) -> None:
+    """Scores of every candidate on every set, added to the file."""
+    from development_sets import development_sets, lacking
+
+    from evenhand.errors import EvenhandError
+
+    known = json.loads(to.read_text()) if to.exists() else {}
+    print(f"not to be had here: {', '.join(lacking()) or 'nothing'}", flush=True)
+    for name, frame in development_sets(most_rows, only):
+        found = known.setdefault(name, {})
+        began = time.perf_counter()
+        kind = "numbers" if frame["target"].dtype.kind == "f" else "classes"
+        found["kind"], scores = kind, found.setdefault("scores", {})
+        pool = [each for each in POOL[kind] if each["name"] not in scores]
+        try:
+            scores |= _scores_of(frame, pool) if pool else {}
+        except EvenhandError as error:
+            print(f"{name} is left out: {error}", flush=True)
+            del known[name]
+            continue
+        to.write_text(json.dumps(known))
+        best = max(scores, key=lambda each: scores[each][0])
+        print(f"{name:30} {len(frame):6,} rows {time.perf_counter() - began:6.1f} s  best {best}", flush=True)
+
+
+def _scores_of(frame: Any, pool: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
+    """The mean score over folds and the seconds of a fit of each candidate; one that fails scores 0."""
+    from evenhand.api.drafts import draft
+    from evenhand.errors import EvenhandError
+    from evenhand.tasks.balancing import balance
+    from evenhand.tasks.cleaning import clean
+    from evenhand.tasks.encoding import prepare
+    from evenhand.tasks.fitting import fit
+    from evenhand.tasks.ingestion import ingest
+    from evenhand.tasks.planning import plan
+    from evenhand.tasks.splitting import split
+
+    drafted = yaml.safe_load(draft(frame, "target").text)
+    candidates = {each["name"]: {key: each[key] for key in each if key != "name"} for each in pool}
+    kept = {key: drafted[key] for key in ("source", "target", "positive", "columns", "cleaning") if key in drafted}
+    from evenhand.study.study import Study
+
+    study = Study(
+        **kept, name="portfolio", encodings=ENCODINGS, candidates=candidates, split={"holdout": "none", "folds": 3}
+    )
+    metric = "r2" if study.kind_of_task == "regression" else _metric_of(drafted)
+    table = clean.fn(ingest.fn(study, True), study)
+    ledger, found = split.fn(table, study), {}
+    for made in plan.fn(study):
+        scores, began = [], time.perf_counter()
+        try:
+            for fold in ledger.folds:
+                prepared = prepare.fn(table, ledger, study, made.encoding, fold)
+                balanced = balance.fn(prepared.training, table, study, made.balance)
+                scores.append(fit.fn(made, prepared, balanced, table, 0, LONGEST).held_metrics[metric])
+        except (EvenhandError, KeyError) as error:
+            print(f"  {made.name}: {type(error).__name__} {str(error)[:120]}", flush=True)
+            scores = [0.0]
+        found[made.candidate] = (float(sum(scores) / len(scores)), (time.perf_counter() - began) / len(ledger.folds))
+    return found
+
+
+def _metric_of(drafted: dict[str, Any]) -> str:
+    """What shows differences: average precision of two classes, the log loss being blind to none of several."""
+    return "average_precision" if "positive" in drafted else "f1_macro"
+
+
+def choose(scores_file: Path, command: str) -> None:
+    """The order of greatest cover, of each kind, written where the presets read it."""
+    known = json.loads(scores_file.read_text())
+    made: dict[str, Any] = {"made_by": command, "sets": {}, "encodings": {}, "classes": [], "numbers": []}
+    for kind, pool in POOL.items():
+        sets = {name: each["scores"] for name, each in known.items() if each["kind"] == kind}
+        made["sets"][kind] = len(sets)
+        for name, cover in _in_order(sets, [each["name"] for each in pool]):
+            entry = next(each for each in pool if each["name"] == name)
+            made[kind].append({**entry, "cover": round(cover, 4)})
+            made["encodings"][entry["encodings"]] = ENCODINGS[entry["encodings"]]
+    TO.parent.mkdir(exist_ok=True)
+    TO.write_text(yaml.safe_dump(made, sort_keys=False, default_flow_style=None, width=120), encoding="utf-8")
+    for kind in POOL:
+        for each in made[kind]:
+            print(f"{kind:8} {each['cover']:.4f}  {each['name']}")
+
+
+def _in_order(sets: dict[str, dict[str, list[float]]], names: list[str]) -> list[tuple[str, float]]:
+    """Settings in the order in which each adds most, with the mean share of the best that is reached with it."""
+    shares = {name: {each: _share(scores, each) for each in names} for name, scores in sets.items()}
+    cost = {each: _cost(sets, each) for each in names}
+    taken: list[str] = []
+    order = []
+
+    def cover(chosen: list[str]) -> float:
+        return sum(max(share[each] for each in chosen) for share in shares.values()) / len(shares)
+
+    while len(taken) < min(MOST_CHOSEN, len(names)):
+        rest = [each for each in names if each not in taken]
+        best = max(rest, key=lambda each: (cover([*taken, each]) - DEAR * cost[each], -cost[each]))
+        taken.append(best)
+        order.append((best, cover(taken)))
+    return order
+
+
+def _share(scores: dict[str, list[float]], name: str) -> float:
+    """How far the way from the median of the pool's lower half to its best a setting comes, from 0 to 1."""
+    values = sorted(max(each[0], 0.0) for each in scores.values())
+    low, high = values[len(values) // 4], values[-1]
+    return min(max((max(scores[name][0], 0.0) - low) / (high - low), 0.0), 1.0) if high > low else 1.0
+
+
+def _cost(sets: dict[str, dict[str, list[float]]], name: str) -> float:
+    """The time of a setting in powers of ten of the median one, on average over sets."""
+    import math
+
+    def one(scores: dict[str, list[float]]) -> float:
+        times = sorted(each[1] for each in scores.values())
+        return math.log10(max(scores[name][1], 1e-3) / max(times[len(times) // 2], 1e-3))
+
+    return sum(one(scores) for scores in sets.values()) / len(sets)
+
+
+def main() -> None:
+    """Measure, choose, or both."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("steps", nargs="*", default=["measure", "choose"])
+    parser.add_argument("--rows", type=int, default=1_500)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--scores", default="portfolio_scores.json")
+    given = parser.parse_args()
+    scores = Path(given.scores).absolute()
+    warnings.filterwarnings("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("EVENHAND_HOME", folder)
+        if "measure" in given.steps:
+            measure(given.rows, given.only, scores)
+    if "choose" in given.steps:
+        choose(scores, f"python benchmarks/portfolio.py --rows {given.rows}")
+
+
+if __name__ == "__main__":
+    main()

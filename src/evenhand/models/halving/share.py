@@ -1,0 +1,36 @@
+"""A share of some training rows, encoded and balanced, beside rows to be judged: all learned on the share alone."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from evenhand.models.encoder import new_encoder, without_outliers
+from evenhand.models.inner_folds import share_of
+from evenhand.models.samplers import Resampler
+from evenhand.records.pipeline import Balanced, Output, Plan, Table, Training
+from evenhand.records.reference import NOWHERE
+from evenhand.study.registry import UNSAMPLED
+from evenhand.study.study import Study
+
+Encoded = tuple[tuple[Any, np.ndarray, Balanced], tuple[Any, np.ndarray]]
+Rows = tuple[np.ndarray, np.ndarray]
+
+
+def encoded_share(
+    plan: Plan, frame: pd.DataFrame, y: np.ndarray, rows: Rows, share: tuple[float, float], table: Table, study: Study
+) -> Encoded:
+    """Matrices of a share of the trained and of the judged rows, in the encoding and balance of a plan."""
+    seed, has_classes = study.seed, bool(table.classes)
+    trained, judged = (share_of(each, y, part, seed, has_classes) for each, part in zip(rows, share, strict=True))
+    if study.cleaning.outliers != "none":
+        trained = trained[without_outliers(frame.iloc[trained], y[trained], table, study)]
+    encoder = new_encoder(table, study.encodings[plan.encoding], seed)
+    X, labels = encoder.fit_transform(frame.iloc[trained], y[trained]), y[trained]
+    outputs = tuple(Output(**output) for output in encoder.outputs_)
+    kind = study.balance_kind(plan.balance)
+    if kind not in UNSAMPLED:
+        resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, seed)
+        X, labels, _ = resampler.resample(X, labels, table.classes)
+    balanced = Balanced(plan.balance, Training("", NOWHERE, len(labels), outputs), is_weighted=kind == "class_weight")
+    return (X, labels, balanced), (encoder.transform(frame.iloc[judged]), y[judged])

@@ -1,0 +1,165 @@
+"""Candidates under way: after each round on a share of the rows, which of them go on to more.
+
+Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", AISTATS 2016: each
+round gets the same time, and the best go on. Every decision is made of scores and seconds that are kept in the store,
+never of what a clock says now, so that a run that finds them there decides as the one that made them.
+"""
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from evenhand.models.successive_halving import shares_of
+from evenhand.records.failures import Failed
+from evenhand.records.halving import Attempt
+from evenhand.records.pipeline import Ledger, Plan
+from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.study.study import Study
+
+ROUNDS = 0.3  # of the time: for all rounds on shares of the rows
+BEFORE_AND_AFTER, SERVED = 12.0, 0.25  # seconds to start and record; share of the rest to judge, explain and refit
+FITTED_AT = 0.8  # of the minutes: when what is still being fitted is stopped
+LONGEST = 0.25  # of the time of one round: what one attempt in it may take
+FEWEST_GOING_ON, BEYOND_CHANCE = 4, 3.0
+STEEP, STEEP_FROM, EVEN = 2.0, 50.0, 1.1  # how cost grows with rows until it was seen: of kernels, and of the rest
+LEAST_POWER, MOST_POWER = 0.5, 2.5
+JUDGING = 1.3  # a fit that is kept is also asked about its training rows
+HANDLING = 0.1  # seconds beside it
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """The candidates left and what is known of them; `seconds` are those of all workers, `shares` the rounds to come.
+
+    `order` is 1 where a higher score is better, else -1; `n_fits` are those of each candidate that is not stopped.
+    """
+
+    left: tuple[Plan, ...]
+    shares: tuple[float, ...] = ()
+    seconds: float = 0.0
+    minutes: float = 0.0
+    n_fits: int = 1
+    order: float = 1.0
+    n_rounds: int = 0
+    attempts: tuple[Attempt, ...] = ()
+    stopped: tuple[Failed, ...] = ()
+
+    @property
+    def longest(self) -> float:
+        """The seconds that one attempt of a round may take."""
+        return LONGEST * self._of_a_round
+
+    def end_for(self, made: Plan, end_of_fits: float | None) -> float | None:
+        """The moment at which a fit is stopped; the cheapest candidate never is, so that there is one to serve."""
+        return None if made.name == self._sure else end_of_fits
+
+    def in_order(self, plans: Sequence[Plan]) -> list[Plan]:
+        """Plans by their last score, so that where time runs out it is the least that are lost; else as given."""
+        found = {each.plan: each for each in self.attempts}
+        return sorted(plans, key=lambda made: _place(found.get(made.name), self.order)) if found else list(plans)
+
+    @property
+    def _sure(self) -> str:
+        """The cheapest kind of candidate that is left, of one kind the one with the best last score."""
+        best = self._best_first({each.plan: each for each in self.attempts})
+        return min(best, key=lambda made: made.weight).name
+
+    @property
+    def _of_a_round(self) -> float:
+        return ROUNDS * self.seconds / max(self.n_rounds, 1)
+
+    def after(self, attempts: Iterable[Attempt]) -> Self:
+        """What is left after a round: the best for which there is time, without those that cannot win any more."""
+        found = {each.plan: each for each in attempts}
+        rest = self.shares[1:]
+        known = replace(self, shares=rest, attempts=(*self.attempts, *found.values()))
+        why = {name: words for name, each in found.items() if (words := known._hopeless(each, found.values()))}
+        why |= known._without_time([each for each in known._best_first(found) if each.name not in why], rest)
+        kept = tuple(each for each in self.left if each.name not in why)
+        return replace(known, left=kept, stopped=(*self.stopped, *(_stopped(self.left, why))))
+
+    def _best_first(self, found: Mapping[str, Attempt]) -> list[Plan]:
+        """Plans by their last score; those without one come last, as they are listed."""
+        return sorted(self.left, key=lambda made: _place(found.get(made.name), self.order))
+
+    def _hopeless(self, one: Attempt, others: Iterable[Attempt]) -> str:
+        """Why a candidate cannot win any more: too slow, or behind several by more than chance can explain."""
+        if one.is_too_slow:
+            return f"{one.refused} on {one.n_rows:,} rows, which is too long for {self.minutes:g} minutes"
+        if not math.isfinite(one.score):
+            return ""
+        scored = [each for each in others if math.isfinite(each.score)]
+        ahead = [each for each in scored if self._is_ahead(each, one)]
+        best = max(scored, key=lambda each: self.order * each.score)
+        if len(ahead) < FEWEST_GOING_ON:
+            return ""
+        return f"on {one.n_rows:,} rows it scored {one.score:.3f} and the best {best.score:.3f}: it cannot win any more"
+
+    def _is_ahead(self, other: Attempt, one: Attempt) -> bool:
+        error = math.hypot(one.error, other.error)
+        return self.order * (other.score - one.score) > BEYOND_CHANCE * error > 0
+
+    def _without_time(self, plans: Sequence[Plan], rest: Sequence[float]) -> dict[str, str]:
+        """Who has no time left to go on, the best served first; one always goes on."""
+        room = self._of_a_round if rest else self.seconds - sum(each.seconds for each in self.attempts)
+        share, times = (rest[0], 1) if rest else (1.0, self.n_fits)
+        why: dict[str, str] = {}
+        spent = 0.0
+        for made in plans:
+            whole = self.n_fits * self._forecast(made, 1.0)
+            cost = times * self._forecast(made, share)
+            if spent + cost > room or whole > (1 - ROUNDS) * self.seconds:
+                why[made.name] = (
+                    f"all its fits would take about {whole:,.0f} s, more than {self.minutes:g} minutes leave"
+                )
+            else:
+                spent += cost
+        if plans and len(why) == len(plans):
+            del why[min(plans, key=lambda made: self._forecast(made, 1.0)).name]
+        return why
+
+    def _forecast(self, made: Plan, share: float) -> float:
+        """The seconds of one fit on a share of the rows, by what the last attempts took."""
+        seen = [each for each in self.attempts if each.plan == made.name and math.isfinite(each.score)]
+        if not seen:
+            return 0.0
+        last = seen[-1]
+        power = STEEP if made.weight >= STEEP_FROM else EVEN
+        if len(seen) > 1 and seen[-2].seconds > 0:
+            grown = math.log(last.seconds / seen[-2].seconds) / math.log(last.share / seen[-2].share)
+            power = min(max(grown, LEAST_POWER), MOST_POWER)
+        return JUDGING * last.seconds * (share / last.share) ** power + HANDLING
+
+
+def under_way(plans: Sequence[Plan], ledger: Ledger, study: Study) -> UnderWay:
+    """All candidates before the first round; a study without minutes has no rounds."""
+    if study.minutes is None or len(plans) < 2:
+        return UnderWay(tuple(plans))
+    n_rows = int(ledger.n_training * (1 - 1 / (len(ledger.folds) / study.split.repeats + 1)))
+    shares = shares_of(n_rows)[:-1] or (1 / 3,)
+    n_workers = study.workers or os.cpu_count() or 1
+    seconds = n_workers * max((60 * study.minutes - BEFORE_AND_AFTER) * (1 - SERVED), 1.0)
+    return UnderWay(
+        left=tuple(plans),
+        shares=shares,
+        seconds=seconds,
+        minutes=study.minutes,
+        n_fits=len(ledger.folds) + 2,  # one on all training rows, and once more for the model that is served
+        order=-1.0 if study.metric in LOWER_IS_BETTER else 1.0,
+        n_rounds=len(shares),
+    )
+
+
+def _place(found: Attempt | None, order: float) -> tuple[bool, float]:
+    is_scored = found is not None and math.isfinite(found.score)
+    return (not is_scored, -order * found.score if found is not None and is_scored else 0.0)
+
+
+def _stopped(plans: Sequence[Plan], why: Mapping[str, str]) -> list[Failed]:
+    return [
+        Failed(made.name, why[made.name], made.model, made.encoding, made.balance, made.params, is_stopped=True)
+        for made in plans
+        if made.name in why
+    ]

@@ -1,0 +1,95 @@
+"""One candidate on a share of the first fold's training rows: a first look at its score and its cost."""
+
+import time
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from evenhand.data.frames import read_rows, read_target
+from evenhand.data.splits import fold_rows
+from evenhand.errors import EvenhandError
+from evenhand.evaluation.intervals import spreads_of
+from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
+from evenhand.evaluation.paired_comparison import minority_of
+from evenhand.models.encoder_steps import step_key
+from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of
+from evenhand.models.halving.share import encoded_share
+from evenhand.models.model_code import model_key
+from evenhand.models.samplers import sampler_code
+from evenhand.records.halving import Attempt
+from evenhand.records.pipeline import Ledger, Plan, Table
+from evenhand.runtime.steps import step
+from evenhand.runtime.time_limit import OutOfTime, within
+from evenhand.statistics.label_sets import label_columns
+from evenhand.storage.artifact_store import Store
+from evenhand.storage.code_digest import code_digest
+from evenhand.study.registry import METRICS
+from evenhand.study.study import Study
+
+CODE = ("evenhand.tasks.halving.attempting:_built", "evenhand.study.study:Study.balance_kind")
+MOST_JUDGED = 5_000
+
+
+@step("attempt", anywhere=True)
+def attempt(plan: Plan, share: float, longest: float, table: Table, ledger: Ledger, study: Study) -> Attempt:
+    """The score of one candidate that learned from a share of the rows in at most so many seconds, and its cost."""
+    metric = study.metric or usual_metric(len(table.classes), table.is_multilabel)
+    fold = ledger.folds[-1]  # of folds by time the one with most rows to learn from
+    inputs = {
+        **model_key(plan),
+        "parts": [step_key(study.encodings[plan.encoding]), code_digest(*METRICS.modules)],
+        "share": [share, longest, fold],
+        "rows": [table.digest, ledger.digest, table.features],
+        "encoding": study.encodings[plan.encoding],
+        "balance": [study.balance_kind(plan.balance), study.balance[plan.balance]],
+        "metric": metric,
+        "seed": study.seed,
+        **study.cleaning.of_folds,
+    }
+
+    def build(_: Path) -> dict[str, Any]:
+        return _built(plan, fold, (share, longest), metric, table, ledger, study)
+
+    entry = Store().keep("attempts", inputs, [*CODE, *sampler_code(study.balance_kind(plan.balance))], build)
+    facts = {key: entry.facts[key] for key in ("n_rows", "error", "seconds", "refused", "is_too_slow")}
+    score = float("nan") if entry.facts["score"] is None else entry.facts["score"]
+    return Attempt(plan.name, share, score=score, reused=entry.reused, **facts)
+
+
+def _built(
+    plan: Plan, fold: str, limits: tuple[float, float], metric: str, table: Table, ledger: Ledger, study: Study
+) -> dict[str, Any]:
+    share, longest = limits
+    rows = fold_rows(ledger, fold)
+    judged = min(1.0, MOST_JUDGED / max(len(rows[1]), 1))
+    found: dict[str, Any] = {"n_rows": int(share * len(rows[0])), "refused": "", "is_too_slow": False}
+    began = time.perf_counter()
+    try:
+        score, error = within(longest, lambda: _score(plan, rows, (share, judged), metric, table, study))
+        found |= {"score": score, "error": error}
+    except OutOfTime:
+        found |= {"score": None, "error": 0.0, "is_too_slow": True, "refused": f"it took more than {longest:.1f} s"}
+    except EvenhandError as error:
+        found |= {"score": None, "error": 0.0, "refused": " ".join(str(error).split())}
+    return {**found, "seconds": time.perf_counter() - began}
+
+
+def _score(
+    plan: Plan, rows: tuple[Any, Any], share: tuple[float, float], metric: str, table: Table, study: Study
+) -> tuple[float | None, float]:
+    """The metric on the judged rows and its standard error; None where it cannot be had."""
+    frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
+    (X, labels, balanced), (others, truth) = encoded_share(plan, frame, y, rows, share, table, study)
+    n_classes = len(table.classes)
+    estimator = fitted_model(plan, balanced, X, labels, n_classes, study.seed, unlabelled=others)
+    with failing_alone(plan):
+        scale, scores, predictions = scores_of(estimator, others)
+        check_finite(plan, scores, predictions)
+    truth = label_columns(truth, n_classes) if plan.n_labels else truth
+    predicted = PredictionSet(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
+    minority = minority_of(predicted, n_classes)
+    found = metrics_of(predicted, n_classes, minority).get(metric)
+    if found is None or not isfinite(found):
+        return None, 0.0
+    spreads = spreads_of(predicted, n_classes, minority)
+    return float(found), float(spreads[metric].error) if metric in spreads else 0.0

@@ -1,0 +1,132 @@
+"""Who goes on from round to round is decided by scores and seconds that were kept."""
+
+import pytest
+from makers import make_study
+
+from evenhand.models.halving.under_way import UnderWay, under_way
+from evenhand.records.halving import Attempt
+from evenhand.records.pipeline import Ledger, Plan
+from evenhand.records.reference import NOWHERE
+
+
+def plan(name, weight=1.0):
+    return Plan(name, name, "gaussian_nb", {}, "plain", "none", weight=weight)
+
+
+def attempt(name, score, seconds=0.1, error=0.01, **more):
+    return Attempt(name, 1 / 3, 500, score, error, seconds, **more)
+
+
+def running(names, seconds=1000.0, **more):
+    """Candidates before a single round on a third of the rows, each to be fitted six times after it."""
+    given = {"shares": (1 / 3,), "n_rounds": 1, "n_fits": 6, "minutes": 5.0, **more}
+    return UnderWay(tuple(plan(name) for name in names), seconds=seconds, **given)
+
+
+def names(found):
+    return [made.name for made in found.left]
+
+
+def test_all_go_on_where_there_is_time_and_none_is_far_behind():
+    found = running("abcdef").after([attempt(name, 0.9) for name in "abcdef"])
+
+    assert names(found) == list("abcdef")
+    assert found.stopped == ()
+    assert found.shares == ()
+
+
+def test_one_that_is_beyond_chance_behind_four_others_is_stopped_and_the_reason_says_so():
+    # three standard errors of a difference are 3 sqrt(.01^2 + .01^2) = .042
+    behind = [attempt("far", 0.85), attempt("near", 0.86)]
+
+    found = running(["a", "b", "c", "d", "far", "near"]).after([attempt(name, 0.9) for name in "abcd"] + behind)
+
+    (stopped,) = found.stopped
+    assert stopped.name == "far"
+    assert stopped.is_stopped
+    assert stopped.why == "on 500 rows it scored 0.850 and the best 0.900: it cannot win any more"
+
+
+def test_of_a_metric_that_should_be_low_the_highest_is_stopped():
+    found = running("abcde", order=-1.0).after(
+        [attempt(name, 0.1) for name in "abcd"] + [attempt("e", 0.9)],
+    )
+
+    assert [each.name for each in found.stopped] == ["e"]
+
+
+def test_three_ahead_are_too_few_to_stop_anything():
+    found = running("abcz").after([attempt(name, 0.9) for name in "abc"] + [attempt("z", 0.1)])
+
+    assert names(found) == list("abcz")
+
+
+def test_the_best_go_on_as_far_as_the_time_reaches():
+    # a fit on all rows takes 1.3 x 10 x 3^1.1 + .1 = 43.6 s, six of them 262 s; two candidates fit into 600 - 50 s
+    found = running("abcd", seconds=600.0).after(
+        [attempt("a", 0.7, 20.0), attempt("b", 0.9, 10.0), attempt("c", 0.8, 10.0), attempt("d", 0.75, 10.0)]
+    )
+
+    assert names(found) == ["b", "c"]
+    assert {each.name: each.why for each in found.stopped} == {
+        "a": "all its fits would take about 523 s, more than 5 minutes leave",
+        "d": "all its fits would take about 262 s, more than 5 minutes leave",
+    }
+
+
+def test_the_cheapest_goes_on_where_there_is_time_for_none():
+    found = running("ab", seconds=10.0).after([attempt("a", 0.9, 50.0), attempt("b", 0.5, 40.0)])
+
+    assert names(found) == ["b"]
+
+
+def test_cost_grows_as_it_was_seen_to_grow():
+    # 1 s on a ninth and 9 s on a third of the rows: the power is 2, so 81 s on all
+    before = running("a").after([Attempt("a", 1 / 9, 100, 0.9, 0.01, 1.0)])
+
+    found = before.after([attempt("a", 0.9, 9.0)])
+
+    assert found._forecast(plan("a"), 1.0) == pytest.approx(1.3 * 81 + 0.1)
+
+
+def test_one_that_took_too_long_is_stopped_and_one_that_could_not_be_fitted_on_few_rows_goes_on():
+    slow = attempt("slow", float("nan"), refused="it took more than 2.0 s", is_too_slow=True)
+    odd = attempt("odd", float("nan"), refused="smote needs at least 6 rows")
+
+    found = running(["a", "slow", "odd"]).after([attempt("a", 0.9), slow, odd])
+
+    assert names(found) == ["a", "odd"]
+    assert [each.why for each in found.stopped] == [
+        "it took more than 2.0 s on 500 rows, which is too long for 5 minutes"
+    ]
+
+
+def test_the_same_attempts_decide_alike_whatever_the_clock_says():
+    attempts = [attempt(name, 0.9 - k / 100, 20.0) for k, name in enumerate("abcdef")]
+
+    assert running("abcdef").after(attempts) == running("abcdef").after(attempts)
+
+
+def test_fits_are_stopped_at_a_moment_but_for_the_cheapest_kind():
+    found = UnderWay((plan("svm", 100.0), plan("nb", 1.0)))
+
+    assert found.end_for(plan("svm", 100.0), 12.0) == 12.0
+    assert found.end_for(plan("nb"), 12.0) is None
+
+
+def test_the_best_are_fitted_first_after_a_round_and_as_given_without_one():
+    plans = [plan(name) for name in "abc"]
+    before = running("abc")
+
+    after = before.after([attempt("a", 0.1), attempt("b", 0.3), attempt("c", 0.2)])
+
+    assert [made.name for made in before.in_order(plans)] == list("abc")
+    assert [made.name for made in after.in_order(plans)] == list("bca")
+
+
+def test_without_minutes_there_are_no_rounds():
+    ledger = Ledger("", NOWHERE, 9000, 0, 0, ("fold_0", "fold_1", "fold_2"))
+
+    assert under_way([plan("a"), plan("b")], ledger, make_study()).shares == ()
+    # 6,750 of 9,000 rows: a ninth of them has 500 and more, a 27th has not
+    assert under_way([plan("a"), plan("b")], ledger, make_study(minutes=5)).shares == pytest.approx((1 / 9, 1 / 3))
