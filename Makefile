@@ -5,7 +5,7 @@ export DO_NOT_TRACK := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install licences docs docs-build demo week test test-shuffled mutants torture lint types audit bench pictures lock clean
+.PHONY: install licences docs docs-build wheel-check ends demo week test test-shuffled mutants torture lint types audit bench pictures lock clean
 
 $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +38,7 @@ torture: install
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 
 types: install
 	rm -rf build
@@ -59,15 +60,28 @@ licences: install
 docs-build: install
 	$(BIN)/mkdocs build --strict --quiet
 
+wheel-check: install
+	$(BIN)/python .ci/check_wheel.py
+
+UV := build/uv/bin/uv
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/pip install --quiet uv
+
+ends: install $(UV)
+	PATH=$(CURDIR)/build/uv/bin:$$PATH $(BIN)/python .ci/check_ends.py $(ENDS)
+
 bench: install
 	$(BIN)/python benchmarks/against_plain_script.py
 
 pictures: install
 	$(BIN)/python docs/pictures.py $(PICTURES)
 
-lock:
-	uv pip compile pyproject.toml --extra dev --extra docs --extra fast --extra lightgbm --extra postgres --extra dask --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-annotate --no-emit-index-url --no-strip-extras -o requirements.lock
+LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+  --no-emit-index-url --no-strip-extras
+lock: $(UV)
+	$(LOCK) --extra dev --extra docs --extra all -o requirements.lock
+	$(LOCK) --extra all --constraint requirements.lock -o deploy/requirements.lock
 
 clean:
 	rm -rf $(VENV) week pictures build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -10,6 +10,7 @@ import yaml
 from mkdocs.structure.files import File, Files
 
 import evenhand
+import evenhand.estimators
 from evenhand.cli.main import main as cli
 from evenhand.estimators import HOMES
 from evenhand.study.registry import CHECKS, ENCODERS, METRICS, MODELS, SAMPLERS
@@ -51,6 +52,23 @@ FORMULAS = {
     "mean_absolute_error": "mean of |y - f|",
     "median_absolute_error": "median of |y - f|",
 }
+KINDS_OF_ESTIMATORS = {
+    "naive_bayes": "Naive Bayes",
+    "machines": "Support vector and kernel machines",
+    "kernel_matrix": "Kernels",
+    "encoding": "Encoding",
+    "ensemble": "Ensembles",
+    "others": "Other estimators",
+}
+EXIT_CODES = (
+    ("0", "done; `watch --check`: no drift; `status --check`: every tick came"),
+    ("1", "anything unforeseen, with its traceback"),
+    ("1", "`watch --check`: drift; `status --check`: a tick never came; `trigger --wait`: the run failed"),
+    ("2", "a mistake in a command, a study or data, in one message"),
+    ("2", "`doctor`: something would stop a run; `watch --check`: it cannot be known"),
+    ("130", "Ctrl-C; what was finished is kept"),
+    ("143", "SIGTERM; what was finished is kept"),
+)
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -58,6 +76,12 @@ def on_files(files: Files, config: Any) -> Files:
     for name, text in pages().items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     return files
+
+
+def on_post_page(output: str, **named: Any) -> str:
+    """Name the search for those who do not see it, and let code that scrolls be reached by the keyboard."""
+    named_search = output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    return named_search.replace("<pre><span></span><code", '<pre tabindex="0"><span></span><code')
 
 
 def pages() -> dict[str, str]:
@@ -70,6 +94,7 @@ def pages() -> dict[str, str]:
         "models": models_page(),
         "python": python_page(),
         "estimators": estimators_page(),
+        **{f"estimators_{kind}": page for kind, page in kinds_of_estimators()},
     }
 
 
@@ -78,18 +103,44 @@ def study_page() -> str:
     schema = Study.model_json_schema(by_alias=True)
     parts = ["# The keys of a study", "Since: 0.1.0 where nothing else is said. Lists may be written as one word."]
     for title, section in (("Study", schema), *schema["$defs"].items()):
-        if rows := list(_keys(section, schema)):
-            parts.append(f"## {title}\n\n{section.get('description', '')}")
+        if rows := list(_keys(title, section, schema)):
+            where = "".join(f" `{place}`" for place in places_of(title, schema))
+            parts.append(f"## {title}\n\n{section.get('description', '')}" + f"\n\nStands below:{where}" * bool(where))
             parts.append(_table(("key", "type", "default", "what it does", "example"), rows))
     return "\n\n".join(parts)
 
 
-def _keys(section: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+def places_of(title: str, schema: dict[str, Any]) -> list[str]:
+    """The keys below which a section stands, by their names from the top of a study."""
+    holders = {"": schema, **schema["$defs"]}
+    found = []
+    for holder, section in holders.items():
+        for name, about in section.get("properties", {}).items():
+            if f'/{title}"' in json.dumps(about):
+                above = places_of(holder, schema) if holder else [""]
+                by_name = ".NAME" if "additionalProperties" in json.dumps(about) else ""
+                found += [f"{place}.{name}{by_name}".lstrip(".") for place in above]
+    return sorted(found)
+
+
+def _keys(title: str, section: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     required = section.get("required", ())
+    examples = examples_of_keys()
     for name, about in section.get("properties", {}).items():
         default = "required" if name in required else f"`{_short(about.get('default'))}`"
         since = f" (since {about['since']})" if about.get("since", FIRST_VERSION) != FIRST_VERSION else ""
-        yield f"`{name}`", _type(about), default, _described(about, schema) + since, example_of(name)
+        example = _as_yaml(name, examples.get(title, {}).get(name))
+        yield f"`{name}`", _type(about), default, _described(about, schema) + since, f"`{example}`"
+
+
+def examples_of_keys() -> dict[str, dict[str, Any]]:
+    """How each key is set, by its section."""
+    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/examples.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def _as_yaml(name: str, value: Any) -> str:
+    return yaml.safe_dump({name: value}, default_flow_style=True, width=1000, sort_keys=False).strip()[1:-1]
 
 
 def _described(about: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -125,22 +176,6 @@ def _type(about: dict[str, Any]) -> str:
     )
 
 
-def example_of(key: str) -> str:
-    """How one of our own studies sets a key."""
-    for file in sorted((*ROOT.glob("examples/*.yaml"), *ROOT.glob("conf/*.yaml"))):
-        for found in _values(yaml.safe_load(file.read_text(encoding="utf-8")), key):
-            return f"`{key}: {_short(found, 44)}`"
-    return ""
-
-
-def _values(node: Any, key: str) -> Iterator[Any]:
-    if isinstance(node, dict):
-        if node.get(key) is not None:
-            yield node[key]
-        for each in node.values():
-            yield from _values(each, key)
-
-
 def commands_page() -> str:
     """Every command with its arguments and options, and the exit codes."""
     parts = ["# Commands"]
@@ -151,9 +186,7 @@ def commands_page() -> str:
         options = [param for param in command.params if isinstance(param, click.Option)]
         if rows := [(f"`{', '.join(each.opts)}`", each.help or "", _default(each)) for each in options]:
             parts.append(_table(("option", "what it does", "default"), rows))
-    parts.append(
-        "## Exit codes\n\n0 done; 2 a mistake in conf or data, in one message; 1 anything else, with its traceback."
-    )
+    parts.append("## Exit codes\n\n" + _table(("code", "when"), EXIT_CODES))
     return "\n\n".join(parts)
 
 
@@ -229,10 +262,34 @@ def _home(name: str) -> str:
 
 
 def estimators_page() -> str:
-    """The estimators that stand on their own."""
+    """The estimators that stand on their own, with the page that each is on."""
     parts = ["# Estimators", "They follow scikit-learn's conventions and know nothing of studies."]
-    shown = (f"::: evenhand.estimators.{home}.{name}" for name, home in sorted(HOMES.items()))
-    return "\n\n".join([*parts, *shown])
+    rows = [
+        (f"[`{name}`](estimators_{kind}.md#evenhand.estimators.{home}.{name})", _first_sentence(name))
+        for kind in KINDS_OF_ESTIMATORS
+        for name, home in sorted(HOMES.items())
+        if _kind_of(home) == kind
+    ]
+    return "\n\n".join([*parts, _table(("estimator", "what it is"), rows)])
+
+
+def kinds_of_estimators() -> Iterator[tuple[str, str]]:
+    """A page for each kind of estimators."""
+    for kind, title in KINDS_OF_ESTIMATORS.items():
+        shown = (
+            f"::: evenhand.estimators.{home}.{name}" for name, home in sorted(HOMES.items()) if _kind_of(home) == kind
+        )
+        yield kind, "\n\n".join([f"# {title}", *shown])
+
+
+def _kind_of(home: str) -> str:
+    room, is_below, _ = home.partition(".")
+    return room if is_below else "others"
+
+
+def _first_sentence(name: str) -> str:
+    text = " ".join((getattr(evenhand.estimators, name).__doc__ or "").partition("\n\n")[0].split())
+    return text.partition(". ")[0].rstrip(".")
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

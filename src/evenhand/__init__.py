@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from evenhand.api.servers import up as up
     from evenhand.api.stores import prune as prune
     from evenhand.api.studies import candidates as candidates
+    from evenhand.api.studies import demo as demo
     from evenhand.api.studies import load_study as load_study
     from evenhand.api.studies import schema as schema
     from evenhand.api.studies import studies as studies
@@ -79,7 +80,7 @@ _MODULES = {
     "api.schedules": ("backfill", "pause", "resume", "schedules", "status", "trigger"),
     "api.servers": ("serve", "ui", "up"),
     "api.stores": ("prune",),
-    "api.studies": ("candidates", "load_study", "schema", "studies"),
+    "api.studies": ("candidates", "demo", "load_study", "schema", "studies"),
     "errors": ("ConfError", "ContractError", "DataError", "EvenhandError", "PlaceError"),
     "study.study": (
         "Balance", "Candidate", "Cleaning", "Columns", "Decide", "Encoding", "EnsembleSettings", "Gate", "Schedule",
@@ -115,6 +116,7 @@ __all__ = [
     "candidates",
     "champion",
     "compare",
+    "demo",
     "doctor",
     "draft",
     "feedback",
@@ -145,6 +147,8 @@ def __getattr__(name: str) -> Any:
     """What the API calls by this name, imported now."""
     if name not in _HOMES:
         raise AttributeError(f"module 'evenhand' has no attribute '{name}'")
+    if _HOMES[name].startswith("api."):
+        import_module("evenhand.runtime.platforms").check()
     found = getattr(import_module(f"evenhand.{_HOMES[name]}"), name)
     globals()[name] = found
     return found

@@ -15,6 +15,7 @@ STANDS_ON = {
     "candidates": "candidates",
     "champion": "champion",
     "compare": "compare",
+    "demo": "demo",
     "doctor": "doctor",
     "feedback": "feedback",
     "init": "draft",

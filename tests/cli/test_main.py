@@ -201,7 +201,7 @@ def test_without_runs_show_says_how_to_begin(mlruns):
     result = typed("show")
 
     assert result.exit_code == 0
-    assert "no study has run yet: evenhand run" in result.output
+    assert "no study has run yet: evenhand demo" in result.output
 
 
 @pytest.mark.parametrize("command", ["run", "candidates"])

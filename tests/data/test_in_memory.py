@@ -1,9 +1,11 @@
-"""Data frames that were kept: what is read again is what was kept."""
+"""Data frames that were kept: what is read again is what was kept, of whichever kind the frame was."""
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from evenhand.data.in_memory import found_file, keep
+from evenhand.data.in_memory import _rows, as_pandas, found_file, keep
 from evenhand.errors import DataError
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
@@ -26,3 +28,56 @@ def test_rows_that_are_not_what_was_kept_are_refused_and_kept_anew(damage):
     with pytest.raises(DataError, match="not what was kept, or is damaged: give the data frame again"):
         found_file(file.stem)
     assert found_file(keep(FRAME).stem) == file
+
+
+def address(array):
+    """Where in memory the values of an array lie."""
+    return array.buffers()[1].address
+
+
+TABLE = pa.table({"a": [1.0, 2.0], "b": ["x", "y"]})
+FORMS = {
+    "table": TABLE,
+    "batch": TABLE.to_batches()[0],
+    "large text": TABLE.set_column(1, "b", TABLE["b"].cast(pa.large_string())),
+    "text by views": TABLE.set_column(1, "b", TABLE["b"].cast(pa.string_view())),
+    "categories": TABLE.set_column(1, "b", TABLE["b"].dictionary_encode()),
+    "two chunks": pa.concat_tables([TABLE.slice(0, 1), TABLE.slice(1)]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_the_same_rows_are_kept_once_whatever_holds_them(form):
+    assert keep(form) == keep(FRAME)
+
+
+def test_an_arrow_table_is_read_where_it_lies():
+    (batch,) = _rows(TABLE).batches()
+
+    assert address(batch.column(0)) == address(TABLE.column("a").chunk(0))
+
+
+def test_lists_in_an_arrow_table_are_kept_as_text():
+    file = keep(pa.table({"a": [[1, 2], None]}))
+
+    assert pq.read_table(file)["a"].to_pylist() == ["[1, 2]", None]
+
+
+def test_a_stream_that_was_read_before_is_refused():
+    stream = pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches())
+    keep(stream)
+
+    with pytest.raises(DataError, match=r"has 0 rows and 2 columns.*A stream can be read only once"):
+        keep(stream)
+
+
+def test_a_polars_frame_is_read_where_it_lies_and_kept_as_any_other():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+
+    (batch,) = _rows(frame).batches()
+
+    assert address(batch.column(0)) == address(frame.to_arrow().column("a").chunk(0))
+    assert keep(frame) == keep(FRAME)
+    assert keep(frame.with_columns(polars.col("b").cast(polars.Categorical))) == keep(FRAME)
+    assert as_pandas(frame).to_dict("list") == {"a": [1.0, 2.0], "b": ["x", "y"]}

@@ -1,20 +1,26 @@
 """What the docs show runs, and what they name is there."""
 
 import contextlib
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import click
+import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
+from jsonschema import Draft202012Validator
 
 from evenhand.cli.main import main
 from evenhand.study.loader import load_study
 from evenhand.study.registry import METRICS
+from evenhand.study.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -98,14 +104,38 @@ def test_a_tutorial_runs_as_it_is_typed(file, tmp_path):
     run_blocks(file, names)
 
 
+@pytest.mark.usefixtures("prefect_server", "mlruns")
+def test_an_estimator_and_a_metric_of_ones_own_work_as_the_guide_shows(tmp_path):
+    run_blocks(DOCS / "tutorials" / "first_comparison.md", {}, kinds=("python",))
+    run_blocks(DOCS / "guides" / "own_estimators.md", {})
+    installed = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*installed, "--target", "installed", "./my_metrics"], check=True, timeout=300)
+    code = (
+        "from evenhand.study.registry import METRICS\n"
+        "from evenhand.study.loader import load_study\n"
+        "load_study('conf/own.yaml', ['metric=f2'])\n"
+        "import evenhand as eh\n"
+        "eh.score('own', 'payments.csv', 'scored.csv')\n"
+        "print(METRICS['f2'].formula.__name__)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(["installed", "conf"])},
+    )  # fmt: skip
+
+    assert pd.read_csv("scored.csv")["decision"].isin(["yes", "no"]).all()
+    assert done.stdout.splitlines()[-1] == "<lambda>", done.stderr
+
+
 def run_blocks(file: Path, names: dict[str, object], kinds: tuple[str, ...] = ()) -> None:
     """Do what a page shows, block after block: run Python, write studies, type commands."""
     for kind, text in blocks(file, *kinds):
-        if kind == "python":
-            exec(compile(text, str(file), "exec"), names)
-        elif kind == "yaml" and (place := re.match(r"# (conf/\S+)\n", text)):
-            Path("conf").mkdir(exist_ok=True)
+        if place := re.match(r"# ((?:conf|my_metrics)/\S+)\n", text):
+            Path(place[1]).parent.mkdir(exist_ok=True)
             Path(place[1]).write_text(text, encoding="utf-8")
+        elif kind == "python":
+            exec(compile(text, str(file), "exec"), names)
         elif kind == "console":
             for words in commands(text):
                 if words[1] not in STAY:
@@ -139,6 +169,26 @@ def test_the_reference_describes_every_key_of_a_study(hooks):
 
     assert len(rows) > 100
     assert [row[0] for row in rows if not row[3].strip()] == []
+
+
+def test_every_key_of_a_study_has_an_example_that_its_schema_takes(hooks):
+    schema = Study.model_json_schema(by_alias=True)
+    examples = hooks.examples_of_keys()
+    sections = {"Study": schema, **schema["$defs"]}
+    keys = {title: set(section["properties"]) for title, section in sections.items() if "properties" in section}
+
+    assert {title: set(found) for title, found in examples.items()} == keys
+    for title, found in examples.items():
+        for name, value in found.items():
+            about = {**sections[title]["properties"][name], "$defs": schema["$defs"]}
+            assert not list(Draft202012Validator(about).iter_errors(value)), (title, name, value)
+
+
+def test_a_section_is_found_by_the_keys_above_it(hooks):
+    schema = Study.model_json_schema(by_alias=True)
+
+    assert hooks.places_of("Tune", schema) == ["candidates.NAME.tune"]
+    assert hooks.places_of("SqlSource", schema) == ["feedback.source.sql", "source.sql"]
 
 
 def test_every_variable_of_the_environment_that_users_may_set_is_described():

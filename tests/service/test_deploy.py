@@ -1,6 +1,7 @@
 """The units of deploy/ are what systemd takes, and run the commands that the README names."""
 
 import configparser
+import json
 import os
 import re
 import shlex
@@ -128,3 +129,25 @@ def test_a_lost_call_is_given_up_after_three_workers_wherever_a_scheduler_is_sta
 
     assert FEWEST_DEATHS == 2
     assert all(re.search(r'ALLOWED_FAILURES(=2|: "2"|\n +value: "2")\n', text) for text in texts)
+
+
+def test_the_container_file_runs_a_command_as_nobody_in_particular_on_files_that_there_are():
+    lines = (ROOT / "deploy/Containerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    words = [line.split() for line in lines if line and not line.startswith("#")]
+    copied = [line[1] for line in words if line[0] == "COPY" and not line[1].startswith("--from")]
+    users = [line[1] for line in words if line[0] == "USER"]
+    program, name, *rest = json.loads(next(line[4:] for line in lines if line.startswith("CMD ")))
+
+    assert all((ROOT / place).exists() for place in copied)
+    assert users == ["1000"]
+    assert program == "evenhand"
+    assert main.commands[name].make_context(name, rest, resilient_parsing=True)
+
+
+def test_the_container_installs_what_the_lock_of_the_project_has():
+    def pins(file):
+        return set(re.findall(r"^([\w.-]+==[^ ;\\]+)", (ROOT / file).read_text(encoding="utf-8"), re.M))
+
+    assert len(pins("deploy/requirements.lock")) > 100
+    assert "pytest" not in {pin.partition("==")[0] for pin in pins("deploy/requirements.lock")}
+    assert pins("deploy/requirements.lock") - pins("requirements.lock") == set()

@@ -168,7 +168,7 @@ def test_a_name_that_is_not_there_is_reported_with_what_is(storm, name, words):
 
 
 def test_without_any_run_the_first_command_is_named(mlruns):
-    with pytest.raises(PlaceError, match=r"evenhand run conf/quickstart.yaml"):
+    with pytest.raises(PlaceError, match=r"evenhand demo"):
         find_page(None)
 
 

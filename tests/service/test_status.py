@@ -10,6 +10,8 @@ from makers import make_study
 
 from evenhand.cli.main import main
 from evenhand.errors import ConfError, PlaceError
+from evenhand.service import status
+from evenhand.service.servers import free_port
 from evenhand.service.status import reachable_server, schedule_lines, system_status, ticks_between, with_schedule
 from evenhand.service.tick_ledger import Tick, note, ticks_of
 from evenhand.tracking.champion_ledger import Contender, Decision, decide
@@ -107,6 +109,14 @@ def test_what_needs_a_server_says_that_none_is_up():
     with pytest.raises(PlaceError, match="nothing is up here: start `evenhand up` first"):
         reachable_server()
     assert told("trigger", "storm").exit_code == 2
+
+
+def test_what_needs_a_server_that_does_not_answer_yet_says_to_wait(monkeypatch):
+    monkeypatch.setattr(status, "is_up", lambda: True)
+    monkeypatch.setattr(status, "state", lambda: {"prefect": free_port(), "mlflow": free_port()})
+
+    with pytest.raises(PlaceError, match=r"does not answer at .*wait until `evenhand status` shows that it does"):
+        reachable_server()
 
 
 def test_the_ticks_between_two_dates_are_those_of_the_zone_with_both_days_whole():

@@ -30,7 +30,7 @@ def ui(port: int = 5000, report: Report = silent) -> None:
         server = masked_text(view.uri.rstrip("/"))
         report(f"runs are kept by the server at {server}, which serves its own pages: {server}{view.runs}")
         return
-    report(f"latest study: {view.study}" if view.study else "no study has run yet: evenhand run conf/quickstart.yaml")
+    report(f"latest study: {view.study}" if view.study else "no study has run yet: evenhand demo")
     report("starting MLflow's pages ...")
 
     def ready(address: str, link: str) -> None:

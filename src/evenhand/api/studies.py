@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.service.prefect_session import be_quiet
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from evenhand.records.pipeline import Plan
 
-__all__ = ["Changes", "StudyOrFile", "as_study", "candidates", "load_study", "schema", "studies"]
+__all__ = ["Changes", "StudyOrFile", "as_study", "candidates", "demo", "load_study", "schema", "studies"]
 
 Changes = Mapping[str, Any] | Iterable[str]
 StudyOrFile = Study | str | os.PathLike[str]
@@ -88,6 +89,21 @@ def refuse_fractions(study: Study, plans: "list[Plan]") -> str:
         return f"whether {' and '.join(sorted(blending))} fits the columns is not known: {error}"
     loader.refuse(study, fraction_mistakes(study, plans, features))
     return ""
+
+
+def demo(file: str | os.PathLike[str] = "conf/quickstart.yaml") -> Path:
+    """The study file of the quick start, on rows that come with scikit-learn; written unless the file is there.
+
+    Examples
+    --------
+    >>> load_study(demo()).positive
+    'malignant'
+    """
+    from evenhand.runtime.whole_files import write_text
+    from evenhand.study.shipped import quickstart
+
+    place = Path(file)
+    return place if place.exists() else write_text(place, quickstart())
 
 
 def schema() -> str:

@@ -16,6 +16,11 @@ class EvenhandGroup(click.Group):
     """Turns an EvenhandError into its text and exit code 2, and leaves everything else its traceback."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
+        from evenhand.runtime.platforms import unsupported
+
+        if why := unsupported():
+            click.echo(f"evenhand: {why}", err=True)
+            sys.exit(2)
         from evenhand.runtime.gc_tuning import seldom
         from evenhand.runtime.private_files import keep_private
         from evenhand.runtime.signals import at_once

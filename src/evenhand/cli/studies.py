@@ -62,6 +62,15 @@ def run(
 
 
 @click.command()
+@click.pass_context
+def demo(ctx: click.Context) -> None:
+    """Write conf/quickstart.yaml, unless it is there, and run it: rows and study come with the program."""
+    import evenhand as eh
+
+    ctx.invoke(run, conf=str(eh.demo()))
+
+
+@click.command()
 @click.argument("conf", type=click.Path())
 @set_option
 @only_option
@@ -136,4 +145,4 @@ def _heading(file: Path) -> tuple[str, ...]:
     return (*beside, *([f"name: {named}"] if named != file.stem else []))
 
 
-COMMANDS = (run, candidates, schema, prune, init)
+COMMANDS = (run, demo, candidates, schema, prune, init)

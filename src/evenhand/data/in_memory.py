@@ -9,13 +9,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenhand.data.snapshot import Rows, arrow_column, fingerprint, kept_type, write_rows
+from evenhand.data.snapshot import Rows, arrow_column, fingerprint, write_rows
 from evenhand.errors import DataError, listed
 from evenhand.runtime.io_errors import writing
 from evenhand.runtime.whole_files import put_in_place
 from evenhand.storage.artifact_store import home
 from evenhand.study.data import InMemory, is_tabular
 from evenhand.study.study import Study
+
+EMPTY = "the data frame (source) has {} rows and {} columns: give one with rows. A stream can be read only once."
 
 
 def frame_rows(frame: pd.DataFrame) -> Rows:
@@ -90,15 +92,19 @@ def _rows(frame: Any) -> Rows:
     if isinstance(frame, pd.DataFrame):
         return frame_rows(frame)
     table = _arrow_table(frame)
-    schema = pa.schema([(field.name, kept_type(field.type)) for field in table.schema])
-    kept = pa.table([column.cast(field.type) for column, field in zip(table.columns, schema, strict=True)], schema)
-    return Rows(kept.schema, kept.to_batches)
+    if not table.num_rows or not table.num_columns:
+        raise DataError(EMPTY.format(table.num_rows, table.num_columns))
+    return Rows(table.schema, table.to_batches)
 
 
 def _arrow_table(frame: Any) -> pa.Table:
-    """Any data frame as an Arrow table, by Arrow's own exchange where it has that."""
+    """Any data frame as an Arrow table; by Arrow's own exchange, which shares memory, where it has that."""
+    if isinstance(frame, pa.Table):
+        return frame
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
+    if hasattr(frame, "__arrow_c_array__"):
+        return pa.Table.from_batches([pa.record_batch(frame)])
     if hasattr(frame, "to_pandas"):
         return pa.Table.from_pandas(frame.to_pandas(), preserve_index=False)
     from pyarrow.interchange import from_dataframe
@@ -108,9 +114,10 @@ def _arrow_table(frame: Any) -> pa.Table:
 
 def _check_shape(frame: Any) -> None:
     """Refuse columns that share a name, and rows or columns that are not there."""
-    columns = getattr(frame, "columns", ()) if not isinstance(frame, pa.Table) else frame.column_names
+    schema = getattr(frame, "schema", None)
+    columns = schema.names if isinstance(schema, pa.Schema) else getattr(frame, "columns", ())
     names = [str(name) for name in columns]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"the data frame (source) has columns of the same name: {listed(twice)}. Rename them.")
     if isinstance(frame, pd.DataFrame) and frame.empty:
-        raise DataError(f"the data frame (source) has {len(frame)} rows and {len(names)} columns: give one with rows.")
+        raise DataError(EMPTY.format(len(frame), len(names)))

@@ -176,6 +176,8 @@ def as_kept(array: pa.Array, kept: pa.DataType) -> pa.Array:
     """A column as the type it is kept as; not-a-number is missing."""
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if pa.types.is_dictionary(array.type) and pa.types.is_string_view(array.type.value_type):  # Arrow cannot cast it
+        array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.string()))
     if pa.types.is_string(kept) and any(check(array.type) for check in WORDLESS):
         return pa.array([None if value is None else as_words(value) for value in array.to_pylist()], pa.string())
     array = array if array.type == kept else array.cast(kept)

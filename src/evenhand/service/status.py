@@ -104,10 +104,15 @@ def paused_or_resumed(name: str, confs: Sequence[str], pauses: bool, at: datetim
 
 
 def reachable_server() -> dict[str, str]:
-    """The environment that reaches the server which is up; an error if none is."""
+    """The environment that reaches the server which is up; an error if none is, or if it does not answer yet."""
     if not is_up():
         raise PlaceError("nothing is up here: start `evenhand up` first, or run the study with `evenhand run`")
-    return client_surroundings(Ports(state()["prefect"], state()["mlflow"]).prefect_api)
+    api = Ports(state()["prefect"], state()["mlflow"]).prefect_api
+    if not _answers(f"{api}/health"):
+        raise PlaceError(
+            f"`evenhand up` runs, but Prefect does not answer at {api}: wait until `evenhand status` shows that it does"
+        )
+    return client_surroundings(api)
 
 
 def _servers() -> Iterable[str]:

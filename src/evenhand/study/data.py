@@ -18,7 +18,7 @@ from evenhand.study.base import Names, Settings, Share
 from evenhand.study.registry import SOURCES, named_object
 
 ADDRESSES = ("http://", "https://", "s3://", "gs://")
-TABULAR = ("__arrow_c_stream__", "to_pandas", "__dataframe__")
+TABULAR = ("__arrow_c_stream__", "__arrow_c_array__", "to_pandas", "__dataframe__")
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ def find_page(name: str | None) -> Path:
         names = run_reader.studies()
         if not names:
             uri = shown(mlflow_client.tracking_uri())
-            raise PlaceError(f"no study has run in {uri} yet: evenhand run conf/quickstart.yaml")
+            raise PlaceError(f"no study has run in {uri} yet: evenhand demo")
         name = names[0]
     if RUN_ID.fullmatch(name):
         return _page_of_run(name)

@@ -231,7 +231,7 @@ def show_studies(names: Sequence[str]) -> None:
     """The studies that have runs."""
     console = PlainConsole()
     if not names:
-        console.print("no study has run yet: evenhand run conf/quickstart.yaml")
+        console.print("no study has run yet: evenhand demo, or evenhand init FILE --target COLUMN")
     for name in names:
         console.print(name, highlight=False)
 
