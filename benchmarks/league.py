@@ -74,14 +74,14 @@ class Figure:
         predicted = np.asarray(answers["predicted"]).astype(str)[rows]
         return float(f1_score(truth, predicted, average="macro", zero_division=0))
 
-    def error_of_difference(self, one: dict[str, Any], other: dict[str, Any]) -> float:
-        """The standard error of the difference of two rivals, by draws of the rows."""
+    def error_of(self, one: dict[str, Any], other: dict[str, Any] | None = None) -> float:
+        """The standard error of a rival's figure, or of its difference from another's, by draws of the rows."""
         draw, n_rows = np.random.default_rng(0), len(self.truth)
         found = []
         for _ in range(DRAWS):
             rows = draw.integers(0, n_rows, n_rows)
             if self.is_number or len(np.unique(self.truth[rows])) > 1:
-                found.append(self.of(one, rows) - self.of(other, rows))
+                found.append(self.of(one, rows) - (self.of(other, rows) if other else 0.0))
         return float(np.std(found))
 
 
@@ -104,9 +104,10 @@ def play(name: str, frame: pd.DataFrame, given: argparse.Namespace, interpreters
             continue
         kept[rival] = answers
         more = {key: answers[key] for key in ("said", "said_metric", "name", "stopped") if key in answers}
-        found["rivals"][rival] = {"score": figure.of(answers), "seconds": answers["seconds"], **more}
+        score = {"score": figure.of(answers), "own_error": figure.error_of(answers)}
+        found["rivals"][rival] = {**score, "seconds": answers["seconds"], **more}
     for rival in set(kept) - {BASE} if BASE in kept else ():
-        found["rivals"][rival]["error"] = figure.error_of_difference(kept[rival], kept[BASE])
+        found["rivals"][rival]["error"] = figure.error_of(kept[rival], kept[BASE])
     return found
 
 
@@ -145,7 +146,15 @@ def summary(known: dict[str, Any], rivals: list[str], picture: Path) -> None:
         inside = [mine for mine in said if mine["said"][1] <= mine["score"] <= mine["said"][2]]
         if said:
             print(f"  score on the rows kept away inside the interval stated for it: {len(inside)} of {len(said)} sets")
+            print(f"  and with the draw of the rows kept away allowed for: {sum(map(_is_covered, said))} of {len(said)}")
     _ranks(known, rivals, picture)
+
+
+def _is_covered(mine: dict[str, Any]) -> bool:
+    """Whether what was stated and the score differ by no more than both may err: the score is of some rows alone."""
+    estimate, low, high = mine["said"]
+    half = high - estimate if mine["score"] > estimate else estimate - low
+    return bool(abs(mine["score"] - estimate) <= np.hypot(half, 1.96 * mine["own_error"]))
 
 
 def _is_lost(found: dict[str, Any], rival: str) -> bool:
