@@ -146,7 +146,9 @@ def summary(known: dict[str, Any], rivals: list[str], picture: Path) -> None:
         inside = [mine for mine in said if mine["said"][1] <= mine["score"] <= mine["said"][2]]
         if said:
             print(f"  score on the rows kept away inside the interval stated for it: {len(inside)} of {len(said)} sets")
-            print(f"  and with the draw of the rows kept away allowed for: {sum(map(_is_covered, said))} of {len(said)}")
+            print(
+                f"  and with the draw of the rows kept away allowed for: {sum(map(_is_covered, said))} of {len(said)}"
+            )
     _ranks(known, rivals, picture)
 
 

@@ -8,8 +8,9 @@ from mlflow.exceptions import MlflowException
 
 from evenhand.errors import PlaceError
 from evenhand.study.registry import LOWER_IS_BETTER
+from evenhand.tracking import mlflow_client
 from evenhand.tracking.databases import one_line, shown
-from evenhand.tracking.mlflow_client import Place, open_store, tracking_uri
+from evenhand.tracking.mlflow_client import Place
 
 
 def run_tagged(place: Place, tags: Mapping[str, str]) -> str | None:
@@ -24,12 +25,14 @@ def run_of(place: Place, run_id: str) -> Run:
     try:
         return place.client().get_run(run_id)
     except MlflowException:
-        raise PlaceError(f"there is no run '{run_id}' in {shown(tracking_uri())}: `evenhand show` names runs") from None
+        raise PlaceError(
+            f"there is no run '{run_id}' in {shown(mlflow_client.tracking_uri())}: `evenhand show` names runs"
+        ) from None
 
 
 def run_by_id(start: str) -> Run:
     """The run whose id is, or alone begins with, these letters."""
-    store = open_store()
+    store = mlflow_client.open_store()
     if len(start) == 32:
         return run_of(store, start)
     client = store.client()
@@ -37,13 +40,13 @@ def run_by_id(start: str) -> Run:
     found = [run for run in client.search_runs(ids, "", max_results=50_000) if run.info.run_id.startswith(start)]
     if len(found) != 1:
         many = "several runs begin" if found else "no run begins"
-        raise PlaceError(f"{many} with '{start}' in {shown(tracking_uri())}: give the whole id of one")
+        raise PlaceError(f"{many} with '{start}' in {shown(mlflow_client.tracking_uri())}: give the whole id of one")
     return found[0]
 
 
 def study_of(run: Run) -> str:
     """The study that a run belongs to."""
-    return str(open_store().client().get_experiment(run.info.experiment_id).name)
+    return str(mlflow_client.open_store().client().get_experiment(run.info.experiment_id).name)
 
 
 def artifact(place: Place, run_id: str, name: str) -> Path:
@@ -86,7 +89,7 @@ def run_if_known(place: Place, run_id: str) -> Run | None:
 
 def n_unfinished(study: str) -> int:
     """How many runs of a study failed, were ended or still go on."""
-    store = open_store()
+    store = mlflow_client.open_store()
     found = store.client().get_experiment_by_name(study)
     condition = "tags.`evenhand.kind` = 'run' and attributes.status != 'FINISHED'"
     return len(store.client().search_runs([found.experiment_id], condition, max_results=5000)) if found else 0
@@ -100,7 +103,7 @@ def children_of(place: Place, run_id: str) -> list[Run]:
 
 def studies() -> list[str]:
     """The names of the studies that have runs, the newest first."""
-    store = open_store()
+    store = mlflow_client.open_store()
     client = store.client()
     ids = {e.experiment_id: e.name for e in client.search_experiments(max_results=1000)}
     runs = client.search_runs(
