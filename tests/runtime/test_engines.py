@@ -2,11 +2,14 @@
 
 import os
 import signal
+from uuid import uuid4
 
 import pytest
 from prefect import flow
+from prefect.artifacts import ProgressArtifact
 
 from evenhand.errors import CandidateError
+from evenhand.runtime.engines import boxes
 from evenhand.runtime.engines.side_by_side import local_runner, side_by_side
 from evenhand.runtime.steps import step
 
@@ -41,3 +44,18 @@ def test_a_killed_process_costs_only_the_call_that_was_in_it(prefect_server):
     assert isinstance(error, CandidateError)
     assert "its process was killed" in error.cause
     assert not error.is_lasting
+
+
+@pytest.mark.parametrize("stage", ["fit", "repeat splits", "k-NN, folds"])
+def test_progress_of_any_stage_has_a_key_that_prefect_takes(monkeypatch, stage):
+    keys = []
+
+    def created(progress, key, description):
+        keys.append(ProgressArtifact(progress=progress, key=key, description=description).key)
+        return uuid4()
+
+    monkeypatch.setattr(boxes, "create_progress_artifact", created)
+
+    boxes.ProgressArtifact(stage, 3)._show(50.0, "half")
+
+    assert [key.endswith("-progress") for key in keys] == [True]

@@ -1,5 +1,6 @@
 """What Prefect's pages show of a stage: names of its parts, a flow of its own if there are many, and how far it is."""
 
+import re
 import time
 from collections.abc import Callable, Hashable
 from copy import copy
@@ -82,7 +83,8 @@ class ProgressArtifact:
 
     def _show(self, share: float, words: str) -> None:
         if self._id is None:
-            made = create_progress_artifact(progress=share, key=f"{self._stage}-progress", description=words)
+            key = f"{re.sub('[^a-z0-9]+', '-', self._stage.lower())}-progress"
+            made = create_progress_artifact(progress=share, key=key, description=words)
             assert isinstance(made, UUID)
             self._id = made
         else:
