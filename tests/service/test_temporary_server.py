@@ -6,8 +6,10 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import closing, contextmanager
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import psutil
@@ -100,10 +102,17 @@ def ended_after(server):
 
 
 def asked(address, content):
-    """What a server answers to a question."""
+    """What a server answers to a question; while it has no time (503) it is asked again, as Prefect's client does."""
     request = urllib.request.Request(address, json.dumps(content).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.load(answer)
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+        time.sleep(0.2)
+    pytest.fail("the server never had time")
 
 
 def names_once(is_so, api):
@@ -138,6 +147,25 @@ def test_a_number_of_days_that_is_none_is_refused_before_a_server_is_started(ser
     with pytest.raises(ConfError, match=f"{DAYS}=soon is no number of days"):
         server.begin()
     assert server.api == ""
+
+
+@pytest.mark.slow
+def test_a_server_that_is_killed_is_started_again_at_its_address(server, tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
+    monkeypatch.setattr(temporary_server, "MOST_RESTARTS", 1)
+    with temporary_settings({PREFECT_API_URL: None}):
+        api = server.answered()
+        (child,) = [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()]
+        child.kill()
+
+        with urllib.request.urlopen(f"{api}/health", timeout=60) as answer:  # it waits in line for the next one
+            assert answer.status == 200
+        assert server.api == api
+        assert "temporary server ended (code -9): started again" in caplog.text
+        (child,) = [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()]
+        child.kill()
+        with pytest.raises(OSError, match=r"reset|refused"):
+            urllib.request.urlopen(f"{api}/health", timeout=60)
 
 
 def test_a_server_that_ends_by_itself_is_reported(server, monkeypatch):

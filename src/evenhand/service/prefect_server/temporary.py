@@ -4,13 +4,14 @@ Prefect's own temporary server is started by importing the whole server here fir
 """
 
 import atexit
+import logging
 import os
 import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from threading import RLock
+from threading import RLock, Thread
 
 from evenhand.errors import PlaceError
 from evenhand.runtime.process_identity import TEMPORARY_SERVER, end_left_servers, own_children
@@ -20,6 +21,7 @@ from evenhand.service.prefect_server.retention import kept_for, vacuum_surroundi
 HOST = "127.0.0.1"
 START_SECONDS = 90.0
 END_SECONDS = 5.0
+MOST_RESTARTS = 3
 NAMES_A_DATABASE = {"connection_url", "driver"}
 ROLE = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 _guard = RLock()
@@ -30,7 +32,8 @@ class TemporaryServer:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._owner = self._port = 0
+        self._listening: socket.socket | None = None
+        self._owner = self._port = self._n_restarts = 0
         self._has_answered = False
 
     @property
@@ -42,20 +45,38 @@ class TemporaryServer:
         """Start the server if this process has none, and wait for nothing.
 
         It is handed a socket that listens already: who connects before it is up waits in line, and no port is lost
-        to another program in between.
+        to another program in between. Should the server be killed, who connects waits in line for the next one.
         """
         with _guard:
             if self._is_alive():
                 return
             kept_for()  # a mistake in it is reported here
             own_children()
-            with socket.create_server((HOST, 0)) as listening, deaf_to_ctrl_c():
-                number = listening.fileno()
-                command = [sys.executable, "-m", TEMPORARY_SERVER, str(number)]
-                self._process = subprocess.Popen(command, env=_surroundings(), pass_fds=[number])
-                self._owner, self._port, self._has_answered = os.getpid(), listening.getsockname()[1], False
+            self._listening = socket.create_server((HOST, 0))
+            self._owner, self._port, self._has_answered = os.getpid(), self._listening.getsockname()[1], False
+            self._n_restarts = 0
+            self._start(self._listening.fileno())
             atexit.register(self.end)
         end_left_servers()
+
+    def _start(self, number: int) -> None:
+        command = [sys.executable, "-m", TEMPORARY_SERVER, str(number)]
+        with deaf_to_ctrl_c():
+            self._process = subprocess.Popen(command, env=_surroundings(), pass_fds=[number])
+        Thread(target=self._restart_after, args=(self._process,), name="prefect server", daemon=True).start()
+
+    def _restart_after(self, process: "subprocess.Popen[bytes]") -> None:
+        """Start another server when one that answered was killed; its records are in a file, so the run goes on."""
+        code = process.wait()
+        with _guard:
+            if self._process is not process or self._listening is None:
+                return  # it was ended
+            if not self._has_answered or self._n_restarts == MOST_RESTARTS:
+                self._listening.close()  # whoever waits in line is told
+                return
+            self._n_restarts += 1
+            logging.getLogger("evenhand").warning("Prefect's temporary server ended (code %d): started again", code)
+            self._start(self._listening.fileno())
 
     def answered(self) -> str:
         """The address of its API, once it answers."""
@@ -81,6 +102,9 @@ class TemporaryServer:
         """End the server, gently first."""
         with _guard:
             process, self._process = self._process, None
+            listening, self._listening = self._listening, None
+        if listening is not None:
+            listening.close()
         if process is None or self._owner != os.getpid():
             return
         process.terminate()
