@@ -130,3 +130,15 @@ def test_without_minutes_there_are_no_rounds():
     assert under_way([plan("a"), plan("b")], ledger, make_study()).shares == ()
     # 6,750 of 9,000 rows: a ninth of them has 500 and more, a 27th has not
     assert under_way([plan("a"), plan("b")], ledger, make_study(minutes=5)).shares == pytest.approx((1 / 9, 1 / 3))
+
+
+def test_nobody_is_stopped_for_the_time_of_all_fits_after_one_attempt_on_few_rows():
+    # one fit on all rows would take 1.3 * 2 * 100^1.1 = 412 s by the first attempt; the next round, 9 s, has room
+    found = running("ab", seconds=300.0, shares=(0.01, 0.03, 0.1), n_rounds=3)
+
+    first = found.after([Attempt("a", 0.01, 500, 0.9, 0.01, 2.0), Attempt("b", 0.01, 500, 0.8, 0.01, 0.1)])
+    second = first.after([Attempt("a", 0.03, 1500, 0.9, 0.01, 6.0), Attempt("b", 0.03, 1500, 0.8, 0.01, 0.1)])
+
+    assert names(first) == ["a", "b"]
+    assert names(second) == ["b"]  # as it grew, 6 s become 6 * 1.3 * 33 s for each of six fits
+    assert "all its fits would take about" in second.stopped[0].why

@@ -103,14 +103,17 @@ class UnderWay:
 
     def _without_time(self, plans: Sequence[Plan], rest: Sequence[float]) -> dict[str, str]:
         """Who has no time left to go on, the best served first; one always goes on."""
-        room = self._of_a_round if rest else self.seconds - sum(each.seconds for each in self.attempts)
+        room = self.seconds - sum(each.seconds for each in self.attempts)
+        if rest:  # of the time of rounds that is left, half for the next one
+            room = max(self._of_a_round, (room - (1 - ROUNDS) * self.seconds) / 2)
         share, times = (rest[0], 1) if rest else (1.0, self.n_fits)
         why: dict[str, str] = {}
         spent = 0.0
         for made in plans:
             whole = self.n_fits * self._forecast(made, 1.0)
             cost = times * self._forecast(made, share)
-            if spent + cost > room or whole > (1 - ROUNDS) * self.seconds:
+            is_known = len(self._seen(made)) > 1  # one attempt on few rows is mostly what does not grow with them
+            if spent + cost > room or (is_known and whole > (1 - ROUNDS) * self.seconds):
                 why[made.name] = (
                     f"all its fits would take about {whole:,.0f} s, more than {self.minutes:g} minutes leave"
                 )
@@ -122,7 +125,7 @@ class UnderWay:
 
     def _forecast(self, made: Plan, share: float) -> float:
         """The seconds of one fit on a share of the rows, by what the last attempts took."""
-        seen = [each for each in self.attempts if each.plan == made.name and math.isfinite(each.score)]
+        seen = self._seen(made)
         if not seen:
             return 0.0
         last = seen[-1]
@@ -131,6 +134,10 @@ class UnderWay:
             grown = math.log(last.seconds / seen[-2].seconds) / math.log(last.share / seen[-2].share)
             power = min(max(grown, LEAST_POWER), MOST_POWER)
         return JUDGING * last.seconds * (share / last.share) ** power + HANDLING
+
+    def _seen(self, made: Plan) -> list[Attempt]:
+        """The attempts of a candidate that came to a score."""
+        return [each for each in self.attempts if each.plan == made.name and math.isfinite(each.score)]
 
 
 def under_way(plans: Sequence[Plan], ledger: Ledger, study: Study) -> UnderWay:
