@@ -14,7 +14,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import psutil
 import pytest
-from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+from prefect.settings import (
+    PREFECT_API_AUTH_STRING,
+    PREFECT_API_URL,
+    PREFECT_SERVER_DATABASE_CONNECTION_URL,
+    temporary_settings,
+)
 
 from evenhand.errors import ConfError, PlaceError
 from evenhand.service.access_key import key
@@ -75,7 +80,8 @@ def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(serv
 def test_what_ended_longer_ago_than_was_asked_for_is_removed_by_the_next_server(tmp_path, monkeypatch):
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     monkeypatch.setenv(DAYS, "30")
-    with temporary_settings({PREFECT_API_URL: None}):
+    own = {PREFECT_SERVER_DATABASE_CONNECTION_URL}  # else that of a server which other tests share
+    with temporary_settings({PREFECT_API_URL: None}, restore_defaults=own):
         with ended_after(TemporaryServer()) as api:
             for name in ("old", "recent"):
                 asked(f"{api}/flow_runs/", {"name": name, "flow_id": asked(f"{api}/flows/", {"name": "f"})["id"],
