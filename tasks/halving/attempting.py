@@ -9,10 +9,10 @@ from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
 from evenhand.evaluation.intervals import spreads_of
-from evenhand.evaluation.metrics import PredictionSet, metrics_of, usual_metric
+from evenhand.evaluation.metrics import metrics_of, usual_metric
 from evenhand.evaluation.paired_comparison import minority_of
+from evenhand.evaluation.parts.part_scores import predicted_by
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.fitting import check_finite, decisions_of, failing_alone, fitted_model, scores_of
 from evenhand.models.halving.share import encoded_share
 from evenhand.models.model_code import model_key
 from evenhand.models.samplers import sampler_code
@@ -20,7 +20,6 @@ from evenhand.records.halving import Attempt
 from evenhand.records.pipeline import Ledger, Plan, Table
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, within
-from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import METRICS
@@ -79,14 +78,8 @@ def _score(
 ) -> tuple[float | None, float]:
     """The metric on the judged rows and its standard error; None where it cannot be had."""
     frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
-    (X, labels, balanced), (others, truth) = encoded_share(plan, frame, y, rows, share, table, study)
-    n_classes = len(table.classes)
-    estimator = fitted_model(plan, balanced, X, labels, n_classes, study.seed, unlabelled=others)
-    with failing_alone(plan):
-        scale, scores, predictions = scores_of(estimator, others)
-        check_finite(plan, scores, predictions)
-    truth = label_columns(truth, n_classes) if plan.n_labels else truth
-    predicted = PredictionSet(truth, predictions, scores, scale == "probability", decisions_of(estimator, others))
+    given = encoded_share(plan, frame, y, rows, share, table, study)
+    predicted, n_classes = predicted_by(plan, given, table, study.seed), len(table.classes)
     minority = minority_of(predicted, n_classes)
     found = metrics_of(predicted, n_classes, minority).get(metric)
     if found is None or not isfinite(found):

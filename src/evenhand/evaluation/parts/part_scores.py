@@ -11,6 +11,12 @@ from evenhand.statistics.label_sets import label_columns
 
 def score_of(plan: Plan, given: Encoded, table: Table, metric: str, seed: int, limit: float | None = None) -> float:
     """The metric on the judged rows; NaN where it cannot be had."""
+    predicted, n_classes = predicted_by(plan, given, table, seed, limit), len(table.classes)
+    return metrics_of(predicted, n_classes, minority_of(predicted, n_classes)).get(metric, float("nan"))
+
+
+def predicted_by(plan: Plan, given: Encoded, table: Table, seed: int, limit: float | None = None) -> PredictionSet:
+    """What the candidate predicts for the judged rows, fitted on the others in at most so many seconds."""
     (X, y, balanced), (judged, truth) = given
     n_classes = len(table.classes)
     estimator = within(limit, lambda: fitted_model(plan, balanced, X, y, n_classes, seed, unlabelled=judged))
@@ -18,6 +24,4 @@ def score_of(plan: Plan, given: Encoded, table: Table, metric: str, seed: int, l
         scale, scores, predictions = scores_of(estimator, judged)
         check_finite(plan, scores, predictions)
     truth = label_columns(truth, n_classes) if plan.n_labels else truth
-    decisions = decisions_of(estimator, judged)
-    predicted = PredictionSet(truth, predictions, scores, scale == "probability", decisions)
-    return metrics_of(predicted, n_classes, minority_of(predicted, n_classes)).get(metric, float("nan"))
+    return PredictionSet(truth, predictions, scores, scale == "probability", decisions_of(estimator, judged))

@@ -56,15 +56,14 @@ class UnderWay:
         return None if made.name == self._sure else end_of_fits
 
     def in_order(self, plans: Sequence[Plan]) -> list[Plan]:
-        """Plans by their last score, so that where time runs out it is the least that are lost; else as given."""
+        """Plans by their last score, so that where time runs out the least are lost; without one as given."""
         found = {each.plan: each for each in self.attempts}
-        return sorted(plans, key=lambda made: _place(found.get(made.name), self.order)) if found else list(plans)
+        return sorted(plans, key=lambda made: _place(found.get(made.name), self.order))
 
     @property
     def _sure(self) -> str:
         """The cheapest kind of candidate that is left, of one kind the one with the best last score."""
-        best = self._best_first({each.plan: each for each in self.attempts})
-        return min(best, key=lambda made: made.weight).name
+        return min(self.in_order(self.left), key=lambda made: made.weight).name
 
     @property
     def _of_a_round(self) -> float:
@@ -76,13 +75,9 @@ class UnderWay:
         rest = self.shares[1:]
         known = replace(self, shares=rest, attempts=(*self.attempts, *found.values()))
         why = {name: words for name, each in found.items() if (words := known._hopeless(each, found.values()))}
-        why |= known._without_time([each for each in known._best_first(found) if each.name not in why], rest)
+        why |= known._without_time([each for each in known.in_order(self.left) if each.name not in why], rest)
         kept = tuple(each for each in self.left if each.name not in why)
         return replace(known, left=kept, stopped=(*self.stopped, *(_stopped(self.left, why))))
-
-    def _best_first(self, found: Mapping[str, Attempt]) -> list[Plan]:
-        """Plans by their last score; those without one come last, as they are listed."""
-        return sorted(self.left, key=lambda made: _place(found.get(made.name), self.order))
 
     def _hopeless(self, one: Attempt, others: Iterable[Attempt]) -> str:
         """Why a candidate cannot win any more: too slow, or behind several by more than chance can explain."""
