@@ -9,7 +9,6 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import closing, contextmanager
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import psutil
@@ -20,6 +19,7 @@ from prefect.settings import (
     PREFECT_SERVER_DATABASE_CONNECTION_URL,
     temporary_settings,
 )
+from prefect_asked import posted
 
 from evenhand.errors import ConfError, PlaceError
 from evenhand.service.access_key import key
@@ -84,7 +84,7 @@ def test_what_ended_longer_ago_than_was_asked_for_is_removed_by_the_next_server(
     with temporary_settings({PREFECT_API_URL: None}, restore_defaults=own):
         with ended_after(TemporaryServer()) as api:
             for name in ("old", "recent"):
-                asked(f"{api}/flow_runs/", {"name": name, "flow_id": asked(f"{api}/flows/", {"name": "f"})["id"],
+                posted(f"{api}/flow_runs/", {"name": name, "flow_id": posted(f"{api}/flows/", {"name": "f"})["id"],
                                             "state": {"type": "COMPLETED"}})  # fmt: skip
         with closing(sqlite3.connect(tmp_path / "prefect" / "evenhand.db")) as database:
             for name, days in (("old", 31), ("recent", 29)):
@@ -107,24 +107,10 @@ def ended_after(server):
         server.end()
 
 
-def asked(address, content):
-    """What a server answers to a question; while it has no time (503) it is asked again, as Prefect's client does."""
-    request = urllib.request.Request(address, json.dumps(content).encode(), {"Content-Type": "application/json"})
-    for _ in range(100):
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
-                raise
-        time.sleep(0.2)
-    pytest.fail("the server never had time")
-
-
 def names_once(is_so, api):
     """The names of the runs that a server knows, once something is so of them, or after a while."""
     for _ in range(100):
-        names = [run["name"] for run in asked(f"{api}/flow_runs/filter", {})]
+        names = [run["name"] for run in posted(f"{api}/flow_runs/filter", {})]
         if is_so(names):
             break
         time.sleep(0.2)

@@ -21,6 +21,7 @@ import psutil
 import pytest
 import yaml
 from makers import write_two_clouds
+from prefect_asked import answer_of
 
 from evenhand.service.servers import free_port
 from evenhand.service.supervisor import kin
@@ -104,8 +105,7 @@ class Up:
         )
         if key:
             request.add_header("Authorization", f"Basic {b64encode(key_file().read_bytes()).decode()}")
-        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
-            return json.loads(answer.read() or "null"), answer.headers
+        return answer_of(request)
 
     def n_runs(self, kinds=()):
         """How many runs the schedule has on Prefect's server; of some states."""
