@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
+
 MOST = 3
 FAILED = Path(".pytest_cache/v/cache/lastfailed")
 
@@ -15,11 +17,11 @@ FAILED = Path(".pytest_cache/v/cache/lastfailed")
 def main() -> int:
     names = sorted(json.loads(FAILED.read_text())) if FAILED.exists() else []
     if not 0 < len(names) <= MOST:
-        print(f"{len(names)} tests to run once more; at most {MOST} are: the failures above stand")
+        click.echo(f"{len(names)} tests to run once more; at most {MOST} are: the failures above stand")
         return 1
     code = subprocess.run([sys.executable, "-m", "pytest", "-n", "0", *names], check=False).returncode
     if code == 0:
-        print("FAILED ONCE, PASSED ALONE (find the cause):", *names, sep="\n  ")
+        click.echo("\n  ".join(["FAILED ONCE, PASSED ALONE (find the cause):", *names]))
     return code
 
 

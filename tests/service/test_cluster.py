@@ -166,7 +166,7 @@ def test_no_scheduler_at_the_address_is_one_message(monkeypatch):
 
 
 def test_a_call_that_kills_worker_after_worker_is_an_error_of_its_candidate(client):
-    def killed(*_, **__):
+    def killed(timeout):
         raise distributed.KilledWorker("fit-1", SimpleNamespace(address="tcp://last"), 2)
 
     future = SimpleNamespace(result=killed, release=lambda: None)
@@ -178,6 +178,55 @@ def test_a_call_that_kills_worker_after_worker_is_an_error_of_its_candidate(clie
 
     with sending(found), pytest.raises(CandidateError, match=r"'svm/plain' cannot be fitted: count was .* on 3 "):
         count.fn(plan, 1)
+
+
+def alone(monkeypatch, result):
+    """A cluster that has lost its workers, with what waiting for a call comes to."""
+    monkeypatch.setattr(cluster_module, "SILENCE_SECONDS", 0.01)
+    found = Cluster(SimpleNamespace())
+    future = SimpleNamespace(result=result, release=lambda: None)
+    scheduler = SimpleNamespace(address="tcp://s")
+    found.client = SimpleNamespace(
+        submit=lambda *_, **__: future,
+        scheduler_info=lambda: {"workers": {}},
+        run=lambda *_, **__: {},
+        scheduler=scheduler,
+    )
+    return found
+
+
+@pytest.mark.parametrize("n_free", [0, 1], ids=["not begun", "under way"])
+def test_a_scheduler_that_has_lost_all_workers_is_reported_and_then_given_up(monkeypatch, caplog, n_free):
+    def endless(timeout):
+        raise TimeoutError
+
+    found = alone(monkeypatch, endless)
+    monkeypatch.setattr(found, "_free_workers", lambda: {"tcp://w": 1} if n_free else {})
+    monkeypatch.setattr(cluster_module, "LEFT_MINUTES", 0.02)
+    monkeypatch.setattr(cluster_module, "LOOK_SECONDS", 0.01)
+
+    with sending(found), pytest.raises(PlaceError, match=r"has had no workers for 0\.02 minutes\. Start some"):
+        count.fn("plan", 1)
+
+    assert len([line for line in caplog.messages if "has no workers left: waiting" in line]) == 1
+
+
+def test_a_worker_that_comes_back_ends_the_wait(monkeypatch, caplog):
+    turns = [TimeoutError(), packed(Outcome(2, None, [], [], 0.0))]
+
+    def late(timeout):
+        turn = turns.pop(0)
+        if isinstance(turn, Exception):
+            raise turn
+        return turn
+
+    found = alone(monkeypatch, late)
+    monkeypatch.setattr(found, "_free_workers", lambda: {"tcp://w": 1})
+
+    with sending(found):
+        assert count.fn("plan", 1) == 2
+
+    assert any("has no workers left" in line for line in caplog.messages)
 
 
 def test_what_is_queued_is_cancelled_and_nothing_is_waited_for(client):

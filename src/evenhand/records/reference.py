@@ -1,7 +1,9 @@
 """Where something lies in the store, by a name that holds on every machine."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import PurePosixPath
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -27,3 +29,18 @@ class Reference:
 
 
 NOWHERE = Reference("", "")  # of rows that are in memory only
+
+
+def references(content: Any) -> Iterator[Reference]:
+    """Every reference in records and what they hold."""
+    if isinstance(content, Reference):
+        yield content
+    elif is_dataclass(content) and not isinstance(content, type):
+        for each in fields(content):
+            yield from references(getattr(content, each.name))
+    elif isinstance(content, dict):
+        yield from references(list(content.values()))
+    elif isinstance(content, list | tuple):
+        for each in content:
+            if not isinstance(each, str | int | float):
+                yield from references(each)

@@ -12,11 +12,10 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from evenhand.errors import CandidateError, EvenhandError, PlaceError
-from evenhand.records.reference import Reference
+from evenhand.records.reference import references
 from evenhand.runtime.engines.remote_call import Outcome, call, packed, unpacked
 from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
@@ -24,6 +23,7 @@ from evenhand.storage.machine_identity import identity
 
 ADDRESS = "DASK_SCHEDULER_ADDRESS"
 PATIENCE_SECONDS, LOOK_SECONDS = 8.0, 0.5
+SILENCE_SECONDS, LEFT_MINUTES = 10.0, 10.0  # without any worker: until it is said, and until the run ends
 MEMORY = "memory"
 LOCAL: dict[str, Any] = {
     "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0",
@@ -49,6 +49,7 @@ class Cluster:
         self._holders: defaultdict[str, set[str]] = defaultdict(set)
         self._took: dict[tuple[str, str], float] = {}
         self._under_way: dict[str, Any] = {}
+        self._alone_since: float | None = None
 
     def check(self) -> None:
         """Refuse, before anything is made, workers that run or keep something else than this process."""
@@ -63,7 +64,7 @@ class Cluster:
     def __call__(self, function: Function, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """What a function comes to on a worker, with its lines and remarks as if it had been called here."""
         kind = (function.__name__, str(getattr(arguments[0], "model", ""))) if arguments else (function.__name__, "")
-        entries = {each.entry for each in _references((arguments, list(named.values())))}
+        entries = {each.entry for each in references((arguments, list(named.values())))}
         with self._chosen(entries) as worker:
             sent = packed((arguments, named))
             outcome = self._outcome(function, sent, worker, self._resources(kind), arguments)
@@ -75,7 +76,7 @@ class Cluster:
         if outcome.error is not None:
             raise outcome.error
         self._took[kind] = max(self._took.get(kind, 0.0), outcome.rise_mb)
-        for each in _references(outcome.result):
+        for each in references(outcome.result):
             self._holders[each.entry].add(worker)
         return outcome.result
 
@@ -102,7 +103,7 @@ class Cluster:
         )  # fmt: skip
         self._under_way[key] = future
         try:
-            return unpacked(future.result())
+            return unpacked(self._awaited(future))
         except KilledWorker as error:
             raise _deadly(function.__name__, given, error) from None
         except (FutureCancelledError, OSError, TimeoutError) as error:
@@ -114,12 +115,41 @@ class Cluster:
             del self._under_way[key]
             future.release()  # a future that is held is made again when its worker is lost
 
+    def _awaited(self, future: Any) -> Any:
+        while True:
+            try:
+                return future.result(timeout=SILENCE_SECONDS)
+            except TimeoutError:
+                self._expect_workers()
+
+    def _expect_workers(self) -> None:
+        """Say that there is no worker any more; end what waits for one where none comes."""
+        if self.client.scheduler_info()["workers"]:
+            self._alone_since = None
+            return
+        address, moment = self.client.scheduler.address, time.monotonic()
+        with self._free:
+            began, self._alone_since = self._alone_since, self._alone_since or moment
+        if began is None:
+            logger().warning(
+                "the Dask scheduler %s has no workers left: waiting %g minutes for one", address, LEFT_MINUTES
+            )
+        elif moment - began > LEFT_MINUTES * 60:
+            raise PlaceError(
+                f"the Dask scheduler {address} has had no workers for {LEFT_MINUTES:g} minutes. Start some, such as "
+                f"`dask worker {address} --nthreads 1`, and run the command again: what was finished is found."
+            )
+
     @contextmanager
     def _chosen(self, entries: set[str]) -> Iterator[str]:
         """A worker with a free thread, of several the one that has most of the inputs."""
         with self._free:
+            looked_at = time.monotonic()
             while not (free := self._free_workers()):
                 self._free.wait(LOOK_SECONDS)
+                if time.monotonic() - looked_at > SILENCE_SECONDS:
+                    self._expect_workers()
+                    looked_at = time.monotonic()
             worker = max(free, key=lambda each: (sum(each in self._holders[name] for name in entries), free[each]))
             self._busy[worker] += 1
         try:
@@ -227,18 +257,3 @@ def _deadly(name: str, arguments: tuple[Any, ...], error: Any) -> EvenhandError:
     )
     found.cause, found.is_lasting = cause, False
     return found
-
-
-def _references(content: Any) -> Iterator[Reference]:
-    """Every reference in records and what they hold."""
-    if isinstance(content, Reference):
-        yield content
-    elif is_dataclass(content) and not isinstance(content, type):
-        for each in fields(content):
-            yield from _references(getattr(content, each.name))
-    elif isinstance(content, dict):
-        yield from _references(list(content.values()))
-    elif isinstance(content, list | tuple):
-        for each in content:
-            if not isinstance(each, str | int | float):
-                yield from _references(each)
