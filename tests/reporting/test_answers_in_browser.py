@@ -10,6 +10,7 @@ from browser import needs_browser, printed_pages, visit
 from evenhand.evaluation import curves
 from evenhand.evaluation.curves import CalibrationBin, CalibrationCurve
 from evenhand.records.decision import Decided, DecisionOutcome
+from evenhand.reporting.html.report import page
 
 pytestmark = needs_browser
 
@@ -154,12 +155,11 @@ def test_confusion_tells_its_rows(tmp_path):
     assert "on the holdout" in seen["confusion"]
 
 
-def test_pooled_areas_and_means_of_folds_have_columns_of_their_own(tmp_path):
+def test_areas_in_the_table_are_pooled_and_means_of_folds_are_said_with_the_band(tmp_path):
     seen = look(tmp_path, makers.binary())
 
-    assert seen["names"] == [
-        "Candidate", "Area under ROC, pooled", "Average precision, pooled", "ROC, mean of folds", "AP, mean of folds",
-    ]  # fmt: skip
+    assert seen["names"] == ["Candidate", "Area under ROC, pooled", "Average precision, pooled"]
+    assert "one standard deviation to each side: area under ROC 0." in page(makers.binary())
 
 
 def test_twelve_lines_can_be_told_apart(tmp_path):

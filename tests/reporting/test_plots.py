@@ -114,7 +114,7 @@ def test_confusion_reports_counts_and_shares_of_the_true_class():
     figure = plots.confusion(curves.confusion([0] * 3 + [1] * 4, [0, 0, 1, 1, 1, 1, 0], [0, 1]), "svm")
 
     # three rows of class 0, two of them found: 66.7 %; four of class 1, three of them found: 75 %
-    assert {"2\n66.7%", "1\n33.3%", "1\n25.0%", "3\n75.0%"} <= set(words_of(figure))
+    assert {"2\n66.7 %", "1\n33.3 %", "1\n25.0 %", "3\n75.0 %"} <= set(words_of(figure))
 
 
 def test_leaderboard_shows_the_best_on_top_and_the_group_in_blue():

@@ -520,11 +520,24 @@ def test_what_the_name_says_is_not_said_twice():
     assert '<span class="how">smote</span>' in text
 
 
+def test_a_difference_on_the_holdout_alone_has_a_column_where_there_is_one():
+    one = ComparisonRow("knn", -0.01, -0.04, 0.02, 0.4, "level", holdout="−0.004 (−0.015 to 0.008)")
+
+    assert "−0.004 (−0.015 to 0.008)" in page(replace(makers.binary(), comparisons=(one,)))
+    assert "On the holdout alone" not in page(replace(makers.binary(), comparisons=(replace(one, holdout=""),)))
+
+
+def test_a_number_that_names_a_row_says_what_it_is_where_headings_are_hidden():
+    shown = table(["Score", "Rows", "Share", "Kind"], [("0.5", 1, 2, 3), ("knn", 1, 2, 3), ("−0.5", 1, 2, 3)], "t")
+
+    assert re.findall(r"<th[^>]*data-head=\"Score\"[^>]*>([^<]*)", shown) == ["0.5", "−0.5"]
+
+
 def test_the_power_of_the_holdout_stands_beside_each_comparison():
     told = page(makers.binary())
     without = page(replace(makers.binary(), comparisons=(ComparisonRow("knn", -0.01, -0.04, 0.02, 0.4, "level"),)))
 
-    assert "35%" in told
+    assert "35 %" in told
     assert "Power is the chance that the holdout separates two that truly differ by 0.02." in told
     assert "Power" not in without
 

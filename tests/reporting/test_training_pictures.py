@@ -57,7 +57,7 @@ def test_a_tree_worked_by_hand_is_drawn_as_such():
 
     shown = words_in(tree_picture(tree_outline(fitted, ["x"]), ["no", "yes"], "decision_tree"))
 
-    root, left, right = ["x ≤ 5.000", "4 rows", "no 50%"], ["2 rows", "no 100%"], ["2 rows", "yes 100%"]
+    root, left, right = ["x ≤ 5.000", "4 rows", "no 50 %"], ["2 rows", "no 100 %"], ["2 rows", "yes 100 %"]
     assert [words for words in shown[1:-1] if words] == [*root, *left, *right]
     assert shown[-1] == "3 nodes, depth 1; left where the condition holds"
 

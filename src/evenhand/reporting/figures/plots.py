@@ -97,7 +97,7 @@ def confusion(table: Confusion, name: str) -> Figure:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(shares, cmap=BLUES, vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
-        words = f"{counts[row, column]:,.0f}\n{share:.1%}" if side <= 6 else f"{counts[row, column]:,.0f}"
+        words = f"{counts[row, column]:,.0f}\n{100 * share:.1f} %" if side <= 6 else f"{counts[row, column]:,.0f}"
         colour = "white" if share > 0.55 else INK
         axes.text(column, row, words, ha="center", va="center", color=colour, fontsize=10 if side <= 12 else 7)
     _dress(axes, "Predicted class", "True class", grid=False)

@@ -140,7 +140,7 @@ class ConfusionTable:
 class ComparisonRow:
     """A candidate against the best on the same out-of-fold rows: difference, interval, p value and verdict in words.
 
-    `power` is the chance that the holdout alone would find a small true difference.
+    `power` is the chance that the holdout alone would find a small true difference, `holdout` the difference there.
     """
 
     name: str
@@ -150,6 +150,7 @@ class ComparisonRow:
     p_value: float | None = None
     words: str = ""
     power: float | None = None
+    holdout: str = ""
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,11 @@ def share(part: float, whole: float) -> str:
     return f"{percent:.2f} %" if 0 < percent < 1 else f"{percent:.1f} %"
 
 
+def percent(part: float, places: int = 0) -> str:
+    """A share in percent, always in as many places."""
+    return f"{100 * part:.{places}f} %"
+
+
 def seconds(value: float | None) -> str:
     """A duration in the unit a person would use."""
     if value is None:
@@ -144,9 +149,11 @@ def framed(heads: Sequence[Heading], bodies: Sequence[Html], caption: str, **att
 def table_row(cells: Sequence[Any], heads: Sequence[Heading], class_: str | None = None, **attributes: Any) -> Html:
     """One row of a table."""
     name = breakable(cells[0]) if type(cells[0]) is str else cells[0]
-    first = tag("th", name, scope="row", role="rowheader", class_=_class(heads[0]))
-    pairs = zip(cells[1:], heads[1:], strict=True)
     is_wide = len(heads) > MOST_BESIDE  # on a phone each cell then stands below its heading
+    is_number = type(cells[0]) is str and re.match(r"−?\d", cells[0])  # which says nothing by itself
+    label = _plain(heads[0].words) if is_wide and is_number else None
+    first = tag("th", name, scope="row", role="rowheader", class_=_class(heads[0]), data_head=label)
+    pairs = zip(cells[1:], heads[1:], strict=True)
     others = [
         tag("td", cell, role="cell", class_=_class(head), data_head=_plain(head.words) if is_wide else None)
         for cell, head in pairs

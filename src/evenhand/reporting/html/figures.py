@@ -268,21 +268,21 @@ def _how_to_read(content: PageContent, shown: Sequence[CandidateCurves]) -> str:
     if len(shown) < len(content.curves):
         words.append(f"{len(shown)} of {len(content.curves)} are drawn.")
     if band := shown[0].roc_band:
-        words.append(f"The band is the best over {len(band.areas)} folds, one standard deviation to each side.")
+        areas = f"area under ROC {_of_folds(band)}, average precision {_of_folds(shown[0].precision_recall_band)}"
+        words.append(
+            f"The band is the best over {len(band.areas)} folds, one standard deviation to each side: {areas}."
+        )
     if any(one.is_champion for one in shown):
         words.append("Dashed is the candidate that serves at present, the champion.")
     return " ".join(words)
 
 
 def _curve_names(shown: Sequence[CandidateCurves]) -> Html:
-    """The areas of the curves as drawn, over all rows together; means over folds have columns of their own."""
+    """The areas of the curves as drawn, over all rows together."""
     heads = [Heading("Candidate", "text"), Heading("Area under ROC, pooled"), Heading("Average precision, pooled")]
-    has_bands = any(one.roc_band is not None for one in shown)
-    heads += [Heading("ROC, mean of folds", minor=True), Heading("AP, mean of folds", minor=True)] if has_bands else []
     rows = []
     for place, one in enumerate(shown):
         cells = [_curve_name(one, place), number(one.roc.area), number(one.precision_recall.area)]
-        cells += [_of_folds(one.roc_band), _of_folds(one.precision_recall_band)] if has_bands else []
         rows.append(table_row(cells, heads, data_series_row=place, tabindex="0"))
     return folded_table(heads, rows, "Names and areas of the curves", "names")
 

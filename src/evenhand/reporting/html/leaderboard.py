@@ -118,7 +118,7 @@ def _trust(content: PageContent) -> str:
 
 def gate_words(gate: GateVerdict) -> Html:
     """What became of the model at the gate."""
-    return joined(tag("b", "Promoted." if gate.is_moved else "Not promoted."), " ", gate.words)
+    return joined(tag("b", "Promoted." if gate.is_moved else "Not promoted."), " ", gate.words.rstrip("."), ".")
 
 
 def leaderboard(content: PageContent) -> Html:

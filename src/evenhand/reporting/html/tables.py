@@ -16,6 +16,7 @@ from evenhand.reporting.html.elements import (
     listing,
     megabytes,
     number,
+    percent,
     seconds,
     section,
     spoken,
@@ -44,6 +45,7 @@ def comparisons(content: PageContent) -> Html | None:
         (Heading("Difference"), lambda one: number(one.difference)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
         (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
+        (Heading("On the holdout alone", minor=True), lambda one: one.holdout),
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
     ]
     lead = (
@@ -51,7 +53,7 @@ def comparisons(content: PageContent) -> Html | None:
         "upper one for each. A gap inside the region of practical equivalence is called practically the same."
     )
     if any(one.power is not None for one in found):
-        columns.insert(-1, (Heading("Power", minor=True), lambda one: "" if one.power is None else f"{one.power:.0%}"))
+        columns.insert(-2, (Heading("Power", minor=True), lambda one: "" if one.power is None else percent(one.power)))
         lead += f" Power is the chance that the holdout separates two that truly differ by {POWER_DIFFERENCE}."
     shown = listing(found, columns, "Differences from the best")
     return section("comparisons", "Against the best", shown, lead=lead)

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.evaluation.pictures.training_pictures import STEPS, Correlations, Plane
 from evenhand.reporting.html.content import PageContent
-from evenhand.reporting.html.elements import Html, count, details, joined, number, section, tag
+from evenhand.reporting.html.elements import Html, count, details, joined, number, percent, section, tag
 from evenhand.reporting.html.pictures import COLOURS, HEAD, standalone
 from evenhand.reporting.html.svg import WIDTH, Canvas, axis
 
@@ -142,7 +142,7 @@ def _node(node: Mapping[str, Any], depth: int, x: float, labels: Sequence[str]) 
     yield _text(x, top + 30, f"{count(node['n_rows'])} rows", "middle")
     value = node["value"]
     best = max(range(len(value)), key=value.__getitem__)
-    yield _text(x, top + 44, f"{labels[best][:12]} {value[best]:.0%}" if labels else number(value[0]), "middle")
+    yield _text(x, top + 44, f"{labels[best][:12]} {percent(value[best])}" if labels else number(value[0]), "middle")
 
 
 def _top(depth: int) -> float:

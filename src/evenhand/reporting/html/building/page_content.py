@@ -20,6 +20,7 @@ from evenhand.reporting.html.building.calibration import (
 )
 from evenhand.reporting.html.building.regression import regression_of
 from evenhand.reporting.html.building.tuning import grid_curves, tuned_curves
+from evenhand.reporting.html.elements import number
 from evenhand.runtime.text import counted
 from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -143,12 +144,11 @@ def _whereabouts(report: Report, study: Study, links: content.Pairs) -> content.
 
 
 def _comparison(each: Versus) -> content.ComparisonRow:
-    words = each.words
+    holdout = ""
     if each.holdout_difference is not None and each.holdout_low is not None and each.holdout_high is not None:
-        ends = f"{each.holdout_low:+.4f} to {each.holdout_high:+.4f}"
-        words += f"; on the holdout alone {each.holdout_difference:+.4f} ({ends})"
+        holdout = f"{number(each.holdout_difference)} ({number(each.holdout_low)} to {number(each.holdout_high)})"
     return content.ComparisonRow(
-        each.name, each.difference, each.low, each.high, each.p_value, words, each.holdout_power
+        each.name, each.difference, each.low, each.high, each.p_value, each.words, each.holdout_power, holdout
     )
 
 

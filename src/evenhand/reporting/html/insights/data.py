@@ -4,7 +4,18 @@ from itertools import pairwise
 
 from evenhand.records.since import ColumnShape
 from evenhand.reporting.html.content import ColumnFacts, PageContent
-from evenhand.reporting.html.elements import Heading, Html, count, counted, listing, number, section, share, tag
+from evenhand.reporting.html.elements import (
+    Heading,
+    Html,
+    count,
+    counted,
+    listing,
+    number,
+    percent,
+    section,
+    share,
+    tag,
+)
 
 WIDTH, HEIGHT = 120, 24
 MOST_VALUES = 5
@@ -55,7 +66,7 @@ def _values(one: ColumnShape | None) -> str:
     if one is None or not one.values:
         return ""
     known = max(one.n_rows - one.n_missing, 1)
-    return ", ".join(f"{v} {n / known:.0%}" for v, n in zip(one.values, one.counts, strict=False))
+    return ", ".join(f"{v} {percent(n / known)}" for v, n in zip(one.values, one.counts, strict=False))
 
 
 def _sparkline(one: ColumnShape | None) -> Html | str:

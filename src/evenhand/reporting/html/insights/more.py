@@ -10,6 +10,7 @@ from evenhand.reporting.html.elements import (
     joined,
     listing,
     number,
+    percent,
     section,
     spoken,
     table,
@@ -27,7 +28,7 @@ def lift(content: PageContent) -> Html | None:
     if found is None or not found.lifts:
         return None
     columns = [
-        (Heading("Rows acted on", "text"), lambda one: f"{count(one.n_rows)} ({one.share:.1%})"),
+        (Heading("Rows acted on", "text"), lambda one: f"{count(one.n_rows)} ({percent(one.share, 1)})"),
         (Heading("Found"), lambda one: count(one.n_found)),
         (Heading("Share of all positives"), lambda one: number(one.found_share)),
         (Heading("Lift"), lambda one: number(one.lift)),
@@ -48,8 +49,12 @@ def learning(content: PageContent) -> Drawn:
         return None, []
     metric, x, y = spoken(content.study.metric), [one.n_rows for one in found], [one.mean for one in found]
     low, high = ([one.mean + sign * one.std for one in found] for sign in (-1, 1))
+    if content.study.lower_is_better:
+        low = [max(each, 0.0) for each in low]
+    elif max(y) <= 1:
+        high = [min(each, 1.0) for each in high]
     canvas = Canvas(axis("Training rows", 0, max(x)), axis(titled(metric), min(low), max(high)), height=250)
-    rows = [(f"{one.share:.0%}", count(one.n_rows), number(one.mean), number(one.std)) for one in found]
+    rows = [(percent(one.share), count(one.n_rows), number(one.mean), number(one.std)) for one in found]
     chart = Chart(
         id="learning",
         title="",

@@ -6,7 +6,18 @@ from itertools import groupby
 from evenhand.records.insight import ColumnCurve, Insight, ReasonedRow
 from evenhand.reporting.html.chart import Chart, Series, legend
 from evenhand.reporting.html.content import PageContent
-from evenhand.reporting.html.elements import Heading, Html, breakable, count, joined, listing, number, section, table
+from evenhand.reporting.html.elements import (
+    Heading,
+    Html,
+    breakable,
+    count,
+    joined,
+    listing,
+    number,
+    percent,
+    section,
+    table,
+)
 from evenhand.reporting.html.svg import Canvas, axis, colour_of, named_axis
 from evenhand.reporting.html.templates import render
 
@@ -26,7 +37,7 @@ def why(content: PageContent) -> Drawn:
         charts=[chart.figure() for chart in drawn],
         curves_lead=_curves_lead(found),
         coefficients=_coefficients(found),
-        pairs=[(joined(*_between(each.columns)), f"{each.share:.0%}") for each in found.pairs],
+        pairs=[(joined(*_between(each.columns)), percent(each.share)) for each in found.pairs],
         words=_words(found),
         worst=_worst(found),
         worst_lead=_worst_lead(found),
