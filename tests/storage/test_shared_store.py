@@ -1,12 +1,10 @@
-"""A store that machines share: in memory, on a disk, on S3 and on Google's storage; machines are homes of their own."""
+"""A store that machines share: in memory, on a disk and on S3; machines are homes of their own."""
 
 import json
 import os
 import socket
-import subprocess
 import threading
 import uuid
-from contextlib import suppress
 from pathlib import Path
 
 import fsspec
@@ -15,7 +13,6 @@ from makers import make_study, work, write_two_clouds
 
 from evenhand.errors import PlaceError
 from evenhand.records.reference import Reference
-from evenhand.service.servers import free_port
 from evenhand.storage import artifact_store, shared_store
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.shared_store import SharedStore
@@ -42,44 +39,13 @@ def bucket():
     server.stop()
 
 
-@pytest.fixture(scope="module")
-def google():
-    """A bucket of an emulator of Google's storage on loopback, where EVENHAND_GCS_EMULATOR names its command."""
-    pytest.importorskip("gcsfs")
-    if not (command := os.environ.get("EVENHAND_GCS_EMULATOR")):
-        pytest.skip("EVENHAND_GCS_EMULATOR names no emulator (gcp-storage-emulator has one)")
-    port = free_port()
-    words = [
-        command,
-        "start",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--in-memory",
-        "--default-bucket",
-        "evenhand",
-    ]
-    emulator = subprocess.Popen([command, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
-        patch.setitem(shared_store.SETTINGS, "gs", {"token": "anon"})
-        while emulator.poll() is None:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-        yield "gs://evenhand"
-    emulator.kill()
-    emulator.wait()
-
-
-@pytest.fixture(params=["memory", "disk", "s3", "gs"])
+@pytest.fixture(params=["memory", "disk", "s3"])
 def address(request, tmp_path, monkeypatch):
     """The address of an empty store of each kind."""
     kinds = {
         "memory": lambda: f"memory://{uuid.uuid4().hex}/store",
         "disk": lambda: str(tmp_path / "share"),
         "s3": lambda: f"{request.getfixturevalue('bucket')}/{uuid.uuid4().hex}",
-        "gs": lambda: f"{request.getfixturevalue('google')}/{uuid.uuid4().hex}",
     }
     found = kinds[request.param]()
     monkeypatch.setenv("EVENHAND_STORE", found)
