@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import CategoryGrouper, CutPoints, EvidenceEncoder, MDLPDiscretizer, TopValues
@@ -222,3 +223,20 @@ def test_input_that_is_no_codes_is_explained(X, y, words):
 def test_smoothing_must_be_above_zero():
     with pytest.raises(ValueError, match="smoothing must be above 0"):
         EvidenceEncoder(smoothing=0).fit([[0], [1]], [0, 1])
+
+
+def test_it_says_that_it_needs_a_target():
+    assert get_tags(EvidenceEncoder()).target_tags.required
+
+
+def test_rows_and_targets_that_differ_in_number_are_refused():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        EvidenceEncoder().fit([[0], [1], [0]], [0, 1])
+
+
+def test_the_usual_folds_of_scikit_learn_hold_the_classes_alike():
+    codes, y = np.arange(40).reshape(-1, 1) % 3, np.repeat([0, 1], [30, 10])
+
+    usual = EvidenceEncoder(cv=None).fit_transform(codes, y)
+
+    np.testing.assert_array_equal(usual, EvidenceEncoder(cv=StratifiedKFold(5)).fit_transform(codes, y))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import MDLPDiscretizer, TwoWaySplit
@@ -182,3 +183,7 @@ def test_one_target_class_for_a_continuous_target_is_refused():
 
     with pytest.raises(ValueError, match="n_target_classes of 2 or more, but it is 1"):
         MDLPDiscretizer(n_target_classes=1).fit(X, y)
+
+
+def test_it_says_that_it_needs_a_target():
+    assert get_tags(MDLPDiscretizer()).target_tags.required

@@ -67,3 +67,7 @@ def test_a_continuous_target_is_cut_where_its_quantile_classes_part():
     y = np.where(x < 120, 0.0, 10.0) + x / 1000
 
     assert TwoWaySplit(n_target_classes=2).fit(x[:, None], y).cuts_[0][0] == pytest.approx(99.5)  # at the median
+
+
+def test_values_that_say_nothing_are_not_cut():
+    assert TwoWaySplit().fit([[1.0], [1.0], [2.0], [2.0]], [0, 1, 0, 1]).cuts_[0].size == 0

@@ -7,6 +7,7 @@ from sklearn import metrics as known
 from evenhand.errors import ConfError
 from evenhand.evaluation.metric_entries import MetricEntry
 from evenhand.evaluation.metrics import (
+    Judged,
     PredictionSet,
     Tables,
     applicable,
@@ -393,3 +394,14 @@ def test_an_entry_that_lacks_a_part_is_refused(given, words):
 
     with pytest.raises(ConfError, match=words):
         MetricEntry(**{**whole, **given})
+
+
+def test_no_ranking_where_one_of_several_classes_is_missing_or_the_only_one():
+    scores = np.random.default_rng(0).dirichlet(np.ones(3), size=4)
+
+    def judged(truth):
+        return Judged(PredictionSet(np.array(truth), np.array(truth), scores, is_probability=True), 3, 0)
+
+    assert judged([0, 1, 1, 0]).rankings is None
+    assert judged([1, 1, 1, 1]).rankings is None
+    assert len(judged([0, 1, 2, 0]).rankings) == 3

@@ -1,6 +1,7 @@
 import fcntl
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -201,3 +202,17 @@ def test_a_study_is_run_once_at_a_time_and_another_beside_it(mlruns):
 
     with one_run_of("first"):
         pass
+
+
+def test_a_lock_that_was_held_leaves_no_open_file(tmp_path):
+    before = psutil.Process().num_fds()
+
+    for _ in range(20):
+        with alone(tmp_path / "thing.lock", "it is held"):
+            assert psutil.Process().num_fds() >= before + 1
+
+    assert psutil.Process().num_fds() < before + 20
+
+
+def test_the_moment_that_is_written_down_is_to_the_second_in_utc():
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", locks.now())

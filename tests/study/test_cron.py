@@ -168,3 +168,10 @@ def test_what_is_no_expression_is_refused_with_the_reason(expression, told):
 def test_an_unknown_zone_is_refused_with_the_nearest():
     with pytest.raises(ValueError, match=r"no time zone 'Europe/Berln'. Did you mean 'Europe/Berlin'"):
         parsed_cron("0 3 * * *", "Europe/Berln")
+
+
+def test_a_tick_just_before_the_start_is_not_between():
+    hourly, tick = parsed_cron("0 * * * *"), datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+    assert list(hourly.between(tick, tick)) == [tick]
+    assert list(hourly.between(tick + timedelta(microseconds=1), tick + timedelta(minutes=59))) == []

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from makers import know_models_of, make_study, room_of_its_own, two_clouds, work, write_rows
+from scipy.stats import norm
 from sklearn.metrics import log_loss
 
 from evenhand.data.splits import fold_rows
@@ -488,3 +489,23 @@ def test_the_page_reports_the_verdict_here_and_where_the_run_keeps_it(runs, name
     assert f"<b>{verdict}</b>" in told
     assert verdict not in honest
     assert run_reader.artifact(run.place, run.run_id, "report.html").read_text(encoding="utf-8") == told
+
+
+def test_the_words_say_which_is_better_and_the_card_shows_each_figure():
+    better, worse = weighed(told(3, 0), told(0.5, 1)), weighed(told(0.5, 1), told(3, 0))
+    gap = better.gap
+
+    assert f"better by {gap.difference:.4f} (" in better.words
+    assert f"worse by {gap.difference:.4f} (" in worse.words
+    row = f"| | {gap.challenger:.4f} | {gap.champion:.4f} | {gap.difference:.4f} | {gap.low:.4f} to {gap.high:.4f} |"
+    assert card(better, "tiny").splitlines()[6:8] == [row, ""]
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "f1"])
+def test_the_interval_is_wider_where_less_alpha_is_left(metric):
+    widths = [
+        found.high - found.low
+        for found in (weighed(told(2, 0), told(1, 1), metric, alpha=alpha, horizon=1).gap for alpha in (0.3, 0.01))
+    ]
+
+    assert widths[1] / widths[0] == pytest.approx(norm.ppf(0.995) / norm.ppf(0.85), rel=0.01)

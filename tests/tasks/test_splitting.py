@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -11,7 +13,7 @@ from evenhand.errors import DataError
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, WITHHELD
 from evenhand.storage import artifact_store
 from evenhand.storage.artifact_store import Store, local
-from evenhand.tasks.splitting import split, split_id_of
+from evenhand.tasks.splitting import _check_sides, split, split_id_of
 
 
 def plain_study(make=make_study, columns=None, **settings_):
@@ -394,3 +396,15 @@ def test_rows_without_a_time_or_group_are_reported(tmp_path, role):
     refused(
         table, plain_study(holdout=role, columns={role: "when"}), f"columns.{role} 'when' has 1 rows without a value"
     )
+
+
+def test_as_many_training_rows_as_folds_and_one_held_row_will_do():
+    table = SimpleNamespace(classes=(), n_rows=4, is_multilabel=False)
+    sides = np.array([TRAINING, TRAINING, TRAINING, HOLDOUT])
+
+    _check_sides(sides, np.arange(4.0), table, plain_study(holdout="random", folds=3).split)
+
+    with pytest.raises(DataError, match="leaves 2 training and 1 holdout rows"):
+        _check_sides(sides[1:], np.arange(3.0), table, plain_study(holdout="random", folds=3).split)
+    with pytest.raises(DataError, match="leaves 3 training and 0 holdout rows"):
+        _check_sides(sides[:3], np.arange(3.0), table, plain_study(holdout="random", folds=3).split)
