@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from PIL import Image
 from rich.console import Console
 from rich.text import Text
 from websockets.sync.client import connect
@@ -30,7 +31,11 @@ from websockets.sync.client import connect
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "pictures"
 ROOM = BUILD / "room"
-SHOWN = {"page-1400-light": "report"}  # in README, by the name that it has there
+SHOWN = {
+    "page-1400-light": "report",
+    "mlflow-runs-candidates": "mlflow",
+    "prefect-run": "prefect",
+}  # in README and docs
 BIN = Path(sys.executable).parent
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -143,7 +148,8 @@ def main() -> None:
     say(f"pictures in {BUILD}")
     if "page" in places:
         for name, shown in SHOWN.items():
-            shutil.copy(BUILD / f"{name}.png", ROOT / "docs" / "images" / f"{shown}.png")
+            few_colours = Image.open(BUILD / f"{name}.png").convert("RGB").quantize(128)
+            few_colours.save(ROOT / "docs" / "images" / f"{shown}.png", optimize=True)
 
 
 def write_study() -> None:
