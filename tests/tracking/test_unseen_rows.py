@@ -185,7 +185,7 @@ def test_where_some_are_near_and_others_match_nothing_these_are_left_out(asked):
     near = noisy(columns, 1e-7)
     changed = {name: np.where(half, values + 9, near[name]) for name, values in columns.items()}
 
-    rows, theirs, ledger = asked((changed, y), (columns, y))
+    rows, theirs, _ = asked((changed, y), (columns, y))
 
     assert not set(rows) & set(trained_on(theirs))
     assert not half[rows].any()
