@@ -273,7 +273,7 @@ def dated_studies() -> Iterator[tuple[str, Frame, dict[str, Any]]]:
             times = day + pd.to_timedelta(
                 random.normal(random.choice([-400, -20, 0, 30]), random.choice([5, 200]), n), "D"
             )
-            write = random.choice(["%Y-%m-%d", "%Y%m%d"])
+            write = str(random.choice(["%Y-%m-%d", "%Y%m%d"]))
             frame[f"date_{j}"] = times.strftime(write).astype(str if "-" in write else int)
             if random.random() < 0.4:
                 frame[f"date_{j}"] = frame[f"date_{j}"].where(random.random(n) > random.uniform(0, 0.7))
