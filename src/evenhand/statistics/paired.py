@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import norm
 
-from evenhand.statistics.against_best import POWER, critical_of, moderated, p_value_of, raised
+from evenhand.statistics.against_best import POWER, HeldGaps, critical_of, factors, p_value_of
 from evenhand.statistics.equal_candidates import LEAST_FACTOR, LEAST_FACTOR_HELD, weight_of_folds
 from evenhand.statistics.joint import JointFigures
 
@@ -71,17 +71,17 @@ def _gaps(
         contrast[place, second] -= 1
     covariance, by_fold = contrast @ joint.covariance @ contrast.T, joint.folds @ contrast.T
     within = np.mean([np.diag(contrast @ each @ contrast.T) for each in joint.of_folds], axis=0)
-    between, n_folds = by_fold.var(axis=0, ddof=1), len(joint.folds)
-    gaps = contrast @ joint.means
-    variances = _of_rows(covariance, contrast, joint.covariance) * raised(between, within, n_folds, test_share)
-    if (held := joint.held) is not None:
-        on_held, weight = contrast @ held.covariance @ contrast.T, weight_of_folds(held.share)
-        of_rows = _of_rows(on_held, contrast, held.covariance)
-        of_fits = (moderated(between, within, n_folds - 1) - 1) * within
-        gaps = (1 - held.share) * gaps + held.share * (contrast @ held.figures)
-        more = held.share**2 * np.maximum(LEAST_FACTOR_HELD * of_rows, of_rows + of_fits)
-        variances = weight**2 * variances + more
-        covariance = weight**2 * LEAST_FACTOR * covariance + held.share**2 * LEAST_FACTOR_HELD * on_held
+    gaps, held, on_held = contrast @ joint.means, joint.held, None
+    if held is not None:
+        of_held, weight = contrast @ held.covariance @ contrast.T, weight_of_folds(held.share)
+        on_held = HeldGaps(contrast @ held.figures, _of_rows(of_held, contrast, held.covariance))
+    factor, of_fits = factors(by_fold, within, on_held, test_share)
+    variances = _of_rows(covariance, contrast, joint.covariance) * factor
+    if held is not None and on_held is not None:
+        gaps = (1 - held.share) * gaps + held.share * on_held.gaps
+        more = np.maximum(LEAST_FACTOR_HELD * on_held.of_rows, on_held.of_rows + of_fits)
+        variances = weight**2 * variances + held.share**2 * more
+        covariance = weight**2 * LEAST_FACTOR * covariance + held.share**2 * LEAST_FACTOR_HELD * of_held
     return gaps, np.sqrt(variances), covariance
 
 
