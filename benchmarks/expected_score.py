@@ -105,7 +105,6 @@ def main(is_quick):
     for name, n_rows, share in (("linear", 2000, 0.1), ("interactions", 1000, 0.3), ("steps", 2000, 0.1)):
         for n_models in (5, 20) if is_quick else (5, 20, 40):
             of_learners(name, n_rows, share, n_models, 15 if is_quick else 200)
-
     for kind, value in (("knn", 15), ("tree", 4), ("lda", 0.01)):
         for n_models in (5, 19):
             of_equals(kind, value, n_models, 60 if is_quick else 400)

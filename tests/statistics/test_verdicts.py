@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import t as student
 
 from evenhand.statistics import FoldInfluence, expected_of_chosen, joint_figures, verdicts
-from evenhand.statistics.against_best import firmer, gaps_to_leader, moderated, on_holdout
+from evenhand.statistics.against_best import factors, firmer, gaps_to_leader, moderated, on_holdout
 from evenhand.statistics.equal_candidates import equal_candidates
 from evenhand.statistics.joint import HeldFigures, JointFigures
 
@@ -149,6 +149,16 @@ def test_folds_that_vary_beyond_their_rows_raise_the_variance():
     )
 
     assert gaps_to_leader(unsteady)[1][1] > 3 * gaps_to_leader(joint)[1][1]
+
+
+def test_fits_that_fail_by_themselves_are_not_weighed_as_if_folds_shared_them():
+    within, by_fold = np.ones(1), np.array([[-4.0], [4.0], [-4.0], [4.0], [0.0]])
+
+    (factor,), (of_fits,) = factors(by_fold, within, None)
+
+    # variance 64 / 4 = 16, moderated (6 * 10 + 4 * 16) / 10 = 12.4; of its excess 11.4, 8 count 1 + 5 * .2 / .8 times
+    assert factor == pytest.approx(1 + 8 * 2.25 + 3.4)
+    assert of_fits == pytest.approx(11.4)
 
 
 def test_a_gap_that_the_holdout_does_not_confirm_raises_the_variance():

@@ -36,6 +36,7 @@ from evenhand.statistics.records import Comparison, Interval
 Verdict = Literal["best", "worse", "same", "unseparated"]
 PRIOR_FOLDS = 6.0
 POWER = 0.8
+BY_ITSELF = 8.0  # an excess beyond this is of fits that fail each by itself, not of training rows that folds share
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,8 @@ def factors(
         between = (degrees * between + np.maximum(within + beyond, 0)) / (degrees + 1)
         degrees += 1
     excess = moderated(between, within, degrees) - 1
-    return np.maximum(LEAST_FACTOR, 1 + (1 + n_folds * share / (1 - share)) * excess), excess * within
+    shared, weight = np.minimum(excess, BY_ITSELF), 1 + n_folds * share / (1 - share)
+    return np.maximum(LEAST_FACTOR, 1 + weight * shared + (excess - shared)), excess * within
 
 
 def moderated(between: np.ndarray, within: np.ndarray, degrees: int) -> np.ndarray:
