@@ -1,8 +1,8 @@
 """What the chosen candidate is said to score against what it scores: bias and coverage, asked and measured.
 
 Two kinds of candidates. "scores": binormal scores of the same rows, equally good or not, more or less alike; their true
-areas are known. "learners": forty learners on redrawn tables in five folds, whose expected area comes from all redraws,
-trained on as many rows as a fold trains on and judged on new rows.
+areas are known. "learners": forty learners on redrawn tables in five folds, or equal ones on few rows, whose expected
+area comes from all redraws, trained on as many rows as a fold trains on and judged on new rows.
 
 usage: python benchmarks/expected_score.py [--quick]
 """
@@ -12,6 +12,7 @@ import sys
 import numpy as np
 from redrawn import LEARNERS, Population, out_of_fold, scores_by, with_noise
 from scipy.stats import norm
+from verdicts import Alike, alike_learners
 
 from evenhand.evaluation.influence import area_influence
 from evenhand.evaluation.metrics import ranking_figures
@@ -67,10 +68,21 @@ def of_scores(n_models, alike, spread, n_draws, n_rows=1000, n_up=200, n_folds=5
     line(f"{n_models} candidates, correlation {alike}, areas spread by {spread}", found)
 
 
-def of_learners(name, n_rows, share, n_models, n_draws, n_folds=5):
-    """Learners on redrawn tables; the truth is the mean area over all redraws of the same number of training rows."""
-    population, draw, learners = Population(name, share), np.random.default_rng(3), LEARNERS[:n_models]
-    joints, areas = [], []
+def of_learners(name, n_rows, share, n_models, n_draws):
+    """Learners of all kinds on redrawn tables of one generator."""
+    words = f"{n_models} learners, {name}, {n_rows:,} rows, {share:.0%} positive"
+    redrawn(words, Population(name, share), LEARNERS[:n_models], n_rows, n_draws)
+
+
+def of_equals(kind, value, n_models, n_draws, n_rows=300):
+    """Learners of one kind that are equal by symmetry, on few rows."""
+    words = f"{n_models} equal learners ({kind} {value}), {n_rows:,} rows, 30% positive"
+    redrawn(words, Alike("alike", 0.3), alike_learners(kind, value)[:n_models], n_rows, n_draws)
+
+
+def redrawn(words, population, learners, n_rows, n_draws, n_folds=5):
+    """The truth is the mean area over all redraws of the same number of training rows."""
+    draw, joints, areas = np.random.default_rng(3), [], []
     while len(joints) < n_draws:
         x, y = population.rows(draw, n_rows)
         if y.sum() < 4 * n_folds:
@@ -82,7 +94,6 @@ def of_learners(name, n_rows, share, n_models, n_draws, n_folds=5):
         odds = [scores_by(each, trained[:kept], y[:kept], held) for each in learners]
         areas.append([ranking_figures(is_up, each)[0] for each in odds])
     truth = np.mean(areas, axis=0)
-    words = f"{n_models} learners, {name}, {n_rows:,} rows, {share:.0%} positive"
     line(words, [answered(joint, truth) for joint in joints])
 
 
@@ -94,6 +105,9 @@ def main(is_quick):
     for name, n_rows, share in (("linear", 2000, 0.1), ("interactions", 1000, 0.3), ("steps", 2000, 0.1)):
         for n_models in (5, 20) if is_quick else (5, 20, 40):
             of_learners(name, n_rows, share, n_models, 15 if is_quick else 200)
+    for kind, value in (("knn", 15), ("tree", 4), ("lda", 0.01)):
+        for n_models in (5, 19):
+            of_equals(kind, value, n_models, 60 if is_quick else 400)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Leaks that stand in the data: how many of those planted are named, and how often clean data are warned about.
 
-usage: python benchmarks/planted_leaks.py [planted] [clean] [real]      (all of them unless named)
+usage: python benchmarks/planted_leaks.py [planted] [clean] [dated] [real]      (all of them unless named)
 """
 
 import logging
@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,31 @@ def amount_after_outcome(seed: int) -> Frame:
     return frame.assign(recovered=recovered, y=y)
 
 
+def dated(seed: int, n: int = 1500) -> tuple[Frame, np.ndarray, pd.DatetimeIndex, pd.TimedeltaIndex]:
+    """Rows by day, split by it, and after how many days the outcome of each came."""
+    frame, y, random = base(seed, n)
+    day = pd.Timestamp("2021-01-01") + pd.to_timedelta(np.sort(random.integers(0, 700, n)), unit="D")
+    frame["day"] = day.strftime("%Y-%m-%d")
+    frame.attrs = {"columns": {"time": "day"}, "split": {"holdout": "time", "folds_by": "time", "folds": 3}}
+    return frame, y, day, pd.to_timedelta(random.integers(5, 150, n), unit="D")
+
+
+def contact_after_row(seed: int) -> Frame:
+    """The day of the last contact, which is before its row but where an outcome came."""
+    frame, y, day, delay = dated(seed)
+    last = np.where(y == 1, day + delay, day - delay)
+    return frame.assign(last_contact=pd.DatetimeIndex(last).strftime("%Y%m%d").astype(int), y=y)
+
+
+def grows_since_outcome(seed: int) -> Frame:
+    """Fees that grow from the day of an outcome on, and that day."""
+    frame, y, day, delay = dated(seed)
+    random = np.random.default_rng(seed + 50)
+    fees = np.where(y == 1, 20 + 0.4 * (160 - delay.days), random.uniform(20, 90, len(y))).round(2)
+    closed = np.where(y == 1, (day + delay).strftime("%Y-%m-%d"), None)
+    return frame.assign(fees=fees, closed=closed, y=y)
+
+
 def series(seed: int, kind: str = "lags") -> Frame:
     """A series of times whose rows are to be split at random."""
     random = np.random.default_rng(seed)
@@ -142,7 +168,9 @@ PLANTED: dict[str, tuple[tuple[str, ...], dict[str, Callable[[int], Frame]]]] = 
     "missingness 97 %": (("missing values",), {
         "right in 97 %": missing_with_target, "missing in most": missing_mostly}),
     "id that follows the target": (("identifiers",), {"negatives first": number_after_target}),
-    "post-outcome amount": (("known after the outcome",), {"recovered": amount_after_outcome}),
+    "post-outcome amount": (("known after the outcome",), {
+        "recovered": amount_after_outcome, "later than its row": contact_after_row,
+        "grows since it": grows_since_outcome}),
     "time series split at random": (
         ("order of rows",),
         {
@@ -191,7 +219,7 @@ def planted() -> None:
     for leak, (names, makers) in PLANTED.items():
         shares = []
         for kind, make in makers.items():
-            found = [found_in(make(seed)) for seed in range(N_SEEDS)]
+            found = [found_in(frame := make(seed), **frame.attrs) for seed in range(N_SEEDS)]
             named = [any(one[name].severity in GRAVE for name in names) for one in found]
             shares.append(sum(named))
             words = next((one[name].words for one in found for name in names if one[name].severity in GRAVE), "")
@@ -231,6 +259,31 @@ def clean_studies() -> Iterator[tuple[str, Frame, dict[str, Any]]]:
         yield f"{seed} ({kind}, {n} x {p}, {holdout})", frame.assign(y=y), {"split": {"holdout": holdout, "folds": 3}}
 
 
+def dated_studies() -> Iterator[tuple[str, Frame, dict[str, Any]]]:
+    """Clean rows by day, with days before, near and after each that do not know the outcome, in words and numbers."""
+    for seed in range(N_CLEAN):
+        random = np.random.default_rng(5000 + seed)
+        n, p = int(np.exp(random.uniform(np.log(600), np.log(5000)))), int(random.integers(2, 12))
+        frame = pd.DataFrame({f"c{j}": column(random, n) for j in range(p)})
+        known = pd.factorize(frame["c0"], sort=True)[0].astype(float)
+        signal = random.choice([0.0, 1.0]) * (known - known.mean()) / (known.std() + 1e-9) + random.normal(size=n)
+        y = (signal > np.quantile(signal, 1 - random.choice([0.1, 0.3, 0.5]))).astype(int)
+        day = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.sort(random.integers(0, 900, n)), unit="D")
+        frame["day"] = day.strftime("%Y-%m-%d")
+        for j in range(int(random.integers(1, 4))):
+            times = day + pd.to_timedelta(
+                random.normal(random.choice([-400, -20, 0, 30]), random.choice([5, 200]), n), "D"
+            )
+            write = str(random.choice(["%Y-%m-%d", "%Y%m%d"]))
+            frame[f"date_{j}"] = times.strftime(write).astype(str if "-" in write else int)
+            if random.random() < 0.4:
+                frame[f"date_{j}"] = frame[f"date_{j}"].where(random.random(n) > random.uniform(0, 0.7))
+        frame["price"] = 100 + 0.05 * (day - day[0]).days + random.normal(size=n) * random.choice([1, 20])
+        order = random.permutation(n)
+        split = {"columns": {"time": "day"}, "split": {"holdout": "time", "folds_by": "time", "folds": 3}}
+        yield f"{seed} ({n} x {frame.shape[1]}, by day)", frame.assign(y=y).iloc[order], split
+
+
 def column(random: np.random.Generator, n: int) -> Any:
     """A column of one of the kinds that tables have."""
     kinds = (
@@ -246,16 +299,14 @@ def column(random: np.random.Generator, n: int) -> Any:
     return kinds[random.integers(len(kinds))]()
 
 
-def clean() -> None:
+def clean(studies: Callable[[], Iterator[tuple[str, Frame, dict[str, Any]]]] = clean_studies) -> None:
     """Made-up clean studies, and which of them are warned about."""
-    n_false = 0
-    for name, frame, settings in clean_studies():
+    n_false, words = 0, "clean studies" if studies is clean_studies else "clean studies with dates"
+    for name, frame, settings in studies():
         if wrong := grave(found_in(frame, **settings)):
             n_false += 1
             print(f"  {name}: {'; '.join(f'{each.name}: {each.words}' for each in wrong)}", flush=True)
-    print(
-        f"clean studies with a warning: asked at most {ASKED_FALSE} of 100, measured {n_false} of {N_CLEAN}", flush=True
-    )
+    print(f"{words} with a warning: asked at most {ASKED_FALSE} of 100, measured {n_false} of {N_CLEAN}", flush=True)
 
 
 def real_studies() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -297,7 +348,7 @@ def real() -> None:
 def main() -> None:
     """What was asked for, in a folder that is gone afterwards."""
     logging.disable(logging.WARNING)
-    parts = {"planted": planted, "clean": clean, "real": real}
+    parts = {"planted": planted, "clean": clean, "dated": partial(clean, dated_studies), "real": real}
     with tempfile.TemporaryDirectory() as room:
         os.environ["EVENHAND_HOME"] = str(Path(room) / "home")
         os.chdir(room)

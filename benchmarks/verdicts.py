@@ -9,7 +9,8 @@ and nine, which see half as many columns, are not.
 A holdout of a fifth of all rows (the usual share) is drawn beside the rows of the folds, and its models are trained on
 all of these. Beside the verdicts stand those of the folds alone, the test that they replaced (corrected t over folds,
 Holm over all pairs), and what tests reach that know the true covariance of all figures, which nobody can: one that
-keeps its level for all candidates together, and Hsu's, which keeps it for the truly best alone.
+keeps its level for all candidates together, and Hsu's, which keeps it for the truly best alone. "Unsteady" are
+candidates some of whose fits vary by themselves.
 
 usage: [EVENHAND_DATA=folder] python benchmarks/verdicts.py [--quick]
 """
@@ -37,7 +38,7 @@ from evenhand.evaluation.verdicts import joint_of as verdicts_joint
 from evenhand.statistics import holm
 from evenhand.statistics.against_best import firmer, verdicts
 from evenhand.statistics.equal_candidates import EqualCandidates
-from evenhand.statistics.joint import FoldInfluence, HeldFigures, joint_figures
+from evenhand.statistics.joint import FoldInfluence, HeldFigures, JointFigures, joint_figures
 
 ALPHA, FALSE = 0.05, 0.06
 SIZES = (5, 19, 40)
@@ -222,6 +223,33 @@ def equal_candidates(kind, value, n_rows, share, n_folds, n_draws, n_upper=19):
     return n_missed
 
 
+def unsteady(deviation, n_unsteady, behind, has_holdout, n_draws, n_models=19, n_folds=5, rows=0.04):
+    """Figures whose folds move them by `rows` and of which some fits have a deviation of their own, and are behind."""
+    draw, joints = np.random.default_rng(int(1000 * deviation) + n_unsteady), []
+    of_rows = rows**2 * (np.eye(n_models) + np.ones((n_models, n_models))) / 2
+    for _ in range(n_draws):
+        moved = draw.multivariate_normal(np.zeros(n_models), of_rows, n_folds + 2)
+        moved[:n_folds] += np.sqrt(0.75 / n_folds) * moved[-1]  # what training rows that folds share move alike
+        moved[:-1, :n_unsteady] += deviation * draw.normal(size=(n_folds + 1, n_unsteady)) - behind
+        held = HeldFigures(0.8 + np.sqrt(1.1) * moved[n_folds], of_rows, 1 / (n_folds + 1), 35) if has_holdout else None
+        covariances = of_rows / n_folds, np.repeat(of_rows[None], n_folds, axis=0)
+        joints.append(JointFigures(0.8 + moved[:n_folds], *covariances, 180, held))
+    return is_worse(joints)
+
+
+def unsteady_candidates(deviation, has_holdout, n_draws):
+    """Three unsteady ones of 19 equals: any called worse; and one that is behind by .3, and others called worse."""
+    found, one = (unsteady(deviation, *each, has_holdout, n_draws) for each in ((3, 0.0), (1, 0.3)))
+    false = found.any(axis=1).mean()
+    words = f"three unsteady ones of 19 equals (deviation of fits {deviation}), "
+    words += f"{'with' if has_holdout else 'without'} a holdout, {n_draws} draws"
+    of_three, others = found[:, :3].any(axis=1).mean(), one[:, 1:].any(axis=1).mean()
+    also = f"one behind by 0.3 found {one[:, 0].mean():.2f}, an equal other called worse {others:.3f}"
+    sys.stdout.write(f"{words} | any called worse <= {FALSE} | {false:.3f} (an unsteady one {of_three:.3f}); {also}\n")
+    sys.stdout.flush()
+    return false > FALSE + 2 * np.sqrt(FALSE / n_draws)
+
+
 def cost(n_models=40, n_rows=50_000, n_folds=5):
     """Processor seconds of the verdicts by one metric, beside those of fitting and measuring the quickest models."""
     (x, y), fold = Population("linear", 0.1).rows(np.random.default_rng(0), n_rows), np.arange(n_rows) % n_folds
@@ -281,6 +309,9 @@ def main(is_quick):
         n_missed += equal_candidates(kind, value, *sizes, 40 if is_quick else 300)
     for kind, value, *sizes in UPPER_ALIKE[:1] if is_quick else UPPER_ALIKE:
         n_missed += equal_candidates(kind, value, *sizes, 40 if is_quick else 300, n_upper=10)
+    n_missed += sum(
+        unsteady_candidates(*each, 100 if is_quick else 400) for each in ((0.1, False), (0.1, True), (0.23, True))
+    )
     cells = [(*CELLS[0][:4], 12), (*CELLS[1][:4], 12), (*CELLS[4][:4], 25)] if is_quick else CELLS
     for name, n_rows, share, n_folds, n_draws in cells:
         metrics = METRICS[:1] if is_quick else METRICS

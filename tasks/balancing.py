@@ -28,17 +28,17 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
     resampler = Resampler(name, study.balance[name], training.outputs, study.seed)
     inputs = {
         "training": training.digest, "kind": resampler.kind, "balance": study.balance[name], "seed": study.seed,
-        "n_classes": len(table.classes), "arguments": sampler_arguments(resampler.kind),
+        "asked": resampler.asked, "n_classes": len(table.classes), "arguments": sampler_arguments(resampler.asked),
     }  # fmt: skip
     entry = Store().keep(
         "balanced",
         inputs,
-        [*CODE, *sampler_code(resampler.kind)],
+        [*CODE, *sampler_code(resampler.asked)],
         lambda folder: _build(folder, training, table, resampler),
     )
     made = Training(entry.part("training"), entry.reference.inside("training"), entry.facts["n_rows"], training.outputs)
     counts = {key: entry.facts[key] for key in ("n_made", "n_unexplained")}
-    return Balanced(balance=name, training=made, reused=entry.reused, **counts)
+    return Balanced(name, made, **counts, whole=tuple(entry.facts["whole"]), reused=entry.reused)
 
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
@@ -51,6 +51,7 @@ def _build(folder: Path, training: Training, table: Table, resampler: Resampler)
         )
     write_matrix(folder / "training", found.X, found.y.astype(y.dtype))
     facts = {"n_rows": len(found.y), "kind": resampler.kind, "n_made": 0, "n_unexplained": None}
+    facts["whole"] = resampler.whole_columns(X)
     return facts if found.parents is None else facts | _traced(folder, training, X, resampler, found)
 
 

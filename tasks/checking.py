@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from evenhand.data.frames import read_order, read_rows, read_target
+from evenhand.data.frames import read_dates, read_order, read_rows, read_target
 from evenhand.data.splits import content_hashes, fold_rows
 from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
@@ -33,7 +33,8 @@ def check(
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     check_kernels(study, table, [made.candidate for made in plans])
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
-    found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, read_order(table))))
+    beside = read_order(table), read_dates(table)
+    found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, *beside)))
     stop_at_leaks(found, allows_leaks)
     return found
 

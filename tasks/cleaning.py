@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenhand.data.as_of import Bound, bound, is_seen
-from evenhand.data.casting import as_configured, as_numbers, as_text
+from evenhand.data.casting import as_configured, as_dates, as_numbers, as_text
 from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, judged_by, summary
-from evenhand.data.frames import ORDER, ROWS, SLICES, TARGET, as_array
+from evenhand.data.frames import DATES, ORDER, ROWS, SLICES, TARGET, as_array
 from evenhand.data.row_filter import compile_rule
 from evenhand.data.snapshot import fingerprint
 from evenhand.data.splits import canonical_order
 from evenhand.data.targets import target_of
+from evenhand.data.type_inference import TIME, ZONED_TIME, read_as
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Snapshot, Table
 from evenhand.runtime.logs import logger
@@ -113,6 +114,7 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
     beside = [name for name in judged_by(study.columns, raw.column_names) if name not in kept.column_names]
     pq.write_table(rows.select([name for name in beside if name != study.target]).take(order), folder / SLICES)
+    pq.write_table(_dates(rows, roles).take(order), folder / DATES)
     np.save(folder / TARGET, target)
     np.save(folder / ORDER, places[order])
     content = [
@@ -276,6 +278,19 @@ def _as_role(array: pa.Array, role: str) -> pa.Array:
     if role == "numeric" or (role == "time" and not pa.types.is_timestamp(array.type)):
         return as_numbers(array)[0]
     return array if role == "time" else as_text(array)
+
+
+def _dates(rows: pa.Table, roles: Mapping[str, str]) -> pa.Table:
+    """The columns of dates that are ignored, for leakage checks to look at."""
+    found = {}
+    for name in (name for name, role in roles.items() if role == "ignored"):
+        array = as_array(rows, name)
+        is_date = pa.types.is_timestamp(array.type) or (
+            pa.types.is_string(array.type) and any(read_as(array, kind) is not None for kind in (TIME, ZONED_TIME))
+        )
+        if is_date and array.null_count < len(array):
+            found[name] = as_dates(name, array)[0].cast(TIME)
+    return pa.table(found) if found else rows.select([])
 
 
 def _infinite(columns: Mapping[str, pa.Array]) -> Iterator[str]:

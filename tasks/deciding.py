@@ -27,9 +27,11 @@ from evenhand.evaluation.resampling_effect import (
     JudgedRows,
     counterparts,
     decision_series,
+    held_decisions,
     loss_series,
     ranking_series,
     trials_of,
+    with_holdout,
 )
 from evenhand.evaluation.threshold_gain import by_thresholds, gain_over_own
 from evenhand.evaluation.threshold_objectives import (
@@ -133,8 +135,10 @@ def _build(judgement: Judgement, scores: ScoresAt, table: Table, study: Study, s
         losses = {} if calibrator is None else losses_by_fold(part.truth, calibrator.cross_fitted, places)
         facts["figures"][each.plan.name] = {name: float(values.mean()) for name, values in losses.items()}
         if each.plan.name in on_trial:
-            rows = JudgedRows(part.row, part.truth, places)
-            arms[each.plan.name] = _arm(each, part, calibrator, measured_by, codes, rows, n_classes)
+            rows = JudgedRows(part.row, part.truth, places, _held_rows(candidate.holdout))
+            arm = _arm(each, part, calibrator, measured_by, codes, rows, n_classes)
+            on_held = _held_arm(each, candidate, calibrator, measured_by, rows.held, n_classes)
+            arms[each.plan.name] = arm if on_held is None else with_holdout(arm, on_held)
         if each.plan.name == winner:
             calibrator = _served(judgement, calibrator, scores, table, study)
             facts["calibrated"] = _calibrated(candidate, calibrator)
@@ -179,6 +183,30 @@ def _arm(
         found[name] = loss_series(losses_by_row(part.truth, calibrator.cross_fitted)[name], rows)
     known = {name: series for name, series in found.items() if series is not None}
     return Arm(known, *decision_series(purpose, part, codes, rows, n_classes))
+
+
+def _held_rows(held: CandidatePredictions) -> JudgedRows | None:
+    return JudgedRows(held.row, held.truth, np.zeros(len(held), dtype=np.int64)) if len(held) else None
+
+
+def _held_arm(
+    each: Figures,
+    candidate: CandidatePredictions,
+    calibrator: Calibrator | None,
+    purpose: Purpose,
+    rows: JudgedRows | None,
+    n_classes: int,
+) -> Arm | None:
+    """The same figures on the holdout, where maps and thresholds are those of all out-of-fold rows."""
+    if rows is None:
+        return None
+    part, held = candidate.out_of_fold, candidate.holdout
+    ranked = [name for name in RANKINGS if name in each.holdout]
+    found = {name: ranking_series(name, [each.holdout[name]], held, rows, n_classes) for name in ranked}
+    if calibrator is not None and held.scores is not None and (name := LOSSES.get(n_classes, "log_loss")):
+        found[name] = loss_series(losses_by_row(held.truth, calibrator(held.scores))[name], rows)
+    known = {name: series for name, series in found.items() if series is not None}
+    return Arm(known, *held_decisions(purpose, part, held, rows, n_classes))
 
 
 def _calibrated(candidate: CandidatePredictions, calibrator: Calibrator | None) -> Calibrated | None:

@@ -199,9 +199,8 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
         splitter = GroupShuffleSplit(1, test_size=share, random_state=study.seed)
         side[next(splitter.split(rows.y, groups=rows.groups))[1]] = HOLDOUT
     elif how == "hash":
-        side[
-            splits.as_share(splits.least_content(rows.content, rows.links) if rows.keys is None else rows.keys) < share
-        ] = HOLDOUT
+        drawn_by = splits.least_content(rows.content, rows.links, rows.times) if rows.keys is None else rows.keys
+        side[splits.as_share(drawn_by) < share] = HOLDOUT
     elif how == "random":
         side[_drawn_at_random(rows, table, share, study.seed)] = HOLDOUT
     return side

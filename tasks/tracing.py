@@ -84,4 +84,13 @@ def _check(wrong: list[str], unknown: list[str], balanced: Mapping[tuple[str, st
         return Check(NAME, "ok", f"all {n:,} training rows of the folds are training rows by the ledger")
     n_made, n_rows = sum(each.n_made or 0 for each in traced), sum(each.training.n_rows for each in traced)
     made = f"{n_made:,} made and {n_rows - n_made:,} drawn or kept rows of {counted(len(traced), 'balanced training')}"
-    return Check(NAME, "ok", f"every parent of {made} is a training row of its fold")
+    return Check(NAME, "ok", f"every parent of {made} is a training row of its fold{_whole(traced)}")
+
+
+def _whole(traced: list[Balanced]) -> str:
+    """Words on the columns that have two values in made rows too, the first of many."""
+    names = list(dict.fromkeys(name for each in traced for name in each.whole))
+    if not names:
+        return ""
+    rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"; a made row has one of the two values of {', '.join(map(repr, names[:3]))}{rest}, not a fraction"

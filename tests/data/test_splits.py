@@ -197,6 +197,12 @@ def test_rows_of_one_time_share_a_block():
     assert time_folds(times, 2).tolist() == [-1] * 2 + [0] * 4 + [1] * 5
 
 
+def test_linked_rows_share_the_least_content_of_the_earliest():
+    content, links, times = np.array([5, 3, 9, 4, 2]), np.array([0, 1, 0, 1, 0]), np.array([1, 2, 1, 1, 3])
+
+    assert least_content(content, links, times).tolist() == [5, 4, 5, 4, 5]
+
+
 def test_linked_rows_share_the_least_content():
     assert least_content(np.array([5, 3, 9, 4]), np.array([0, 1, 0, 1])).tolist() == [5, 3, 5, 3]
 

@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 from makers import make_regression, make_study, two_clouds, write_rows
 
-from evenhand.data.frames import read_order, read_rows, read_target
+from evenhand.data.frames import read_dates, read_order, read_rows, read_target
 from evenhand.errors import ConfError, DataError
+from evenhand.evaluation.leakage.after_the_outcome import known_after_the_outcome
 from evenhand.evaluation.leakage.entry import CheckedRows, CheckEntry, CheckFinding, named, thinned
 from evenhand.evaluation.leakage.groups import groups_across_sides
 from evenhand.evaluation.leakage.identifiers import identifiers
 from evenhand.evaluation.leakage.order_of_rows import order_of_rows
-from evenhand.evaluation.leakage.outcome_columns import known_after_the_outcome, missing_values
+from evenhand.evaluation.leakage.outcome_columns import missing_values
 from evenhand.evaluation.leakage.permuted_labels import permuted_labels
 from evenhand.evaluation.leakage.predictive_columns import column_above_all_others, target_leakage
 from evenhand.evaluation.leakage.sides import training_against_holdout
@@ -29,12 +30,16 @@ CHECKED = (target_leakage, column_above_all_others, missing_values, known_after_
            groups_across_sides, order_of_rows, training_against_holdout)  # fmt: skip
 
 
+def beside(table):
+    return read_order(table), read_dates(table)
+
+
 def rows_of(study=None):
     """What checks are given of the rows in rows.csv."""
     study = study or make_study()
     table = clean.fn(ingest.fn(study, True), study)
     frame, y = read_rows(table), read_target(table)
-    return CheckedRows(frame, y, table, split.fn(table, study), study, plan.fn(study), read_order(table))
+    return CheckedRows(frame, y, table, split.fn(table, study), study, plan.fn(study), *beside(table))
 
 
 def clean_rows(n=900, seed=0):
@@ -167,17 +172,92 @@ def test_an_amount_of_one_outcome_only_is_named():
     assert "where 'recovered' is filled in" in found.words
 
 
-def test_a_value_that_moves_with_time_for_one_outcome_only_is_noted():
+BY_TIME = {"columns": {"time": "day"}, "split": {"holdout": "time", "folds_by": "time", "folds": 3}}
+
+
+@pytest.mark.parametrize(("moved", "severity"), [(7.5, "warning"), (3, "note")])
+def test_a_value_that_moves_with_time_for_one_outcome_only_is_named(moved, severity):
     columns, y, random = clean_rows(1500)
     day = np.arange(len(y))
-    interest = random.normal(size=len(y)) + np.where(y == 1, (len(y) - day) / 200, 0)
+    interest = random.normal(size=len(y)) + np.where(y == 1, moved * (1 - day / len(y)), 0)
     write_rows("rows.csv", {**columns, "interest": interest, "day": day}, y)
-    by_time = make_study(columns={"time": "day"}, split={"holdout": "time", "folds_by": "time", "folds": 3})
 
-    found = known_after_the_outcome(rows_of(by_time))
+    found = known_after_the_outcome(rows_of(make_study(**BY_TIME)))
+
+    assert found.severity == severity
+    assert "'interest' moves with day where y is 1, not elsewhere" in found.words
+
+
+def dated_rows(n=1500):
+    """Rows of two years by day, and how many days after its row an outcome of each came."""
+    columns, y, random = clean_rows(n)
+    day = pd.Timestamp("2022-01-01") + pd.to_timedelta(np.sort(random.integers(0, 730, n)), unit="D")
+    return {**columns, "day": day.strftime("%Y-%m-%d")}, y, day, random.integers(10, 200, n), random
+
+
+WRITTEN = {
+    "as a number": lambda times: times.strftime("%Y%m%d").astype(int),
+    "in seconds": lambda times: times.astype("datetime64[s]").astype("int64"),
+    "in days": lambda times: (times - pd.Timestamp("1970-01-01")).days,
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_column_of_times_later_than_its_row_for_one_outcome_only_is_named(how):
+    columns, y, day, delay, random = dated_rows()
+    shift = np.where((y == 1) & (random.random(len(y)) < 0.9), delay, -delay)
+    write_rows("rows.csv", {**columns, "last_contact": WRITTEN[how](day + pd.to_timedelta(shift, unit="D"))}, y)
+
+    found = known_after_the_outcome(rows_of(make_study(**BY_TIME)))
+
+    assert found.severity == "warning"
+    assert "where 'last_contact' is later than day" in found.words
+    assert "have y 1" in found.words
+    assert "columns.ignore" in found.remedy
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_times_before_or_after_every_row_are_no_leak(how, shift):
+    columns, y, day, delay, _ = dated_rows()
+    write_rows("rows.csv", {**columns, "contact": WRITTEN[how](day + pd.to_timedelta(shift * delay, unit="D"))}, y)
+
+    assert known_after_the_outcome(rows_of(make_study(**BY_TIME))).severity == "ok"
+
+
+@pytest.mark.parametrize("has_time", [True, False])
+def test_a_date_of_one_outcome_only_is_noted_though_no_model_reads_it(has_time):
+    columns, y, day, delay, _ = dated_rows()
+    closed = (day + pd.to_timedelta(delay, unit="D")).strftime("%Y-%m-%d")
+    write_rows("rows.csv", {**columns, "closed": np.where(y == 1, closed, None)}, y)
+
+    found = known_after_the_outcome(rows_of(make_study(**BY_TIME if has_time else {"columns": {"ignore": "day"}})))
 
     assert found.severity == "note"
-    assert "'interest' moves with day where y is 1, not elsewhere" in found.words
+    assert "where 'closed' is filled in" in found.words
+    assert "a date that no model reads" in found.words
+    assert "do not name it in columns.time" in found.remedy
+
+
+def test_an_amount_that_moves_with_the_date_of_an_outcome_is_named():
+    columns, y, day, delay, random = dated_rows()
+    closed = (day + pd.to_timedelta(delay, unit="D")).strftime("%Y-%m-%d")
+    fees = np.where(y == 1, 40 + 0.5 * delay, random.uniform(45, 140, len(y))) + random.normal(size=len(y))
+    write_rows("rows.csv", {**columns, "fees": fees, "closed": np.where(y == 1, closed, None)}, y)
+
+    found = known_after_the_outcome(rows_of(make_study(**BY_TIME)))
+
+    assert found.severity == "warning"
+    assert "'fees' moves with 'closed', the date of an outcome beside day" in found.words
+
+
+def test_a_term_that_was_agreed_on_is_no_amount_that_moves_with_an_outcome():
+    columns, y, day, _, random = dated_rows()
+    term = random.choice([30, 90, 180, 360], len(y))
+    closed = (day + pd.to_timedelta(term, unit="D")).strftime("%Y-%m-%d")
+    write_rows("rows.csv", {**columns, "term": term, "closed": np.where(y == 1, closed, None)}, y)
+
+    assert known_after_the_outcome(rows_of(make_study(**BY_TIME))).severity == "note"
 
 
 @pytest.mark.parametrize(("n_levels", "smooth"), [(150, 0), (60, 0), (60, 10)])

@@ -17,6 +17,7 @@ from evenhand.evaluation.resampling_effect import (
     Series,
     counterparts,
     decision_series,
+    held_decisions,
     loss_series,
     trials_of,
     verdict,
@@ -297,14 +298,51 @@ def test_a_study_that_resamples_puts_it_on_trial():
         assert [gain.metric for gain in one.gains] == ["roc_auc", "average_precision", "brier_score_loss", "f1"]
 
 
-def test_the_difference_in_area_is_that_of_the_folds():
+@pytest.mark.parametrize("share", [0.25, None])
+def test_the_difference_in_area_is_that_of_folds_and_holdout_by_their_rows(share):
     write_two_clouds(n_common=120, n_rare=40)
+    split = {"folds": 3, "holdout": "none"} if share is None else {"folds": 3, "holdout_share": share}
 
-    found = judged(balance=["none", "undersample"])
+    found = judged(balance=["none", "undersample"], split={"holdout": "random", **split})
 
-    by_name = {each.plan.name: each for each in found.figures}
-    expected = by_name["logistic/undersample"].mean("roc_auc") - by_name["logistic/none"].mean("roc_auc")
+    mine, theirs = (
+        next(each for each in found.figures if each.plan.name == f"logistic/{balance}")
+        for balance in ("undersample", "none")
+    )
+    over_folds = mine.mean("roc_auc") - theirs.mean("roc_auc")
+    on_held = 0.0 if share is None else mine.holdout["roc_auc"] - theirs.holdout["roc_auc"]
+    expected = (1 - (share or 0)) * over_folds + (share or 0) * on_held
     assert found.trials[0].pairings[0].gains[0].value == pytest.approx(expected)
+
+
+def test_decisions_on_the_holdout_take_the_threshold_of_all_other_rows():
+    part = said([0, 1, 0, 1], [0.1, 0.3, 0.2, 0.4], [0, 0, 0, 0])
+    held = said([0, 1, 1, 0], [0.25, 0.35, 0.28, 0.32], [0, 1, 0, 0])
+    rows = rows_of(held, np.zeros(4, dtype=int))
+
+    own, tuned = held_decisions(usual_purpose(2), part, held, rows, 2)
+
+    np.testing.assert_allclose(own.figures, [2 / 3])  # one of two found, no false alarm
+    np.testing.assert_allclose(tuned.figures, [0.5])  # from 0.3 on: one found, one missed, one false alarm
+
+
+def test_where_one_side_has_no_figure_on_the_holdout_the_folds_decide():
+    held_rows = JudgedRows(np.arange(600, 700), np.tile([0, 1], 50), np.zeros(100, dtype=int))
+    rows = replace(ROWS, held=held_rows)
+    on_held = Series(np.array([0.9]), np.random.default_rng(0).normal(size=100))
+    plans = {kind: make_plan("svm", name=kind, balance=kind) for kind in ("none", "undersample")}
+    pairs = {"undersample": (plans["undersample"], {"none": plans["none"]})}
+
+    def area_of(*both):
+        arms = {kind: Arm({"roc_auc": one}, None, None) for kind, one in zip(plans, both, strict=True)}
+        (found,) = trials_of(pairs, arms, usual_purpose(2), rows, make_study(balance=BALANCES))
+        return found.pairings[0].gains[0].value
+
+    plain, other = series(0.8, 1), series(0.7, 2)
+
+    assert area_of(plain, other) == pytest.approx(-0.1)
+    assert area_of(replace(plain, held=on_held), other) == pytest.approx(-0.1)
+    assert area_of(replace(plain, held=on_held), replace(other, held=on_held)) == pytest.approx(-0.1 * 6 / 7)
 
 
 def test_a_study_that_does_not_resample_has_no_trial():

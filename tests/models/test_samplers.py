@@ -4,6 +4,8 @@ from makers import make_plan, make_study, numeric_outputs
 from scipy import sparse
 
 from evenhand.errors import DataError
+from evenhand.models import sampler_lineage
+from evenhand.models.sampler_lineage import two_valued, whole_values
 from evenhand.models.samplers import Resampler, category_columns, fraction_mistakes, suited_kind
 from evenhand.records.pipeline import Feature, Output
 from evenhand.study.registry import BALANCES, SAMPLERS
@@ -37,6 +39,18 @@ def mixed(n_common=30, n_rare=10, weight=1.0):
     sky, wind = random.integers(0, 3, len(y)), random.integers(0, 2, len(y))
     dummies = np.hstack([np.eye(3)[sky], np.eye(2)[wind]]) * weight
     return np.column_stack([random.normal(size=len(y)), dummies, random.integers(0, 12, len(y))]), y
+
+
+def is_discrete(outputs):
+    return np.array([output.kind in {"code", "dummy"} for output in outputs])
+
+
+def flagged(n_common=40, n_rare=12):
+    """The two clouds, a mark of a missing cell, and a flag that was brought to mean 0 and deviation 1."""
+    X, y = clouds(n_common, n_rare)
+    random = np.random.default_rng(2)
+    marks, flags = random.integers(0, 2, (2, len(y))).astype(float)
+    return np.column_stack([X, marks, (flags - flags.mean()) / flags.std()]), y
 
 
 def resampled(kind, X, y, outputs=None, classes=CLASSES, **settings):
@@ -173,12 +187,12 @@ def test_smoten_makes_rows_of_categories_only():
 @pytest.mark.parametrize("kind", ["smotenc", "smoten"])
 @pytest.mark.parametrize(("outputs", "suited"), [(MIXED, "smotenc"), (MIXED[1:], "smoten"), (MIXED[:1], "smote")])
 def test_the_variant_follows_the_columns(kind, outputs, suited):
-    assert suited_kind(kind, outputs) == suited
+    assert suited_kind(kind, is_discrete(outputs)) == suited
 
 
 @pytest.mark.parametrize("kind", ["smote", "undersample", "adasyn"])
 def test_other_kinds_stay_what_they_are(kind):
-    assert suited_kind(kind, MIXED) == kind
+    assert suited_kind(kind, is_discrete(MIXED)) == kind
 
 
 def test_dummies_of_rows_scaled_to_length_1_are_refused():
@@ -398,3 +412,92 @@ def test_numbers_and_texts_alone_are_no_categories():
     study, plans = make_study(balance=["smote"]), [make_plan("svm", encoding="plain", balance="smote")]
 
     assert fraction_mistakes(study, plans, (FEATURES[0], Feature("note", "text"))) == []
+
+
+BLENDING = [name for name, entry in SAMPLERS.items() if entry.blends]
+
+
+@pytest.mark.parametrize("kind", [*BLENDING, "smotenc", "smoten"])
+def test_a_column_of_two_values_keeps_them(kind):
+    X, y = flagged()
+
+    resampler, found = traced(kind, X, y)
+
+    for j in (2, 3):
+        assert np.unique(found.X[:, j]).tolist() == np.unique(X[:, j]).tolist()
+    assert len(np.unique(found.X[:, 0])) > len(np.unique(X[:, 0]))
+    assert resampler.whole_columns(X) == ["x2", "x3"]
+    assert not resampler.unexplained(X, found).any()
+
+
+@pytest.mark.parametrize("kind", ["smote", "borderline_smote", "svm_smote", "adasyn"])
+def test_a_column_of_two_values_keeps_them_beside_text(kind):
+    X, y = flagged()
+    X = sparse.csr_matrix(np.column_stack([np.where(X[:, 0] > 0, X[:, 0], 0), X[:, 1:]]))
+
+    resampler, found = traced(kind, X, y)
+
+    made = found.X.toarray()
+    for j in (2, 3):
+        assert np.unique(made[:, j]).tolist() == np.unique(X[:, j].toarray()).tolist()
+    assert not resampler.unexplained(X, found).any()
+
+
+def test_a_made_row_has_all_columns_of_two_values_from_its_nearer_parent():
+    X = np.array([[0.0, 0.0, 5.0], [1.0, 1.0, 6.0]])
+    made = np.array([[0.3, 0.3, 5.3], [0.7, 0.7, 5.7], [-0.4, -0.4, 4.6]])
+
+    whole = whole_values(X, made)
+
+    assert whole.tolist() == [[0.0, 0.0, 5.0], [1.0, 1.0, 6.0], [0.0, 0.0, 5.0]]
+
+
+def test_columns_of_three_values_are_left_as_they_are():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]])
+    made = np.array([[0.3, 0.3]])
+
+    assert whole_values(X, made).tolist() == [[0.3, 0.0]]
+    assert whole_values(sparse.csr_matrix(X), sparse.csr_matrix(made)).toarray().tolist() == [[0.3, 0.0]]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_what_has_two_values_is_seen_in_any_form(make):
+    two, and_zero, three, constant = [1.0, 2.0, 1.0], [0.0, 3.0, 0.0], [-1.0, 0.0, 1.0], [4.0, 4.0, 4.0]
+
+    found = two_valued(make(np.column_stack([two, and_zero, three, constant])))
+
+    assert found.tolist() == [True, True, False, True]
+
+
+@pytest.mark.parametrize(("kind", "made_by"), [("smotenc", "Smoten"), ("smote", "Smote")])
+def test_neighbours_vote_where_all_columns_are_flags(kind, made_by, monkeypatch):
+    X, y = flagged()
+    X, called = X[:, 2:], []
+    for name in ("Smote", "Smoten", "Smotenc"):
+        home = getattr(sampler_lineage, name)
+        monkeypatch.setattr(home, "fit_resample", noting(called, name, home.fit_resample))
+
+    made, labels = resampled(kind, X, y)
+
+    assert called == [made_by]
+    assert np.bincount(labels).tolist() == [40, 40]
+    assert {tuple(row) for row in made} <= {
+        tuple(row) for row in np.array(np.meshgrid(*map(np.unique, X.T))).reshape(2, -1).T
+    }
+
+
+def noting(called, name, fit_resample):
+    def noted(self, X, y):
+        called.append(name)
+        return fit_resample(self, X, y)
+
+    return noted
+
+
+def test_what_has_two_values_is_learned_from_the_rows_given_alone():
+    X, y = flagged()
+    X[0, 2] = 0.5
+
+    _, found = traced("smote", X, y)
+
+    assert len(np.unique(found.X[:, 2])) > 3

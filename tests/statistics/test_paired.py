@@ -1,5 +1,7 @@
 """Pairs of candidates named beforehand: better, worse, practically the same or not separated, from one computation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from evenhand.statistics.against_best import critical_of, p_value_of, verdicts
-from evenhand.statistics.joint import FoldInfluence, joint_figures
+from evenhand.statistics.joint import FoldInfluence, HeldFigures, joint_figures
 from evenhand.statistics.paired import greatest_of, paired_verdicts
 
 
@@ -40,6 +42,16 @@ def test_the_gap_of_a_pair_is_that_of_its_means_and_turns_with_the_pair():
     assert one.estimate == pytest.approx(joint.means[0] - joint.means[1])
     assert (other.estimate, other.low, other.high) == pytest.approx((-one.estimate, -one.high, -one.low))
     assert (one.verdict, other.verdict, one.p_value) == ("better", "worse", other.p_value)
+
+
+def test_a_holdout_weighs_by_its_rows_and_makes_limits_narrower():
+    joint = joint_of([0.3, 0.0])
+    held = HeldFigures(np.array([0.5, 0.1]), 4 * joint.covariance, 0.2, 149)  # a quarter as many rows
+
+    (alone,), (both,) = (paired_verdicts(each, [(0, 1)]) for each in (joint, replace(joint, held=held)))
+
+    assert both.estimate == pytest.approx(0.8 * alone.estimate + 0.2 * 0.4)
+    assert both.high - both.low < alone.high - alone.low
 
 
 def test_the_critical_value_of_one_pair_is_that_of_a_two_sided_test():

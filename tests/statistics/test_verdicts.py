@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import t as student
 
 from evenhand.statistics import FoldInfluence, expected_of_chosen, joint_figures, verdicts
-from evenhand.statistics.against_best import firmer, gaps_to_leader, moderated, on_holdout
+from evenhand.statistics.against_best import factors, firmer, gaps_to_leader, moderated, on_holdout
 from evenhand.statistics.equal_candidates import equal_candidates
 from evenhand.statistics.joint import HeldFigures, JointFigures
 
@@ -149,6 +151,28 @@ def test_folds_that_vary_beyond_their_rows_raise_the_variance():
     assert gaps_to_leader(unsteady)[1][1] > 3 * gaps_to_leader(joint)[1][1]
 
 
+def test_fits_that_fail_by_themselves_are_not_weighed_as_if_folds_shared_them():
+    within, by_fold = np.ones(1), np.array([[-4.0], [4.0], [-4.0], [4.0], [0.0]])
+
+    (factor,), (of_fits,) = factors(by_fold, within, None)
+
+    # variance 64 / 4 = 16, moderated (6 * 10 + 4 * 16) / 10 = 12.4; of its excess 11.4, 8 count 1 + 5 * .2 / .8 times
+    assert factor == pytest.approx(1 + 8 * 2.25 + 3.4)
+    assert of_fits == pytest.approx(11.4)
+
+
+def test_a_gap_that_the_holdout_does_not_confirm_raises_the_variance():
+    joint = apart(0.5, 0.4)
+    by_folds = joint.means[0] - joint.means[1]
+    alike, other = (
+        HeldFigures(np.array([by_folds + moved, 0.0]), 5 * joint.covariance, 1 / 6, 100) for moved in (0.0, 0.3)
+    )
+
+    first, second = (gaps_to_leader(replace(joint, held=held))[1][1] for held in (alike, other))
+
+    assert second > 1.5 * first
+
+
 def test_the_excess_of_one_pair_is_drawn_towards_that_of_all():
     # prior of six folds and four degrees: (6 * mean + 4 * ratio) / 10, the mean being (1 + 1 + 4) / 3 = 2
     found = moderated(np.array([1.0, 1.0, 4.0]), np.ones(3), degrees=4)
@@ -197,12 +221,16 @@ def test_a_single_candidate_is_expected_to_score_what_it_scored():
     assert interval.low < joint.means[0] < interval.high
 
 
-def test_a_figure_that_no_row_moves_has_the_error_that_is_given_for_it():
-    still = JointFigures(np.ones((5, 1)), np.zeros((1, 1)), np.zeros((5, 1, 1)), degrees=10)
+@pytest.mark.parametrize(
+    ("degrees", "factor"),
+    [(800, 1.4), (200, 1.4), (100, 1 + 0.4 * 2**0.5), (10, 1.75)],  # more where the rarest class has few rows
+)
+def test_a_figure_that_no_row_moves_has_the_error_that_is_given_for_it(degrees, factor):
+    still = JointFigures(np.ones((5, 1)), np.zeros((1, 1)), np.zeros((5, 1, 1)), degrees=degrees)
 
     estimate, interval = expected_of_chosen(still, least_error=0.01)
 
-    reach = student.ppf(0.975, 10) * 0.01 * 1.4**0.5
+    reach = student.ppf(0.975, degrees) * 0.01 * factor**0.5
     assert (estimate, interval.low, interval.high) == pytest.approx((1.0, 1 - reach, 1 + reach))
 
 

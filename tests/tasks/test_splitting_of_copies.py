@@ -176,3 +176,17 @@ def test_a_nearest_neighbour_learns_nothing_of_labels_at_random_from_near_copies
     is_judged = rows.side == TRAINING
     area = roc_auc_score(labels[is_judged], scores[is_judged])
     assert abs(area - 0.5) < 0.07  # three standard errors of 600 pairs of rows; 1 where copies are on both sides
+
+
+def test_near_copies_that_come_later_move_no_row_where_times_are_known(tmp_path):
+    columns, y = two_clouds()
+    columns |= {"size": np.random.default_rng(4).lognormal(size=80), "day": np.arange(80.0)}
+    later = {name: np.r_[values, values * NEAR.get(name, 1 + 1e-7)] for name, values in columns.items()}
+    later["day"][80:] = 100.0
+    study, roles = plain_study({"time": "day"}, holdout="hash"), {"day": "time"}
+
+    before = ledger_of(make_table(tmp_path / "before", columns, y, roles=roles), study)[1]
+    after = ledger_of(make_table(tmp_path / "after", later, np.r_[y, y], roles=roles), study)[1]
+
+    assert after.side[:80].tolist() == before.side.tolist()
+    assert after.side[80:].tolist() == before.side.tolist()

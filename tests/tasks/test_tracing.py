@@ -9,7 +9,7 @@ from evenhand.errors import DataError
 from evenhand.models import sampler_lineage
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import local
-from evenhand.storage.matrices import read_parents
+from evenhand.storage.matrices import read_matrix, read_parents
 from evenhand.tasks import tracing
 from evenhand.tasks.balancing import balance
 from evenhand.tasks.cleaning import clean
@@ -66,6 +66,24 @@ def test_parents_of_an_honest_run_are_training_rows_of_their_fold(changes):
 
     assert found.severity == "ok"
     assert "made and" in found.words
+
+
+@pytest.mark.parametrize("kind", ["smote", "smotenc"])
+def test_marks_of_missing_cells_stay_whole_and_are_named(kind):
+    random = np.random.default_rng(0)
+    y = np.r_[np.zeros(90, dtype=int), np.ones(30, dtype=int)][random.permutation(120)]
+    age = np.where(random.random(120) < 0.4, np.nan, random.normal(size=120) + y)
+    write_rows("rows.csv", {"age": age, "height": random.normal(size=120) + y}, y)
+    made = prepared_and_balanced(make_study(balance=[kind], encodings={"plain": {"numeric": {"indicator": True}}}))
+    one = made.balanced["plain", kind, FINAL]
+
+    found = trace.fn(made.prepared, made.balanced, made.ledger, make_study())
+
+    mark = [output.name for output in one.training.outputs].index("age is missing")
+    assert set(read_matrix(local(one.training.stored))[0][:, mark]) == {0.0, 1.0}
+    assert one.whole == ("age is missing",)
+    assert found.severity == "ok"
+    assert found.words.endswith("a made row has one of the two values of 'age is missing', not a fraction")
 
 
 def test_a_study_without_balances_is_looked_at_as_well():

@@ -18,7 +18,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
-ROWS, TARGET, ORDER, SLICES = "rows.parquet", "target.npy", "order.npy", "slices.parquet"
+ROWS, TARGET, ORDER, SLICES, DATES = "rows.parquet", "target.npy", "order.npy", "slices.parquet", "dates.parquet"
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
@@ -30,6 +30,11 @@ def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFram
 def read_slices(table: Table) -> pd.DataFrame:
     """The columns that rows are judged by and that the model does not read, in the order of the rows."""
     return pq.read_table(local(table.stored) / SLICES).to_pandas()
+
+
+def read_dates(table: Table) -> pd.DataFrame:
+    """The columns of dates that the model does not read, in the order of the rows."""
+    return pq.read_table(local(table.stored) / DATES).to_pandas()
 
 
 def read_target(table: Table) -> np.ndarray:

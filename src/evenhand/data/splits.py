@@ -42,6 +42,13 @@ def linked_rows(features: pd.DataFrame) -> np.ndarray:
     return near_links(numbers, blocks, content_hashes(features))
 
 
+def linked_with(features: pd.DataFrame, others: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Which rows are linked with one of another table of the same columns, and which of its rows with one of these."""
+    links = linked_rows(pd.concat([features, others], ignore_index=True))
+    mine, theirs = links[: len(features)], links[len(features) :]
+    return np.isin(mine, theirs), np.isin(theirs, mine)
+
+
 def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
     """The places of rows in an order that depends on what they hold alone: by time if there is one, then by content.
 
@@ -120,9 +127,15 @@ def time_folds(times: np.ndarray, n_folds: int) -> np.ndarray:
     return np.searchsorted(cuts, times, side="right") - 1
 
 
-def least_content(content: np.ndarray, links: np.ndarray) -> np.ndarray:
-    """One content for all rows that are linked: rows keep their side as long as no copy with a smaller one comes."""
-    return pd.Series(content).groupby(links).transform("min").to_numpy()
+def least_content(content: np.ndarray, links: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
+    """One content for all rows that are linked: the least of the earliest ones, or of all where no time is known.
+
+    Rows thus keep their side when a near copy comes later. Without times they keep it as long as no copy with a smaller
+    content comes.
+    """
+    order = np.lexsort((content,) if times is None else (content, times))
+    known, first = np.unique(links[order], return_index=True)
+    return np.asarray(content[order][first][np.searchsorted(known, links)])
 
 
 def fold_names(fold_of: list[np.ndarray]) -> list[str]:

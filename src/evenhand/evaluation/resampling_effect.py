@@ -1,7 +1,8 @@
 """Whether resampling was worth it: each resampled candidate against the same model without, on the same judged rows.
 
 The gaps, their limits and p-values are those of the verdicts on candidates: the joint covariance of the judged rows,
-raised for training rows that are drawn anew, and one critical value for all pairs that are compared.
+over folds and on the holdout, raised for training rows that are drawn anew, and one critical value for all pairs that
+are compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,14 @@ import numpy as np
 from evenhand.evaluation.influence import influence_of, table_influence
 from evenhand.evaluation.metrics import confusion
 from evenhand.evaluation.predictions import CandidatePredictions
-from evenhand.evaluation.threshold_objectives import CONSTRAINED, COST, Purpose, cross_thresholds, figures_by_purpose
+from evenhand.evaluation.threshold_objectives import (
+    CONSTRAINED,
+    COST,
+    Purpose,
+    cross_thresholds,
+    figures_by_purpose,
+    threshold_for,
+)
 from evenhand.evaluation.verdicts import EQUIVALENT_SHARE, MEANS_OF_ROWS, region_of
 from evenhand.records.decision import Gain, Pairing, ResamplingTrial, ResamplingVerdict
 from evenhand.records.pipeline import Plan
@@ -28,10 +36,14 @@ LOSSES = {2: "brier_score_loss"}
 
 @dataclass(frozen=True)
 class Series:
-    """A figure in each fold, with the influence of every judged row on it; greater is better."""
+    """A figure in each fold, with the influence of every judged row on it; greater is better.
+
+    `held` is the same on the holdout, as if that were one fold; None where it gives no figure.
+    """
 
     figures: np.ndarray
     influence: np.ndarray
+    held: "Series | None" = None
 
 
 @dataclass(frozen=True)
@@ -45,11 +57,15 @@ class Arm:
 
 @dataclass(frozen=True)
 class JudgedRows:
-    """Which row each judgement is about, its class, and the place of the fold that it was judged in."""
+    """Which row each judgement is about, its class, and the place of the fold that it was judged in.
+
+    `held` are the rows of the holdout, where there are any.
+    """
 
     rows: np.ndarray
     truth: np.ndarray
     places: np.ndarray
+    held: "JudgedRows | None" = None
 
     def of_folds(self) -> list[np.ndarray]:
         """The judgements of each fold."""
@@ -82,6 +98,28 @@ def decision_series(
         return own, None
     flagged = part.scores >= cross_thresholds(purpose, part.truth, part.scores, codes)
     return own, _of_labels(purpose, flagged.astype(np.int64), rows, n_classes)
+
+
+def held_decisions(
+    purpose: Purpose, part: CandidatePredictions, held: CandidatePredictions, rows: JudgedRows, n_classes: int
+) -> tuple[Series | None, Series | None]:
+    """The figure of the model's own decisions on the holdout, and of those by the threshold of all out-of-fold rows."""
+    own = _of_labels(purpose, held.predicted, rows, n_classes)
+    if part.scores is None or held.scores is None or n_classes != 2:
+        return own, None
+    try:
+        threshold = threshold_for(purpose, part.truth, part.scores).threshold
+    except ValueError:
+        threshold = np.inf
+    return own, _of_labels(purpose, (held.scores >= threshold).astype(np.int64), rows, n_classes)
+
+
+def with_holdout(arm: Arm, held: Arm) -> Arm:
+    """The figures of a candidate over folds, each with that on the holdout."""
+    metrics = {name: replace(one, held=held.metrics.get(name)) for name, one in arm.metrics.items()}
+    both = ((arm.own, held.own), (arm.tuned, held.tuned))
+    own, tuned = (None if one is None else replace(one, held=on_held) for one, on_held in both)
+    return Arm(metrics, own, tuned)
 
 
 def _of_labels(purpose: Purpose, labels: np.ndarray, rows: JudgedRows, n_classes: int) -> Series | None:
@@ -204,18 +242,24 @@ def _gains(
 
 
 def _joint(metric: str, series: Sequence[Series], rows: JudgedRows) -> JointFigures:
+    on_held = [one.held for one in series if one.held is not None]
+    is_known = len(on_held) == len(series)
+    held = _parts(metric, on_held, rows.held)[0] if rows.held is not None and is_known else None
+    return joint_figures(_parts(metric, series, rows), held)
+
+
+def _parts(metric: str, series: Sequence[Series], rows: JudgedRows) -> list[FoldInfluence]:
+    """The figures of each fold with the influence of its rows."""
     strata = np.zeros(len(rows.rows), dtype=int) if metric in {*MEANS_OF_ROWS, COST} else rows.truth.astype(int)
-    return joint_figures(
-        [
-            FoldInfluence(
-                np.array([one.figures[k] for one in series]),
-                np.column_stack([one.influence[held] for one in series]),
-                rows.rows[held],
-                strata[held],
-            )
-            for k, held in enumerate(rows.of_folds())
-        ]
-    )
+    return [
+        FoldInfluence(
+            np.array([one.figures[k] for one in series]),
+            np.column_stack([one.influence[held] for one in series]),
+            rows.rows[held],
+            strata[held],
+        )
+        for k, held in enumerate(rows.of_folds())
+    ]
 
 
 def _region(metric: str, joint: JointFigures, purpose: Purpose, study: Study) -> float:

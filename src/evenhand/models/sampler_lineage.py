@@ -2,7 +2,7 @@
 
 `parents_` has one row for each returned row: the places of its parents among the rows given, then -1. A kept or drawn
 row has itself as its only parent. A row between two others has both; where its categories are voted
-for, the voters too.
+for, the voters too. Where a column has two values in the rows given, a row between others has that of the nearer one.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from imblearn.combine import SMOTEENN, SMOTETomek
 from imblearn.over_sampling import ADASYN, SMOTE, SMOTEN, SMOTENC, SVMSMOTE, BorderlineSMOTE
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 NOBODY = -1
@@ -42,7 +43,7 @@ class _NamesParents:
         made, labels = super()._fit_resample(X, y)  # type: ignore[misc]
         self.parents_ = _stacked(len(y), self._notes)
         del self._given, self._notes
-        return made, labels
+        return whole_values(X, made), labels
 
     def _generate_samples(
         self, X: Any, nn_data: Any, nn_num: Any, rows: Any, cols: Any, steps: Any, y_type: Any = None, y: Any = None
@@ -118,7 +119,7 @@ class Adasyn(ADASYN):
             if wanted:
                 notes.append(self._drawn(X, y, (kind, wanted), random_state))
         self.parents_ = _stacked(len(y), notes)
-        return made, labels
+        return whole_values(X, made), labels
 
     def _drawn(self, X: Any, y: np.ndarray, asked: tuple[Any, int], random_state: Any) -> np.ndarray:
         kind, wanted = asked
@@ -149,6 +150,41 @@ class SmoteEnn(SMOTEENN):
     def parents_(self) -> np.ndarray:
         """The parents of the rows that were left."""
         return self.smote_.parents_[self.enn_.sample_indices_]
+
+
+def two_valued(X: Any) -> np.ndarray:
+    """Which columns have at most two different values, as marks of missing cells and flags of 0 and 1 have."""
+    low, high = ends_of(X)
+    if not sparse.issparse(X):
+        return ~np.any((low != X) & (high != X), axis=0)
+    filled = X.tocoo()
+    is_between = (filled.data != low[filled.col]) & (filled.data != high[filled.col])
+    has_third = np.bincount(filled.col, is_between, X.shape[1]) > 0
+    return ~has_third & ((low == 0) | (high == 0) | (np.bincount(filled.col, minlength=X.shape[1]) == X.shape[0]))
+
+
+def whole_values(X: Any, made: Any) -> Any:
+    """Made rows where a column with two values among the rows given has the one that is nearer.
+
+    A row lies equally far between its parents in all columns, so it has these values of one and the same parent.
+    """
+    is_whole, (low, high) = two_valued(X), ends_of(X)
+    if not sparse.issparse(made):
+        return np.where(is_whole, np.where(made - low <= high - made, low, high), made)
+    filled = made.tocoo()
+    low, high = low[filled.col], high[filled.col]
+    nearer = np.where(filled.data - low <= high - filled.data, low, high)
+    data = np.where(is_whole[filled.col], nearer, filled.data)
+    found = type(made)((data, (filled.row, filled.col)), shape=made.shape)
+    found.eliminate_zeros()
+    return found
+
+
+def ends_of(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the greatest value of each column."""
+    if not sparse.issparse(X):
+        return X.min(axis=0), X.max(axis=0)
+    return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
 
 
 def _stacked(n_kept: int, notes: list[np.ndarray]) -> np.ndarray:
@@ -197,8 +233,11 @@ def _off_line(first: Any, second: Any, made: Any, is_met: np.ndarray, before: fl
 
 def _unvoted(X: Any, made: Any, parents: np.ndarray) -> np.ndarray:
     """Rows with a value that none of their voters has; the voters are all parents, unused places repeat the first."""
-    voters = np.where(parents == NOBODY, parents[:, :1], parents)
-    return ~np.any(X[voters] == made[:, None, :], axis=1).all(axis=1)
+    unlike = X[parents[:, 0]] != made
+    for voters in np.where(parents == NOBODY, parents[:, :1], parents).T[1:]:
+        each = X[voters] != made
+        unlike = unlike.multiply(each) if sparse.issparse(unlike) else unlike & each
+    return np.asarray(unlike.sum(axis=1)).ravel() > 0
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -1,6 +1,7 @@
 """From a balance in conf to a change of training rows, checked so that the message is ours."""
 
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -8,12 +9,14 @@ from scipy import sparse
 from evenhand.errors import ConfError, DataError
 from evenhand.models.encoder_steps import step_entry
 from evenhand.models.entries.samplers import SamplerEntry, Wish
-from evenhand.models.sampler_lineage import parents_of, unexplained
+from evenhand.models.sampler_lineage import ends_of, parents_of, two_valued, unexplained, whole_values
 from evenhand.models.stored_names import class_code, function_code, function_text
 from evenhand.records.pipeline import Feature, Output, Plan
 from evenhand.study.registry import SAMPLERS, named_object
 from evenhand.study.study import Balance, Encoding, Study
 from evenhand.study.validation import Mistake
+
+VOTED = ("smotenc", "smoten")  # where neighbours vote for categories
 
 
 class Resampled(NamedTuple):
@@ -25,19 +28,41 @@ class Resampled(NamedTuple):
 
 
 class Resampler:
-    """Draws, makes or removes training rows; `kind` may change to the variant that suits the columns."""
+    """Draws, makes or removes training rows; `kind` is the variant of what is `asked` that suits the columns."""
 
     def __init__(self, name: str, balance: Balance, outputs: tuple[Output, ...], seed: int) -> None:
         self.name = name
         self.balance = balance
         self.outputs = outputs
         self.seed = seed
-        self.kind = suited_kind(balance.kind or name, outputs)
+        self.asked = balance.kind or name
+        self._suit(np.array([output.kind in {"code", "dummy"} for output in outputs]))
+
+    def _suit(self, is_discrete: np.ndarray) -> None:
+        self.is_discrete = is_discrete
+        self.kind = suited_kind(self.asked, is_discrete)
         self.entry: SamplerEntry = SAMPLERS[self.kind]
-        self.is_discrete = np.array([output.kind in {"code", "dummy"} for output in outputs])
+
+    def _for(self, X: Any) -> Self:
+        """The same for these rows: where categories are voted for, columns with two values count as categories."""
+        found = copy(self)
+        if self.asked in VOTED and not sparse.issparse(X):
+            found._suit(self.is_discrete | two_valued(X))
+        return found
 
     def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
         """Balanced rows, their classes and their parents."""
+        return self._for(X)._resample(X, y, classes)
+
+    def whole_columns(self, X: Any) -> list[str]:
+        """The columns beside categories and words in which rows made of these keep one of two values."""
+        if not (self.entry.blends or self.asked in VOTED):
+            return []
+        low, high = ends_of(X)
+        is_whole = two_valued(X) & (low < high) & ~self.is_discrete
+        return [each.name for each, keeps in zip(self.outputs, is_whole, strict=True) if keeps and each.kind != "word"]
+
+    def _resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
         counts = np.bincount(y, minlength=len(classes))
         self._check(counts, classes)
         if self.entry.kinds == "any":
@@ -54,13 +79,17 @@ class Resampler:
     def unexplained(self, X: Any, found: Resampled) -> np.ndarray:
         """Which balanced rows cannot have been made of the parents they name."""
         assert found.parents is not None
-        nothing, all_of_them = np.zeros_like(self.is_discrete), np.ones_like(self.is_discrete)
-        is_voted = {"any": nothing, "mixed": self.is_discrete, "categories": all_of_them}[self.entry.kinds]
-        return unexplained(X, found.X, found.parents, is_voted, self.entry.before)
+        suited = self._for(X)
+        if suited.entry.kinds == "any":
+            is_voted = two_valued(X) if suited.entry.blends else np.zeros_like(self.is_discrete)
+        else:
+            is_voted = suited.is_discrete | (suited.entry.kinds == "categories")
+        return unexplained(X, found.X, found.parents, is_voted, suited.entry.before)
 
     def _resampled(self, sampler: Any, X: Any, y: np.ndarray) -> Resampled:
         try:
             made, labels = sampler.fit_resample(X, y)
+            made = whole_values(X, made) if self.entry.blends else made
             return Resampled(made, labels, self._parents(sampler))
         except ValueError as error:
             text = " ".join(str(error).split())
@@ -188,22 +217,26 @@ def sampler_class(entry: SamplerEntry) -> type:
 
 def sampler_code(kind: str) -> list[str]:
     """Where the code of one sampler is, as keys of the store name it: its class, and what its arguments are made by."""
-    entry = SAMPLERS[kind]
-    if entry.home is None or entry.arguments is None:
-        return []
-    found = sampler_class(entry)
-    return [class_code(found), *function_code(entry.arguments)]
+    found = list[str]()
+    for entry in _entries(kind):
+        if entry.home is not None and entry.arguments is not None:
+            found += [class_code(sampler_class(entry)), *function_code(entry.arguments)]
+    return list(dict.fromkeys(found))
 
 
 def sampler_arguments(kind: str) -> list[str]:
     """How the arguments of one sampler are made, for a key."""
-    made = SAMPLERS[kind].arguments
-    return [] if made is None else function_text(made)
+    made = (entry.arguments for entry in _entries(kind))
+    return [text for each in made if each is not None for text in function_text(each)]
 
 
-def suited_kind(kind: str, outputs: tuple[Output, ...]) -> str:
+def _entries(kind: str) -> list[SamplerEntry]:
+    """The sampler of a kind; where categories are voted for, all variants, as the rows decide which it is."""
+    return [SAMPLERS[each] for each in (("smote", *VOTED) if kind in VOTED else (kind,))]
+
+
+def suited_kind(kind: str, is_discrete: np.ndarray) -> str:
     """smotenc and smoten stand for each other and for smote, by whether all, some or no columns are categories."""
-    if kind not in {"smotenc", "smoten"}:
+    if kind not in VOTED:
         return kind
-    discrete = [output.kind in {"code", "dummy"} for output in outputs]
-    return "smoten" if all(discrete) else "smotenc" if any(discrete) else "smote"
+    return "smoten" if all(is_discrete) else "smotenc" if any(is_discrete) else "smote"

@@ -156,7 +156,8 @@ class Balanced:
     """Training rows after a balance: rows drawn, made or weighted.
 
     `n_made` counts the rows made of others, None where rows were left as they are; `n_unexplained` those of all rows
-    that the parents they name cannot have made, None where the sampler names none.
+    that the parents they name cannot have made, None where the sampler names none. `whole` names columns with two
+    values, such as marks of missing cells, of which each made row has one.
     """
 
     balance: str
@@ -164,6 +165,7 @@ class Balanced:
     is_weighted: bool = False
     n_made: int | None = None
     n_unexplained: int | None = None
+    whole: tuple[str, ...] = ()
     seconds: float = 0.0
     reused: bool = False
 

@@ -3,10 +3,11 @@
 The gap is that of all judged rows: the mean over folds and the figure on the holdout, weighed by their rows. Two things
 move it: which rows were judged, and which rows were trained on. The first is known from the joint influence of the
 judged rows, with hundreds of degrees of freedom instead of the n_folds - 1 of a t-test over folds. The second shows in
-part as what the gaps of the folds vary beyond the first. That excess is estimated by an average of this pair's and of
-all pairs' (moderated), weighed as Nadeau and Bengio (2003), Machine Learning 52, weigh folds that share training rows;
-and as a part of it is the same in all folds and cannot be seen, the variance over folds is never taken below 1.75 times
-that of the judged rows. The models of the holdout are one more fit, on nearly the same rows.
+part as what the gaps of the folds, and of the holdout as a further fit, vary beyond the first. That excess is estimated
+by an average of this pair's and of all pairs' (moderated), weighed as Nadeau and Bengio (2003), Machine Learning 52,
+weigh folds that share training rows; and as a part of it is the same in all folds and cannot be seen, the variance over
+folds is never taken below 1.75 times that of the judged rows. The models of the holdout are one more fit, on nearly the
+same rows.
 
 The leader is the best of many by its folds, and by them alone. All candidates are taken for equally good, the leader
 found anew in each draw: those whose standardised gap to it is beyond what the greatest of equals shows are worse and
@@ -35,6 +36,7 @@ from evenhand.statistics.records import Comparison, Interval
 Verdict = Literal["best", "worse", "same", "unseparated"]
 PRIOR_FOLDS = 6.0
 POWER = 0.8
+BY_ITSELF = 8.0  # an excess beyond this is of fits that fail each by itself, not of training rows that folds share
 
 
 @dataclass(frozen=True)
@@ -168,23 +170,46 @@ def gaps_to_leader(joint: JointFigures, *, test_share: float | None = None) -> t
     Nadeau and Bengio do; on the holdout that of its rows and of one more fit.
     """
     lead, held = joint.leader, joint.held
-    between = np.delete((joint.folds[:, [lead]] - joint.folds).var(axis=0, ddof=1), lead)
+    by_fold = np.delete(joint.folds[:, [lead]] - joint.folds, lead, axis=1)
     within = np.delete(np.mean([_variances(each, lead) for each in joint.of_folds], axis=0), lead)
-    factor = np.insert(raised(between, within, len(joint.folds), test_share), lead, 1.0)
-    gaps, variances = joint.means[lead] - joint.means, _variances(joint.covariance, lead) * factor
+    gaps, variances, on_held = joint.means[lead] - joint.means, _variances(joint.covariance, lead), None
     if held is not None:
-        of_fits = np.insert((moderated(between, within, len(joint.folds) - 1) - 1) * within, lead, 0.0)
-        of_rows = _variances(held.covariance, lead)
-        on_held = np.maximum(LEAST_FACTOR_HELD * of_rows, of_rows + of_fits)
-        gaps = (1 - held.share) * gaps + held.share * (held.figures[lead] - held.figures)
-        variances = weight_of_folds(held.share) ** 2 * variances + held.share**2 * on_held
+        of_rows, held_gaps = _variances(held.covariance, lead), held.figures[lead] - held.figures
+        on_held = HeldGaps(np.delete(held_gaps, lead), np.delete(of_rows, lead))
+        gaps = (1 - held.share) * gaps + held.share * held_gaps
+    factor, of_fits = factors(by_fold, within, on_held, test_share)
+    variances = variances * np.insert(factor, lead, 1.0)
+    if held is not None:
+        more = np.maximum(LEAST_FACTOR_HELD * of_rows, of_rows + np.insert(of_fits, lead, 0.0))
+        variances = weight_of_folds(held.share) ** 2 * variances + held.share**2 * more
     return gaps, np.sqrt(variances)
 
 
-def raised(between: np.ndarray, within: np.ndarray, n_folds: int, test_share: float | None = None) -> np.ndarray:
-    """Return by what factor the variance that the judged rows explain is to be raised for redrawn training rows."""
-    excess, share = moderated(between, within, n_folds - 1), test_share or 1 / n_folds
-    return np.maximum(LEAST_FACTOR, 1 + (1 + n_folds * share / (1 - share)) * (excess - 1))
+@dataclass(frozen=True)
+class HeldGaps:
+    """The gaps of some candidates on the holdout, and the variance that its rows give them."""
+
+    gaps: np.ndarray
+    of_rows: np.ndarray
+
+
+def factors(
+    by_fold: np.ndarray, within: np.ndarray, held: HeldGaps | None, test_share: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return by what factor the variance of gaps that the judged rows explain is to be raised, and that of one fit.
+
+    The holdout is a further fit: how far its gap lies from those of the folds shows an unsteady candidate too.
+    """
+    n_folds, share = len(by_fold), test_share or 1 / len(by_fold)
+    between, degrees = by_fold.var(axis=0, ddof=1), n_folds - 1
+    if held is not None:
+        by_rows = LEAST_FACTOR_HELD * held.of_rows + LEAST_FACTOR * within / n_folds
+        beyond = ((held.gaps - by_fold.mean(axis=0)) ** 2 - by_rows) / (1 + 1 / n_folds)
+        between = (degrees * between + np.maximum(within + beyond, 0)) / (degrees + 1)
+        degrees += 1
+    excess = moderated(between, within, degrees) - 1
+    shared, weight = np.minimum(excess, BY_ITSELF), 1 + n_folds * share / (1 - share)
+    return np.maximum(LEAST_FACTOR, 1 + weight * shared + (excess - shared)), excess * within
 
 
 def moderated(between: np.ndarray, within: np.ndarray, degrees: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from evenhand.statistics.joint import JointFigures
 from evenhand.statistics.records import Interval
 
 N_DRAWS = 4000
-REDRAWN = 1.4
+REDRAWN, MOST_REDRAWN, FEW_ROWS = 1.4, 1.75, 200
 LEFT_OUT = 0.5
 
 
@@ -25,11 +25,13 @@ def expected_of_chosen(
     maximum, taken off the maximum, errs the other way. Returned is the mean of both.
 
     Training rows move the figures too, and with them the choice. The variance of the judged rows is raised by two
-    fifths for that, in the draws and in the interval, as simulations with learners ask. `least_error` is the error
+    fifths for that, and by more where the rarest class has fewer than 200 rows, in the draws and in the interval, as
+    simulations with learners ask. `least_error` is the error
     where no row moves the chosen one, as at the bounds of a metric.
     """
     means, lead = joint.means, joint.leader
-    values, vectors = np.linalg.eigh(REDRAWN * joint.covariance)
+    factor = redrawn(joint.degrees)
+    values, vectors = np.linalg.eigh(factor * joint.covariance)
     draw = np.random.default_rng(seed)
     drawn = draw.normal(size=(N_DRAWS, len(means))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
     chosen = (means + drawn).argmax(axis=1)
@@ -37,5 +39,10 @@ def expected_of_chosen(
     left_out = float(means[chosen].mean()) - optimism
     estimate = LEFT_OUT * left_out + (1 - LEFT_OUT) * (float(means[lead]) - optimism)
     reach = float(t.ppf(0.5 + level / 2, max(joint.degrees, 1)))
-    reach *= math.sqrt(REDRAWN * max(float(joint.covariance[lead, lead]), least_error**2))
+    reach *= math.sqrt(factor * max(float(joint.covariance[lead, lead]), least_error**2))
     return estimate, Interval(estimate - reach, estimate + reach, level)
+
+
+def redrawn(degrees: int) -> float:
+    """Return by what factor redrawing training rows raises the variance of a figure; the fewer rows, the greater."""
+    return min(max(REDRAWN, 1 + (REDRAWN - 1) * math.sqrt(FEW_ROWS / max(degrees, 1))), MOST_REDRAWN)

@@ -1,9 +1,10 @@
 """Pairs of candidates that were named beforehand: which of the two is better, practically the same, or not separated.
 
-The gap of a pair and its variance are those of a candidate to the best (see against_best): the covariance of the judged
-rows, raised for training rows that are drawn anew. The critical value is the quantile of the greatest gap of all pairs,
-above or below zero, that pairs without any difference show together; those found leave, and the rest are looked at
-again. So the chance that any pair is called different where none is, is alpha at most.
+The gap of a pair and its variance are those of a candidate to the best (see against_best): the gap of all judged rows,
+over folds and on the holdout, and the covariance of these rows, raised for training rows that are drawn anew. The
+critical value is the quantile of the greatest gap of all pairs, above or below zero, that pairs without any difference
+show together; those found leave, and the rest are looked at again. So the chance that any pair is called different
+where none is, is alpha at most.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from typing import Literal
 import numpy as np
 from scipy.stats import norm
 
-from evenhand.statistics.against_best import POWER, critical_of, p_value_of, raised
+from evenhand.statistics.against_best import POWER, HeldGaps, critical_of, factors, p_value_of
+from evenhand.statistics.equal_candidates import LEAST_FACTOR, LEAST_FACTOR_HELD, weight_of_folds
 from evenhand.statistics.joint import JointFigures
 
 PairVerdict = Literal["better", "worse", "same", "unseparated"]
@@ -47,11 +49,11 @@ def paired_verdicts(
 ) -> list[PairGap]:
     """Return the verdict on each pair of columns; alpha is shared evenly among the families of pairs of a study."""
     gaps, deviations, covariance = _gaps(joint, pairs, test_share)
-    p_values, criticals = _stepped(gaps, deviations, covariance, joint.degrees, alpha / n_families, seed)
+    p_values, criticals = _stepped(gaps, deviations, covariance, joint.all_degrees, alpha / n_families, seed)
     found = []
     for gap, deviation, p_value, critical in zip(gaps.tolist(), deviations.tolist(), p_values, criticals, strict=True):
         low, high = gap - critical * deviation, gap + critical * deviation
-        is_known = bool(joint.degrees) or low == high  # rows too few to know their spread separate nobody
+        is_known = bool(joint.all_degrees) or low == high  # rows too few to know their spread separate nobody
         low, high = (low, high) if is_known else (min(low, 0.0), max(high, 0.0))
         detectable = (critical + float(norm.ppf(POWER))) * deviation
         adjusted = min(1.0, n_families * p_value) if is_known else 1.0
@@ -69,10 +71,24 @@ def _gaps(
         contrast[place, second] -= 1
     covariance, by_fold = contrast @ joint.covariance @ contrast.T, joint.folds @ contrast.T
     within = np.mean([np.diag(contrast @ each @ contrast.T) for each in joint.of_folds], axis=0)
-    scale = (contrast**2) @ np.diag(joint.covariance)
-    of_rows = np.where(np.diag(covariance) > 1e-12 * scale, np.diag(covariance), 0.0)
-    factor = raised(by_fold.var(axis=0, ddof=1), within, len(joint.folds), test_share)
-    return contrast @ joint.means, np.sqrt(of_rows * factor), covariance
+    gaps, held, on_held = contrast @ joint.means, joint.held, None
+    if held is not None:
+        of_held, weight = contrast @ held.covariance @ contrast.T, weight_of_folds(held.share)
+        on_held = HeldGaps(contrast @ held.figures, _of_rows(of_held, contrast, held.covariance))
+    factor, of_fits = factors(by_fold, within, on_held, test_share)
+    variances = _of_rows(covariance, contrast, joint.covariance) * factor
+    if held is not None and on_held is not None:
+        gaps = (1 - held.share) * gaps + held.share * on_held.gaps
+        more = np.maximum(LEAST_FACTOR_HELD * on_held.of_rows, on_held.of_rows + of_fits)
+        variances = weight**2 * variances + held.share**2 * more
+        covariance = weight**2 * LEAST_FACTOR * covariance + held.share**2 * LEAST_FACTOR_HELD * of_held
+    return gaps, np.sqrt(variances), covariance
+
+
+def _of_rows(covariance: np.ndarray, contrast: np.ndarray, single: np.ndarray) -> np.ndarray:
+    """The variance of every gap; what is left of a zero after rounding is zero."""
+    own, scale = np.diag(covariance), (contrast**2) @ np.diag(single)
+    return np.where(own > 1e-12 * scale, own, 0.0)
 
 
 def _stepped(

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from evenhand.errors import EvenhandError
@@ -18,6 +18,14 @@ MOST_RUNS = 50_000
 def entries_tag(references: Iterable[Reference]) -> dict[str, str]:
     """A tag that names entries of the store."""
     return {ENTRIES: json.dumps(list(dict.fromkeys(each.entry for each in references)))}
+
+
+def entry_of(tags: Mapping[str, str], stage: str) -> Reference | None:
+    """The entry of a stage that a run with these tags was made of; None where it names none."""
+    for name in json.loads(tags.get(ENTRIES, "[]")):
+        if name.startswith(f"{stage}/"):
+            return Reference(stage, name.rpartition("/")[2])
+    return None
 
 
 def kept_entries() -> tuple[frozenset[str], float]:

@@ -48,9 +48,9 @@ ENTRIES = (
     ),
     CheckEntry(
         name="known after the outcome",
-        home=f"{HOME}.outcome_columns.known_after_the_outcome",
+        home=f"{HOME}.after_the_outcome.known_after_the_outcome",
         severity="warning",
-        words="a column that is filled in, or changes as time passes, where one outcome came only",
+        words="a column that is filled in, later than its row, or changes as time passes, where one outcome came only",
     ),
     CheckEntry(
         name="target means",

@@ -61,6 +61,12 @@ class CheckFinding:
             raise ConfError(f"a check came to {self.severity!r}. Give one of {', '.join(SEVERITIES)}.")
 
 
+def _no_columns() -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame()
+
+
 @dataclass(frozen=True)
 class CheckedRows:
     """The rows of a run as checks see them; what needs labels reads those of training rows only."""
@@ -72,6 +78,7 @@ class CheckedRows:
     study: "Study"
     plans: list[Plan] = field(default_factory=list)
     order: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))  # the place of each row in the source
+    dates: "pd.DataFrame" = field(default_factory=_no_columns)  # columns of dates that no model reads
 
     def of_label(self, k: int) -> "CheckedRows":
         """The same rows with one of several labels as their target."""

@@ -1,18 +1,16 @@
-"""Columns that an outcome left its trace in: gaps that predict it, and amounts that are known after it only."""
+"""Columns whose gaps predict the target, and what being marked in any way says about it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom, norm, rankdata, spearmanr
+from scipy.stats import binom, norm, rankdata
 
 from evenhand.evaluation.leakage.entry import CheckedRows, CheckFinding
 
 PURE, FEWEST_PURE = 0.95, 20
 WARNED_AREA, NOTED_AREA = 0.9, 0.75
 WARNED_SHARE, NOTED_SHARE = 0.5, 0.2
-DEFAULT_SHARE, FEWEST_AMOUNTS, REACHED = 0.2, 10, 0.5
-MOVED, STILL = 0.5, 0.2
 REMEDY = "put it in columns.ignore unless it is known, filled in like this, when a prediction is asked for"
 
 
@@ -42,78 +40,25 @@ def missing_values(rows: CheckedRows) -> CheckFinding:
         if not 0 < gaps.sum() < len(gaps):
             continue
         n_gappy += 1
-        traces = [each for each in _traces(gaps, rows) if each.p_value < rows.level]
+        found = [each for each in traces(gaps, rows) if each.p_value < rows.level]
         strong, mild = (WARNED_AREA, NOTED_AREA) if rows.is_class else (WARNED_SHARE, NOTED_SHARE)
-        if any(each.is_pure or each.strength >= strong for each in traces):
-            warned.append(_in_words(feature.name, traces, "missing", "there", rows))
-        elif any(each.strength >= mild for each in traces):
-            noted.append(_in_words(feature.name, traces, "missing", "there", rows))
-    return _finding(warned, noted, f"gaps of {n_gappy} columns do not predict {rows.table.target}")
+        if any(each.is_pure or each.strength >= strong for each in found):
+            warned.append(in_words(feature.name, found, "missing", "there", rows))
+        elif any(each.strength >= mild for each in found):
+            noted.append(in_words(feature.name, found, "missing", "there", rows))
+    return finding(warned, noted, f"gaps of {n_gappy} columns do not predict {rows.table.target}")
 
 
-def known_after_the_outcome(rows: CheckedRows) -> CheckFinding:
-    """Amounts that are filled in where one outcome came only, or that move with time there only."""
-    if not rows.is_class:
-        return CheckFinding("skipped", "needs classes: an outcome that comes or not")
-    warned, noted = [], []
-    times = rows.frame[rows.study.columns.time].iloc[rows.some] if rows.study.columns.time else None
-    clock = None if times is None else rankdata(times.to_numpy())
-    for feature in rows.features:
-        if feature.kind != "numeric":
-            continue
-        values = rows.numbers(feature.name, rows.some)
-        traces = [t for t in _filled_in(values, rows) if t.is_pure and t.marked and t.reached >= REACHED]
-        if traces:
-            warned.append(_in_words(feature.name, traces, "filled in", "left as it was", rows))
-        elif clock is not None and (words := _moves(values, clock, rows)):
-            noted.append(f"'{feature.name}' {words}")
-    return _finding(warned, noted, "no column is filled in for one outcome only")
-
-
-def _finding(warned: list[str], noted: list[str], well: str) -> CheckFinding:
+def finding(warned: list[str], noted: list[str], well: str, remedy: str = REMEDY) -> CheckFinding:
+    """A warning of some columns, or a note of others, the first of many; or that all is well."""
     found = [*warned, *noted]
     if not found:
         return CheckFinding("ok", well)
     rest = f" and {len(found) - 4} more" if len(found) > 4 else ""
-    return CheckFinding("warning" if warned else "note", "; ".join(found[:4]) + rest, REMEDY)
+    return CheckFinding("warning" if warned else "note", "; ".join(found[:4]) + rest, remedy)
 
 
-def _filled_in(values: np.ndarray, rows: CheckedRows) -> Iterator[Trace]:
-    """What values other than the most common one say, where they are amounts of many sizes."""
-    known = values[np.isfinite(values)]
-    kinds, counts = np.unique(known, return_counts=True)
-    if len(kinds) <= FEWEST_AMOUNTS or counts.max() < DEFAULT_SHARE * len(values):
-        return
-    is_set = np.isfinite(values) & (values != kinds[counts.argmax()])
-    yield from (each for each in _traces(is_set, rows) if each.p_value < rows.level)
-
-
-def _moves(values: np.ndarray, clock: np.ndarray, rows: CheckedRows) -> str:
-    """Words where a value rises or falls with time among the rows of one class only."""
-    known = np.isfinite(values)
-    found = []
-    for k in range(len(rows.table.classes)):
-        of_class, others = known & (rows.y_some == k), known & (rows.y_some != k)
-        if (
-            min(of_class.sum(), others.sum()) < FEWEST_PURE
-            or min(map(_n_kinds, (values[of_class], values[others]))) < 2
-        ):
-            continue
-        own = spearmanr(values[of_class], clock[of_class])[0]
-        other = spearmanr(values[others], clock[others])[0]
-        gap = abs(np.arctanh(np.clip(own, -0.999, 0.999)) - np.arctanh(np.clip(other, -0.999, 0.999)))
-        deviation = np.sqrt(1 / (of_class.sum() - 3) + 1 / (others.sum() - 3))
-        if abs(own) >= MOVED and abs(other) <= STILL and 2 * norm.sf(gap / deviation) < rows.level:
-            found.append(f"moves with {rows.study.columns.time} where {rows.table.target} is {rows.table.classes[k]}, "
-                         f"not elsewhere (rank correlation {own:.2f} and {other:.2f})")  # fmt: skip
-    return found[0] if found else ""
-
-
-def _n_kinds(values: np.ndarray) -> int:
-    return len(np.unique(values))
-
-
-def _traces(marked: np.ndarray, rows: CheckedRows) -> Iterator[Trace]:
+def traces(marked: np.ndarray, rows: CheckedRows) -> Iterator[Trace]:
     """What a mark says of each class, or of a number."""
     y = rows.y_some
     if not 0 < marked.sum() < len(marked):
@@ -152,11 +97,12 @@ def _of_class(marked: np.ndarray, is_class: np.ndarray, of: str) -> Iterator[Tra
         )
 
 
-def _in_words(name: str, traces: list[Trace], marked: str, other: str, rows: CheckedRows) -> str:
-    pure = [each for each in traces if each.is_pure]
+def in_words(name: str, found: list[Trace], marked: str, other: str, rows: CheckedRows) -> str:
+    """The strongest that a mark of a column says of the target, in words."""
+    pure = [each for each in found if each.is_pure]
     if pure:
         one = max(pure, key=lambda each: each.n)
         side = marked if one.marked else other
         return f"where '{name}' is {side} ({one.n:,} training rows), {one.share:.0%} have {rows.table.target} {one.of}"
     measure = "AUC" if rows.is_class else "R2"
-    return f"whether '{name}' is {marked} alone has {measure} {max(each.strength for each in traces):.3f}"
+    return f"whether '{name}' is {marked} alone has {measure} {max(each.strength for each in found):.3f}"
