@@ -1,6 +1,7 @@
 """Each encoding on each fold, once for all candidates that use it."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,19 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
-from evenhand.models.encoder import new_encoder, without_outliers
+from evenhand.models.encoder import TableEncoder, new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
+from evenhand.models.packing.parts import is_packable, packed, steps_of, width_of, with_source
 from evenhand.records.pipeline import Held, Ledger, Output, Prepared, Removed, Table, Training
 from evenhand.runtime.steps import step
+from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
-from evenhand.storage.matrices import write_matrix
-from evenhand.study.study import Study
+from evenhand.storage.matrices import NUMBERS, write_matrix, write_source
+from evenhand.study.study import Encoding, Study
 
-CODE = "evenhand.tasks.encoding:_build"
+CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Numbers")
+NUMBERS_CODE = "evenhand.tasks.encoding:_write_numbers"
+PACKED_FROM = 2**24  # bytes of a dense matrix; a smaller one is mapped as it is
 
 
 @step("prepare", anywhere=True)
@@ -61,8 +66,8 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
         trained = trained[is_kept]
     started = time.perf_counter()
     try:
-        X = encoder.fit_transform(frame.iloc[trained], y[trained])
-        held = encoder.transform(frame.iloc[judged])
+        X = encoder.fit_parts(frame.iloc[trained], y[trained])
+        held = encoder.parts(frame.iloc[judged]) if len(judged) else None
     except ValueError as error:
         why = " ".join(str(error).split()).rstrip(".")
         raise DataError(
@@ -70,10 +75,50 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
             "the column that it cannot read into columns.ignore."
         ) from error
     seconds = time.perf_counter() - started
-    write_matrix(folder / "training", X, y[trained], trained)
-    write_matrix(folder / "held", held, y[judged], judged)
+    numbers = _Numbers(folder, table)
+    write_matrix(folder / "training", numbers.packed(encoder, X, trained), y[trained], trained)
+    matrix = encoder.transform(frame.iloc[judged]) if held is None else numbers.packed(encoder, held, judged)
+    write_matrix(folder / "held", matrix, y[judged], judged)
     n_rows = {"n_training": len(trained), "n_held": len(judged)}
     return {"outputs": encoder.outputs_, **n_rows, "removed": removed, "seconds": seconds}
+
+
+class _Numbers:
+    """The numbers of a table, as a source of what matrices in a folder hold; they are put down when first needed."""
+
+    def __init__(self, folder: Path, table: Table) -> None:
+        self.folder, self.table = folder, table
+        self.names = [feature.name for feature in table.features if feature.kind == "numeric"]
+
+    def packed(self, encoder: TableEncoder, parts: list[Any], rows: np.ndarray) -> Any:
+        """Parts as a packed matrix if that is worth it, else as the matrix itself."""
+        n_bytes = 8 * len(rows) * sum(map(width_of, parts))
+        if n_bytes < PACKED_FROM or not is_packable(parts) or Encoding.model_validate(encoder.encoding).unit_length:
+            return encoder.joined(parts)
+        steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in encoder.blocks_]
+        matrix = packed(parts)
+        if all(each is None for each in steps):
+            return matrix
+        places = [self._places(names) if kind == "numeric" else None for kind, names, _ in encoder.blocks_]
+        return with_source(matrix, steps, self._source(), rows, places)
+
+    def _places(self, names: list[str]) -> np.ndarray:
+        return np.array([self.names.index(name) for name in names])
+
+    def _source(self) -> np.ndarray:
+        inputs = {"table": self.table.digest, "names": self.names}
+        entry = Store().keep("numbers", inputs, NUMBERS_CODE, partial(_write_numbers, self.table, self.names))
+        write_source(self.folder, entry.reference)
+        return read_array(entry.path / NUMBERS, is_mapped=True)
+
+
+def _write_numbers(table: Table, names: list[str], folder: Path) -> dict[str, Any]:
+    """Put the numeric columns of a table into one file that is mapped, one column after another."""
+    kept = np.lib.format.open_memmap(folder / NUMBERS, "w+", np.dtype(np.float64), (table.n_rows, len(names)))
+    for j, name in enumerate(names):
+        kept[:, j] = read_rows(table, [name])[name].to_numpy(dtype=np.float64)
+    kept.flush()
+    return {"n_rows": table.n_rows}
 
 
 def _matrix(entry: Entry, part: str, kind: type) -> Any:

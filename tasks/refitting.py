@@ -16,6 +16,7 @@ from evenhand.models.encoder_steps import step_key
 from evenhand.models.ensembling import members_of, score_matrix, weighted_selection
 from evenhand.models.fitting import fitted_model
 from evenhand.models.model_code import model_key
+from evenhand.models.packing.forms import fit_form
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
@@ -25,7 +26,7 @@ from evenhand.runtime.steps import step
 from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.digests import file_digest
-from evenhand.storage.matrices import read_matrix, read_matrix_rows
+from evenhand.storage.matrices import read_labels, read_matrix_rows, read_packed
 from evenhand.study.study import Study
 
 PreparedAt = Mapping[tuple[str, str], Prepared]
@@ -107,7 +108,8 @@ def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table
     frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
     encoder = new_encoder(table, study.encodings[plan.encoding], study.seed).fit(frame.iloc[rows], y[rows])
     chosen = balanced[plan.encoding, plan.balance, FINAL]
-    X, labels = read_matrix(local(chosen.training.stored))
+    labels = read_labels(local(chosen.training.stored))
+    X = fit_form(plan, read_packed(local(chosen.training.stored)))
     return encoder, plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
 
 
