@@ -20,9 +20,9 @@ from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import NUMBERS, write_matrix, write_source
 from evenhand.study.study import Encoding, Study
 
-CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Numbers")
+CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Kept")
 NUMBERS_CODE = "evenhand.tasks.encoding:_write_numbers"
-PACKED_FROM = 2**24  # bytes of a dense matrix; a smaller one is mapped as it is
+PACKED_FROM = 2**24  # bytes of all rows of a fold as a dense matrix; fewer are mapped as they are
 
 
 @step("prepare", anywhere=True)
@@ -75,31 +75,36 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
             "the column that it cannot read into columns.ignore."
         ) from error
     seconds = time.perf_counter() - started
-    numbers = _Numbers(folder, table)
-    write_matrix(folder / "training", numbers.packed(encoder, X, trained), y[trained], trained)
-    matrix = encoder.transform(frame.iloc[judged]) if held is None else numbers.packed(encoder, held, judged)
-    write_matrix(folder / "held", matrix, y[judged], judged)
+    kept = _Kept(folder, table, encoder, len(trained) + len(judged))
+    write_matrix(folder / "training", kept.matrix(X, trained), y[trained], trained)
+    asked = encoder.transform(frame.iloc[judged]) if held is None else kept.matrix(held, judged)
+    write_matrix(folder / "held", asked, y[judged], judged)
     n_rows = {"n_training": len(trained), "n_held": len(judged)}
     return {"outputs": encoder.outputs_, **n_rows, "removed": removed, "seconds": seconds}
 
 
-class _Numbers:
-    """The numbers of a table, as a source of what matrices in a folder hold; they are put down when first needed."""
+class _Kept:
+    """How the matrices of a fold are kept: as they are, or packed where they are large.
 
-    def __init__(self, folder: Path, table: Table) -> None:
-        self.folder, self.table = folder, table
+    Numbers of the table are put down once for all folds, when they are first needed. What is of words or of unit length
+    is not packed.
+    """
+
+    def __init__(self, folder: Path, table: Table, encoder: TableEncoder, n_rows: int) -> None:
+        self.folder, self.table, self.encoder = folder, table, encoder
         self.names = [feature.name for feature in table.features if feature.kind == "numeric"]
+        has_unit_length = Encoding.model_validate(encoder.encoding).unit_length
+        self.is_packed = 8 * n_rows * len(encoder.outputs_) >= PACKED_FROM and not has_unit_length
 
-    def packed(self, encoder: TableEncoder, parts: list[Any], rows: np.ndarray) -> Any:
-        """Parts as a packed matrix if that is worth it, else as the matrix itself."""
-        n_bytes = 8 * len(rows) * sum(map(width_of, parts))
-        if n_bytes < PACKED_FROM or not is_packable(parts) or Encoding.model_validate(encoder.encoding).unit_length:
-            return encoder.joined(parts)
-        steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in encoder.blocks_]
+    def matrix(self, parts: list[Any], rows: np.ndarray) -> Any:
+        """Parts as the matrix to be kept, with numbers of the table in place of what was made of them by columns."""
+        if not self.is_packed or not is_packable(parts):
+            return self.encoder.joined(parts)
+        steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
         matrix = packed(parts)
         if all(each is None for each in steps):
             return matrix
-        places = [self._places(names) if kind == "numeric" else None for kind, names, _ in encoder.blocks_]
+        places = [self._places(names) if kind == "numeric" else None for kind, names, _ in self.encoder.blocks_]
         return with_source(matrix, steps, self._source(), rows, places)
 
     def _places(self, names: list[str]) -> np.ndarray:

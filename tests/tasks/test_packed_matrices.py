@@ -26,13 +26,15 @@ ENCODINGS = {
     "unit": {"unit_length": True},
 }
 CANDIDATES = {
-    "gaussian_nb": {"encodings": ["dummies", "weighted"]},
+    "gaussian_nb": {"encodings": ["dummies", "weighted"], "balance": ["none", "class_weight"]},
     "mixed_nb": {"encodings": "codes", "balance": "none"},
-    "similarity_svm": {"encodings": "codes"},
-    "linear_svm": {"encodings": ["dummies", "weighted", "robust", "unscaled", "ranks", "evidence", "unit"]},
-    "budget_svm": {"encodings": "dummies", "params": {"way": "linear"}},
-    "logistic": {"encodings": "dummies"},
-    "knn": {"encodings": "dummies", "balance": ["none", "undersample"]},
+    "similarity_svm": {"encodings": "codes", "balance": ["none", "class_weight", "undersample"]},
+    "linear_svm": {
+        "encodings": ["dummies", "weighted", "robust", "unscaled", "ranks", "evidence", "unit"], "balance": "none"
+    },
+    "budget_svm": {"encodings": "dummies", "params": {"way": "linear"}, "balance": "undersample"},
+    "logistic": {"encodings": "dummies", "balance": "oversample"},
+    "knn": {"encodings": ["dummies", "codes"], "balance": ["none", "undersample", "oversample"]},
 }
 
 
@@ -50,7 +52,7 @@ def worked(monkeypatch, home, *, is_packed, **changes):
     if is_packed:
         monkeypatch.setattr(encoding, "PACKED_FROM", 0)
         monkeypatch.setattr(forms, "MANY_BYTES", 0)
-    given = {"encodings": ENCODINGS, "candidates": CANDIDATES, "balance": ["none", "class_weight", "undersample"]}
+    given = {"encodings": ENCODINGS, "candidates": CANDIDATES, "balance": ["none", "class_weight", "undersample", "oversample"]}
     return work(make_study(**{**given, **changes}))
 
 

@@ -36,6 +36,11 @@ class Resampler:
         self.entry: SamplerEntry = SAMPLERS[self.kind]
         self.is_discrete = np.array([output.kind in {"code", "dummy"} for output in outputs])
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether rows are chosen by their classes alone."""
+        return self.entry.is_blind and not self.balance.params
+
     def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
         """Balanced rows, their classes and their parents."""
         counts = np.bincount(y, minlength=len(classes))

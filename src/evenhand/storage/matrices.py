@@ -80,6 +80,11 @@ def write_source(folder: Path, numbers: Reference) -> None:
     (folder / SOURCE).write_text(json.dumps(vars(numbers)), encoding="utf-8")
 
 
+def read_source(folder: Path) -> Reference | None:
+    """The entry with the numbers that a matrix is made of; None where it is made of none."""
+    return Reference(**_facts(file)) if (file := folder.parent / SOURCE).exists() else None
+
+
 def _write_parts(folder: Path, matrix: Packed) -> None:
     facts = [_write_part(folder / f"part_{k}.npy", part) for k, part in enumerate(matrix.parts)]
     (folder / PARTS).write_text(json.dumps(facts), encoding="utf-8")
@@ -104,7 +109,9 @@ def _read_part(folder: Path, k: int, facts: dict[str, Any]) -> Part:
         return Plain(kept)
     if facts["kind"] == "dummies":
         return Dummies(kept, tuple(facts["widths"]), facts["value"])
-    source = read_array(local(Reference(**_facts(folder.parent / SOURCE))) / NUMBERS, is_mapped=True)
+    numbers = read_source(folder)
+    assert numbers is not None
+    source = read_array(local(numbers) / NUMBERS, is_mapped=True)
     steps = tuple(zip(facts["steps"], kept, strict=True))
     return Scaled(source, read_matrix_rows(folder), np.array(facts["columns"]), steps, facts["content"])
 

@@ -4,8 +4,9 @@ It is made dense, sparse, or dense for some rows or columns at a time, and is th
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ class Plain:
         """Some rows and columns as float64."""
         return np.asarray(self.values[rows][:, columns], dtype=np.float64)
 
+    def taken(self, rows: np.ndarray) -> "Plain":
+        """Some of the rows."""
+        return Plain(self.values[rows])
+
 
 @dataclass(frozen=True)
 class Dummies:
@@ -73,6 +78,10 @@ class Dummies:
             start += width
         return out
 
+    def taken(self, rows: np.ndarray) -> "Dummies":
+        """Some of the rows."""
+        return replace(self, codes=self.codes[rows])
+
 
 @dataclass(frozen=True)
 class Scaled:
@@ -101,6 +110,11 @@ class Scaled:
         """Some rows and columns as float64."""
         taken, own = self.rows[rows], self.columns[columns]
         return after_steps(np.array(self.source[taken][:, own]), self.steps, columns)
+
+    def taken(self, rows: np.ndarray) -> "Scaled":
+        """Some of the rows; which they are stands for their content."""
+        chosen = blake2b(np.ascontiguousarray(rows, dtype=np.int64).data, digest_size=16).hexdigest()
+        return replace(self, rows=self.rows[rows], content=f"{self.content} {chosen}")
 
 
 Part = Plain | Dummies | Scaled
@@ -168,6 +182,15 @@ class Packed:
                     out[place, goal] = part.dense(_within(rows, place), own)
             start += part.width
         return out
+
+    def taken(self, rows: np.ndarray) -> "Packed":
+        """Some of the rows, kept as the rest is."""
+        return Packed([part.taken(rows) for part in self.parts])
+
+    @property
+    def table_rows(self) -> np.ndarray | None:
+        """The rows of the table that numbers are those of; None where no part names them."""
+        return next((part.rows for part in self.parts if isinstance(part, Scaled)), None)
 
     def csr(self) -> sparse.csr_matrix:
         """The cells that are not 0, row by row."""
