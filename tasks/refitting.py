@@ -41,7 +41,7 @@ CODE = (
     "evenhand.records.decision:Decided.served_cost",
 )
 CLOSE_ENOUGH = 1e-9
-SCORED_WITHOUT_HOLDOUT = 1000
+SCORED_WITHOUT_HOLDOUT, SCORED_AT_ONCE = 1000, 50_000
 
 
 @step("refit", anywhere=True)
@@ -120,7 +120,9 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     """
     held = read_matrix_rows(local(prepared.held.stored))
     rows = held if len(held) else np.arange(min(table.n_rows, SCORED_WITHOUT_HOLDOUT))
-    scores_now = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
+    frame = read_rows(table, [feature.name for feature in table.features])
+    parts = [rows[start : start + SCORED_AT_ONCE] for start in range(0, len(rows), SCORED_AT_ONCE)]
+    scores_now = np.concatenate([model.scores(frame.iloc[part]) for part in parts])
     np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores=scores_now)
     return _checked_difference(scores_now, judgement, table) if len(held) else 0.0
 
