@@ -17,7 +17,7 @@ from evenhand.records.pipeline import Held, Ledger, Output, Prepared, Removed, T
 from evenhand.runtime.steps import step
 from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
-from evenhand.storage.matrices import NUMBERS, write_matrix, write_source
+from evenhand.storage.matrices import NUMBERS, SOURCE, write_matrix, write_source
 from evenhand.study.study import Encoding, Study
 
 CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Kept")
@@ -41,6 +41,8 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
     entry = Store().keep(
         "prepared", inputs, CODE, lambda folder: _build(folder, table, ledger, study, (encoding, fold))
     )
+    if (entry.path / SOURCE).exists():
+        _numbers(table)  # made again if they were pruned
     removed = entry.facts["removed"]
     return Prepared(
         encoding=encoding,
@@ -92,7 +94,6 @@ class _Kept:
 
     def __init__(self, folder: Path, table: Table, encoder: TableEncoder, n_rows: int) -> None:
         self.folder, self.table, self.encoder = folder, table, encoder
-        self.names = [feature.name for feature in table.features if feature.kind == "numeric"]
         has_unit_length = Encoding.model_validate(encoder.encoding).unit_length
         self.is_packed = 8 * n_rows * len(encoder.outputs_) >= PACKED_FROM and not has_unit_length
 
@@ -108,17 +109,28 @@ class _Kept:
         return with_source(matrix, steps, self._source(), rows, places)
 
     def _places(self, names: list[str]) -> np.ndarray:
-        return np.array([self.names.index(name) for name in names])
+        known = _numeric(self.table)
+        return np.array([known.index(name) for name in names])
 
     def _source(self) -> np.ndarray:
-        inputs = {"table": self.table.digest, "names": self.names}
-        entry = Store().keep("numbers", inputs, NUMBERS_CODE, partial(_write_numbers, self.table, self.names))
+        entry = _numbers(self.table)
         write_source(self.folder, entry.reference)
         return read_array(entry.path / NUMBERS, is_mapped=True)
 
 
-def _write_numbers(table: Table, names: list[str], folder: Path) -> dict[str, Any]:
+def _numeric(table: Table) -> list[str]:
+    return [feature.name for feature in table.features if feature.kind == "numeric"]
+
+
+def _numbers(table: Table) -> Entry:
+    """The numeric columns of a table in one file, made once."""
+    inputs = {"table": table.digest, "names": _numeric(table)}
+    return Store().keep("numbers", inputs, NUMBERS_CODE, partial(_write_numbers, table))
+
+
+def _write_numbers(table: Table, folder: Path) -> dict[str, Any]:
     """Put the numeric columns of a table into one file that is mapped, one column after another."""
+    names = _numeric(table)
     kept = np.lib.format.open_memmap(folder / NUMBERS, "w+", np.dtype(np.float64), (table.n_rows, len(names)))
     for j, name in enumerate(names):
         kept[:, j] = read_rows(table, [name])[name].to_numpy(dtype=np.float64)

@@ -125,6 +125,20 @@ def test_numbers_lie_in_the_store_once_for_all_encodings_and_folds(tmp_path, mon
     assert len([each for each, _, _ in Store().entries() if each.stage == "numbers"]) == 1
 
 
+def test_numbers_that_were_pruned_are_made_again_for_matrices_that_were_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(encoding, "PACKED_FROM", 0)
+    (columns, y), study = two_clouds(), make_study(split={"holdout": "random", "folds": 3, "holdout_share": 0.25})
+    table = make_table(tmp_path / "a", columns, y)
+    ledger = split.fn(table, study)
+    before = read_matrix(local(prepare.fn(table, ledger, study, "plain", "fold_0").training.stored))[0]
+    Store().delete(next(each for each, _, _ in Store().entries() if each.stage == "numbers"))
+
+    again = prepare.fn(table, ledger, study, "plain", "fold_0")
+
+    assert again.reused
+    assert np.array_equal(read_matrix(local(again.training.stored))[0], before)
+
+
 def test_the_digest_of_training_rows_does_not_hang_on_the_numbers_of_others(tmp_path, monkeypatch):
     monkeypatch.setattr(encoding, "PACKED_FROM", 0)
     (columns, y), study = two_clouds(), make_study(split={"holdout": "random", "folds": 3, "holdout_share": 0.25})
