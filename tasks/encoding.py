@@ -12,8 +12,10 @@ from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.models.encoder import TableEncoder, new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.packing.parts import is_packable, packed, steps_of, width_of, with_source
-from evenhand.records.pipeline import Held, Ledger, Output, Prepared, Removed, Table, Training
+from evenhand.models.packing.parts import is_packable, packed, steps_of, with_source
+from evenhand.records.pipeline import FINAL, Held, Ledger, Output, Prepared, Removed, Table, Training
+from evenhand.runtime.logs import logger
+from evenhand.runtime.memory import room_for
 from evenhand.runtime.steps import step
 from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
@@ -22,6 +24,7 @@ from evenhand.study.study import Encoding, Study
 
 CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Kept")
 NUMBERS_CODE = "evenhand.tasks.encoding:_write_numbers"
+CELLS_COPIED = 4  # of the table while it is encoded
 PACKED_FROM = 2**24  # bytes of all rows of a fold as a dense matrix; fewer are mapped as they are
 
 
@@ -38,12 +41,19 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
         "seed": study.seed,
         **study.cleaning.of_folds,
     }
-    entry = Store().keep(
-        "prepared", inputs, CODE, lambda folder: _build(folder, table, ledger, study, (encoding, fold))
-    )
+
+    def build(folder: Path) -> dict[str, Any]:
+        with room_for(CELLS_COPIED * 8 * table.n_rows * len(table.features)):
+            return _build(folder, table, ledger, study, (encoding, fold))
+
+    entry = Store().keep("prepared", inputs, CODE, build)
     if (entry.path / SOURCE).exists():
         _numbers(table)  # made again if they were pruned
     removed = entry.facts["removed"]
+    if fold == FINAL:
+        n_rows, n_columns = entry.facts["n_training"], len(entry.facts["outputs"])
+        words = "encoding '%s' makes %s columns of %s training rows, %.2f GB as a dense matrix"
+        logger().info(words, encoding, f"{n_columns:,}", f"{n_rows:,}", 8 * n_rows * n_columns / 1e9)
     return Prepared(
         encoding=encoding,
         fold=fold,

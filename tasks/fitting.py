@@ -24,11 +24,17 @@ from evenhand.models.fitting import (
     warnings_of,
 )
 from evenhand.models.model_code import model_key
-from evenhand.models.packing.forms import decisions_in_blocks, fit_form, scores_in_blocks
+from evenhand.models.packing.forms import (
+    bytes_to_fit,
+    check_room,
+    decisions_in_blocks,
+    fit_form,
+    scores_in_blocks,
+)
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
-from evenhand.runtime.memory import PeakMemory
+from evenhand.runtime.memory import PeakMemory, room_for
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, shorter, within
 from evenhand.runtime.wall_clock import seconds_until
@@ -73,8 +79,11 @@ def fit(
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        limit = shorter(time_limit, seconds_until(ends_at))
-        return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
+        matrix = read_packed(local(balanced.training.stored))
+        check_room(plan, matrix)
+        with room_for(bytes_to_fit(plan, matrix)):
+            limit = shorter(time_limit, seconds_until(ends_at))
+            return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
 
     with _late_by(plan, ends_at):
         entry = Store().keep("scores", inputs, CODE, build)

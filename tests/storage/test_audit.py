@@ -314,9 +314,7 @@ def every_sampler():
     return make_study(candidates={"gaussian_nb": {}}, balance=SAMPLERS)
 
 
-STUDIES = {
-    made.__name__: made for made in (everything, by_time, by_group, numbers, labels, every_sampler, packed_rows)
-}
+STUDIES = {made.__name__: made for made in (everything, by_time, by_group, numbers, labels, every_sampler, packed_rows)}
 
 
 @pytest.mark.filterwarnings("ignore")

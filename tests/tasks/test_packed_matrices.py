@@ -30,7 +30,8 @@ CANDIDATES = {
     "mixed_nb": {"encodings": "codes", "balance": "none"},
     "similarity_svm": {"encodings": "codes", "balance": ["none", "class_weight", "undersample"]},
     "linear_svm": {
-        "encodings": ["dummies", "weighted", "robust", "unscaled", "ranks", "evidence", "unit"], "balance": "none"
+        "encodings": ["dummies", "weighted", "robust", "unscaled", "ranks", "evidence", "unit"],
+        "balance": "none",
     },
     "budget_svm": {"encodings": "dummies", "params": {"way": "linear"}, "balance": "undersample"},
     "logistic": {"encodings": "dummies", "balance": "oversample"},
@@ -52,7 +53,11 @@ def worked(monkeypatch, home, *, is_packed, **changes):
     if is_packed:
         monkeypatch.setattr(encoding, "PACKED_FROM", 0)
         monkeypatch.setattr(forms, "MANY_BYTES", 0)
-    given = {"encodings": ENCODINGS, "candidates": CANDIDATES, "balance": ["none", "class_weight", "undersample", "oversample"]}
+    given = {
+        "encodings": ENCODINGS,
+        "candidates": CANDIDATES,
+        "balance": ["none", "class_weight", "undersample", "oversample"],
+    }
     return work(make_study(**{**given, **changes}))
 
 
@@ -69,20 +74,19 @@ def homes(tmp_path, monkeypatch):
         yield name
 
 
-def arrays_of(found, key):
-    return dict(np.load(local(found.scores[key].stored)))
+def read_all(found):
+    """Every matrix and every score of a run."""
+    matrices = {
+        key: [read_matrix(local(part.stored)) for part in (each.training, each.held)]
+        for key, each in found.prepared.items()
+    }
+    return matrices, {key: dict(np.load(local(each.stored))) for key, each in found.scores.items()}
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_packed_run_has_the_matrices_and_the_scores_of_one_that_is_not(both, tmp_path, monkeypatch):
     before, after = both
-    kept = [
-        (
-            {key: [read_matrix(local(part.stored)) for part in (each.training, each.held)] for key, each in one.prepared.items()},
-            {key: arrays_of(one, key) for key in one.scores},
-        )
-        for one, _ in zip(both, homes(tmp_path, monkeypatch), strict=True)
-    ]  # fmt: skip
+    kept = [read_all(one) for one, _ in zip(both, homes(tmp_path, monkeypatch), strict=True)]
 
     for key, matrices in kept[0][0].items():
         for (X, y), (Z, z) in zip(matrices, kept[1][0][key], strict=True):

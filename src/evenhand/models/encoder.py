@@ -216,9 +216,11 @@ def _objects(column: pd.Series) -> np.ndarray:
     """The values of a column, None where one is missing; of text, one object for all equal values."""
     if isinstance(column.dtype, pd.StringDtype):
         codes, known = pd.factorize(column)
-        return np.append(np.asarray(known, dtype=object), None)[codes]
-    values = column.to_numpy(dtype=object)
-    return np.where(pd.isna(values), None, values)
+        distinct: np.ndarray = np.array([*known, None], dtype=object)
+        return distinct[np.asarray(codes, dtype=np.intp)]
+    values: np.ndarray = column.to_numpy(dtype=object, copy=True)
+    values[pd.isna(values)] = None
+    return values
 
 
 def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:

@@ -48,7 +48,8 @@ class ModelEntry:
             raise ConfError(f"the model entry '{self.name}' has task {self.task!r}. Give classification or regression.")
         if unknown := [form for form in self.forms if form not in FORMS]:
             raise ConfError(
-                f"the model entry '{self.name}' has form {unknown[0]!r}, which is none. Give some of {', '.join(FORMS)}."
+                f"the model entry '{self.name}' has form {unknown[0]!r}, which is none. Give some of "
+                f"{', '.join(FORMS)}."
             )
         if "." not in self.home:
             raise ConfError(f"the model entry '{self.name}' has home {self.home!r}. Give package.module.Class.")

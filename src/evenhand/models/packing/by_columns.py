@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import copy
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,4 +35,4 @@ def fitted_by_columns(estimator: GaussianNB, matrix: Packed, y: np.ndarray, **ar
 def _column_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     n_blocks = max(1, min(n_columns // FEWEST_COLUMNS, -(-n_rows * n_columns // CELLS_AT_ONCE)))
     edges = np.linspace(0, n_columns, n_blocks + 1).astype(int)
-    yield from (slice(int(first), int(last)) for first, last in zip(edges[:-1], edges[1:], strict=True))
+    yield from (slice(int(first), int(last)) for first, last in pairwise(edges))

@@ -112,9 +112,7 @@ def _steps(step: Any) -> tuple[tuple[str, np.ndarray], ...] | None:
     return tuple((name, np.asarray(values, dtype=np.float64)) for name, values in found if values is not None)
 
 
-def _scaled(
-    values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray
-) -> Scaled | None:
+def _scaled(values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Scaled | None:
     """The numbers of the table after the steps, if that is what the values are."""
     if values.shape != (len(rows), len(columns)) or any(len(each) != len(columns) for _, each in steps):
         return None
