@@ -12,7 +12,7 @@ from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.models.encoder import TableEncoder, new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.packing.parts import is_packable, packed, steps_of, with_source
+from evenhand.models.packing.parts import packed, steps_of, with_source
 from evenhand.records.pipeline import FINAL, Held, Ledger, Output, Prepared, Removed, Table, Training
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import room_for
@@ -20,12 +20,11 @@ from evenhand.runtime.steps import step
 from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import NUMBERS, SOURCE, write_matrix, write_source
-from evenhand.study.study import Encoding, Study
+from evenhand.study.study import Study
 
 CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Kept")
 NUMBERS_CODE = "evenhand.tasks.encoding:_write_numbers"
 CELLS_COPIED = 4  # of the table while it is encoded
-PACKED_FROM = 2**24  # bytes of all rows of a fold as a dense matrix; fewer are mapped as they are
 
 
 @step("prepare", anywhere=True)
@@ -104,12 +103,11 @@ class _Kept:
 
     def __init__(self, folder: Path, table: Table, encoder: TableEncoder, n_rows: int) -> None:
         self.folder, self.table, self.encoder = folder, table, encoder
-        has_unit_length = Encoding.model_validate(encoder.encoding).unit_length
-        self.is_packed = 8 * n_rows * len(encoder.outputs_) >= PACKED_FROM and not has_unit_length
+        self.n_rows = n_rows
 
     def matrix(self, parts: list[Any], rows: np.ndarray) -> Any:
         """Parts as the matrix to be kept, with numbers of the table in place of what was made of them by columns."""
-        if not self.is_packed or not is_packable(parts):
+        if not self.encoder.is_packable(parts, self.n_rows):
             return self.encoder.joined(parts)
         steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
         matrix = packed(parts)

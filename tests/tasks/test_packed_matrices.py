@@ -5,12 +5,11 @@ import pytest
 from makers import make_study, make_table, two_clouds, work, write_rows
 
 from evenhand.data.splits import fold_rows
-from evenhand.models.packing import forms
+from evenhand.models.packing import forms, parts
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.matrices import read_matrix, read_packed
 from evenhand.storage.packed import Dummies, Packed, Plain, Scaled
-from evenhand.tasks import encoding
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.splitting import split
@@ -51,7 +50,7 @@ def write_mixed_rows():
 def worked(monkeypatch, home, *, is_packed, **changes):
     monkeypatch.setenv("EVENHAND_HOME", str(home))
     if is_packed:
-        monkeypatch.setattr(encoding, "PACKED_FROM", 0)
+        monkeypatch.setattr(parts, "PACKED_FROM", 0)
         monkeypatch.setattr(forms, "MANY_BYTES", 0)
     given = {
         "encodings": ENCODINGS,
@@ -130,7 +129,7 @@ def test_numbers_lie_in_the_store_once_for_all_encodings_and_folds(tmp_path, mon
 
 
 def test_numbers_that_were_pruned_are_made_again_for_matrices_that_were_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoding, "PACKED_FROM", 0)
+    monkeypatch.setattr(parts, "PACKED_FROM", 0)
     (columns, y), study = two_clouds(), make_study(split={"holdout": "random", "folds": 3, "holdout_share": 0.25})
     table = make_table(tmp_path / "a", columns, y)
     ledger = split.fn(table, study)
@@ -144,7 +143,7 @@ def test_numbers_that_were_pruned_are_made_again_for_matrices_that_were_not(tmp_
 
 
 def test_the_digest_of_training_rows_does_not_hang_on_the_numbers_of_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(encoding, "PACKED_FROM", 0)
+    monkeypatch.setattr(parts, "PACKED_FROM", 0)
     (columns, y), study = two_clouds(), make_study(split={"holdout": "random", "folds": 3, "holdout_share": 0.25})
     table = make_table(tmp_path / "a", columns, y)
     ledger = split.fn(table, study)

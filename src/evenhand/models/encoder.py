@@ -21,8 +21,9 @@ from evenhand.estimators.encoding.top_values import TopValues
 from evenhand.estimators.outlier_rows import OutlierRows
 from evenhand.models.encoder_steps import coded, new_step, step_entry
 from evenhand.models.entries.encoders import Wish
-from evenhand.models.packing.parts import dense, fitted_part, part, width_of
+from evenhand.models.packing.parts import dense, fitted_part, is_packable, packed, part, width_of
 from evenhand.records.pipeline import Feature, Output, Table
+from evenhand.storage.packed import Dummies
 from evenhand.study.study import Encoding, Study
 
 Block = tuple[str, list[str], Any]
@@ -90,6 +91,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def joined(self, parts: list[Any]) -> Any:
         """Parts as one matrix, dense or sparse."""
         return _joined(dense(parts), Encoding.model_validate(self.encoding or {}).unit_length)
+
+    def is_packable(self, parts: list[Any], n_rows: int) -> bool:
+        """Whether the matrix of so many rows, of which these are parts, is kept packed; one of unit length is not."""
+        return is_packable(parts, n_rows) and not Encoding.model_validate(self.encoding or {}).unit_length
+
+    def matrix(self, parts: list[Any]) -> Any:
+        """Parts as one matrix, packed where there are many rows."""
+        is_many = self.is_packable(parts, parts[0].n_rows if isinstance(parts[0], Dummies) else parts[0].shape[0])
+        return packed(parts) if is_many else self.joined(parts)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the matrix columns."""

@@ -80,13 +80,17 @@ def near_links(numbers: np.ndarray, blocks: np.ndarray, contents: np.ndarray) ->
 
 def _prepared(X: np.ndarray, blocks: np.ndarray) -> _Rows:
     """Rows with what they must share in `blocks`: missing cells, and values of grids that no tolerance bridges."""
-    gaps = np.isnan(X) * 1 + np.isposinf(X) * 2 + np.isneginf(X) * 3
-    blocks = _hashed(blocks, np.ascontiguousarray(gaps, dtype=np.uint8))
-    X = np.where(gaps > 0, 0.0, X)
+    gaps = np.zeros(X.shape, dtype=np.uint8)
+    for j, column in enumerate(X.T):
+        for number, is_gap in enumerate((np.isnan, np.isposinf, np.isneginf), 1):
+            gaps[is_gap(column), j] = number
+    blocks = _hashed(blocks, gaps)
     described = [_described(X[gaps[:, j] == 0, j]) for j in range(X.shape[1])]
     spread, bulk, unit = np.array(described, dtype=float).T
     varies = np.flatnonzero(spread)
-    X, spread, bulk, unit = np.ascontiguousarray(X[:, varies]), spread[varies], bulk[varies], unit[varies]
+    X, spread, bulk, unit = np.take(X, varies, axis=1), spread[varies], bulk[varies], unit[varies]
+    for j, place in enumerate(varies):
+        X[gaps[:, place] > 0, j] = 0.0
     grid = np.zeros(X.shape, dtype=np.bool_)
     for j in np.flatnonzero(unit):
         points = np.round(X[:, j], round(-np.log10(unit[j])))
@@ -98,7 +102,10 @@ def _prepared(X: np.ndarray, blocks: np.ndarray) -> _Rows:
 
 
 def _hashed(blocks: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """One number for each different row of a number and other columns."""
+    """One number for each different row of a number and other columns; what is the same in all rows is passed by."""
+    columns = np.compress((columns != columns[:1]).any(axis=0), columns, axis=1)
+    if not columns.shape[1]:
+        return np.unique(blocks, return_inverse=True)[1].astype(np.int64)
     beside = np.ascontiguousarray(columns).view(np.dtype((np.void, columns.shape[1] * columns.itemsize))).ravel()
     first, second = (np.unique(each, return_inverse=True)[1].astype(np.int64) for each in (blocks, beside))
     return first * (second.max() + 1) + second

@@ -13,6 +13,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, Sta
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.storage.packed import EVERY, Dummies, Packed, Part, Plain, Scaled, after_steps, smallest
 
+PACKED_FROM = 2**24  # bytes as a dense matrix; fewer are kept as they are
 PLAIN_DUMMIES = {
     "categories": "auto", "drop": None, "handle_unknown": "ignore", "min_frequency": None, "max_categories": None,
 }  # fmt: skip
@@ -56,9 +57,10 @@ def width_of(made: Any) -> int:
     return int(made.width if isinstance(made, Dummies) else made.shape[1])
 
 
-def is_packable(parts: Sequence[Any]) -> bool:
-    """Whether parts can be kept packed: sparse ones, of words, are kept as one sparse matrix."""
-    return not any(sparse.issparse(each) for each in parts)
+def is_packable(parts: Sequence[Any], n_rows: int) -> bool:
+    """Whether parts of so many rows are packed: sparse ones, of words, are kept as one sparse matrix."""
+    is_large = 8 * n_rows * sum(map(width_of, parts)) >= PACKED_FROM
+    return is_large and not any(sparse.issparse(each) for each in parts)
 
 
 def packed(parts: Sequence[Any]) -> Packed:
