@@ -44,6 +44,8 @@ HARMLESS_VARIABLES = {
 }
 HARMLESS_PREFIXES = ("OMP_", "MKL_", "OPENBLAS_", "NUMBA_", "JOBLIB_", "LOKY_", "SKLEARN_", "SCIPY_", "PYTHON")
 HARMLESS_CODE = {
+    "evenhand.models.packing.forms:bytes_to_fit": "decides when a fit begins",
+    "evenhand.models.packing.forms:check_room": "refuses a fit that there is no memory for, which is not kept",
     "evenhand.storage.code_digest:code_digest": "makes the key of an entry that is needed inside another",
     "evenhand.storage.code_digest:code_of": "is asked by this audit",
     "evenhand.study.study:Study.kind_of_task": "its value is in the key of the table",
