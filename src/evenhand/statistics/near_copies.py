@@ -81,16 +81,17 @@ def near_links(numbers: np.ndarray, blocks: np.ndarray, contents: np.ndarray) ->
 def _prepared(X: np.ndarray, blocks: np.ndarray) -> _Rows:
     """Rows with what they must share in `blocks`: missing cells, and values of grids that no tolerance bridges."""
     gaps = np.zeros(X.shape, dtype=np.uint8)
-    for j, column in enumerate(X.T):
-        for number, is_gap in enumerate((np.isnan, np.isposinf, np.isneginf), 1):
-            gaps[is_gap(column), j] = number
+    for k, column in enumerate(X.T):
+        gaps[np.isnan(column), k] = 1
+        gaps[np.isposinf(column), k] = 2
+        gaps[np.isneginf(column), k] = 3
     blocks = _hashed(blocks, gaps)
     described = [_described(X[gaps[:, j] == 0, j]) for j in range(X.shape[1])]
     spread, bulk, unit = np.array(described, dtype=float).T
     varies = np.flatnonzero(spread)
     X, spread, bulk, unit = np.take(X, varies, axis=1), spread[varies], bulk[varies], unit[varies]
-    for j, place in enumerate(varies):
-        X[gaps[:, place] > 0, j] = 0.0
+    for k, place in enumerate(varies):
+        X[gaps[:, place] > 0, k] = 0.0
     grid = np.zeros(X.shape, dtype=np.bool_)
     for j in np.flatnonzero(unit):
         points = np.round(X[:, j], round(-np.log10(unit[j])))
