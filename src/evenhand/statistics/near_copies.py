@@ -33,6 +33,7 @@ REACH = 2.0
 MOST_POWER = 8.0
 BULK = (0.25, 0.05, 0.005)
 TINY = 1e-12
+BYTES_OF_A_NUMBER = 8
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,19 @@ def _hashed(blocks: np.ndarray, columns: np.ndarray) -> np.ndarray:
     columns = np.compress((columns != columns[:1]).any(axis=0), columns, axis=1)
     if not columns.shape[1]:
         return np.unique(blocks, return_inverse=True)[1].astype(np.int64)
-    beside = np.ascontiguousarray(columns).view(np.dtype((np.void, columns.shape[1] * columns.itemsize))).ravel()
+    beside = _as_one(np.ascontiguousarray(columns))
     first, second = (np.unique(each, return_inverse=True)[1].astype(np.int64) for each in (blocks, beside))
     return first * (second.max() + 1) + second
+
+
+def _as_one(columns: np.ndarray) -> np.ndarray:
+    """The bytes of each row as one value, in the order of bytes; as numbers, which sort faster, where they are few."""
+    width = columns.shape[1] * columns.itemsize
+    if width > BYTES_OF_A_NUMBER:
+        return columns.view(np.dtype((np.void, width))).ravel()
+    padded = np.zeros((len(columns), BYTES_OF_A_NUMBER), dtype=np.uint8)
+    padded[:, :width] = columns.view(np.uint8).reshape(len(columns), width)
+    return padded.view(">u8").ravel().astype(np.uint64)
 
 
 def _described(values: np.ndarray) -> tuple[float, float, float]:
@@ -147,7 +158,7 @@ def _roots(rows: _Rows) -> np.ndarray:
 
     Where pairs just outside the tolerance make links by chance likely, their rows are linked by the next narrower one.
     """
-    from evenhand.statistics.near_pairs import MARK, UNITE, root_of, scan
+    from evenhand.statistics.near_pairs import MARK, UNITE, roots_of, scan
 
     parent, pairs, limit = np.arange(len(rows.X)), _sampled_pairs(rows.blocks), CHANCE_LINKS * len(rows.X)
     for level in _levels(rows) if len(pairs.left) else ():
@@ -163,7 +174,7 @@ def _roots(rows: _Rows) -> np.ndarray:
             parent = trial
             break
         scan(compared, 1.0, UNITE, windows, parent, crowded)
-    return np.array([root_of(parent, i) for i in range(len(parent))])
+    return roots_of(parent)
 
 
 def _sampled_pairs(blocks: np.ndarray) -> _Pairs:
