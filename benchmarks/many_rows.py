@@ -5,6 +5,10 @@ something about it. The same fits follow in plain scikit-learn, one after anothe
 naive Bayes and linear SVM on standardised numbers beside one-hot categories.
 
 usage: python benchmarks/many_rows.py [ROWS] [FOLDS]
+       python benchmarks/many_rows.py init [ROWS]
+
+`init` writes a table of 121 columns as payments have them (an id, a time, counts, amounts with gaps, codes of 2 to
+1,000 kinds; 590,000 rows) and has `evenhand init` draft a study for it.
 """
 
 import json
@@ -13,6 +17,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +26,7 @@ import pyarrow.parquet as pq
 import yaml
 
 N_NUMBERS, N_CATEGORIES, BATCH, SHARE = 20, 10, 100_000, 0.01
+N_COUNTS, N_AMOUNTS, N_KINDS = 60, 40, 18
 STUDY = {
     "name": "many",
     "target": "y",
@@ -94,6 +100,46 @@ def write_rows(file: Path, n_rows: int, seed: int = 1) -> None:
         writer.close()
 
 
+def write_payments(file: Path, n_rows: int, seed: int = 1) -> None:
+    """Write a table of 121 columns, batch by batch."""
+    rng, writer, done = np.random.default_rng(seed), None, 0
+    gaps, kinds = rng.choice([0.0, 0.1, 0.5, 0.8], N_AMOUNTS), np.geomspace(2, 1000, N_KINDS).astype(int)
+    while done < n_rows:
+        n = min(n_rows - done, BATCH)
+        columns = {"payment": 2_987_000 + done + np.arange(n), "seconds": 86_400 + np.sort(rng.integers(0, 10**6, n))}
+        columns["seconds"] += 10**6 * (done // BATCH)
+        columns |= {f"count_{k}": rng.poisson(1 + k / 4, n) for k in range(N_COUNTS)}
+        for k, share in enumerate(gaps):
+            amounts = np.round(np.exp(rng.normal(3, 1.5, n)), 2)
+            columns[f"amount_{k}"] = pa.array(amounts, mask=rng.random(n) < share)
+        for k, n_kinds in enumerate(kinds):
+            codes = (rng.random(n) ** 2 * n_kinds).astype(int)
+            columns[f"kind_{k}"] = pa.DictionaryArray.from_arrays(codes, [f"k{each}" for each in range(n_kinds)])
+        columns["y"] = (rng.random(n) < 0.02 + 0.03 * (columns["count_3"] > 2)).astype(np.int8)
+        table = pa.table(columns)
+        writer = writer or pq.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+        done += n
+    if writer is not None:
+        writer.close()
+
+
+def draft_payments(n_rows: int) -> None:
+    """Have a study drafted for payments, and print what it took."""
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        write_payments(room / "rows.parquet", n_rows)
+        around = os.environ | {"EVENHAND_HOME": str(room / "home"), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "evenhand", "init", "rows.parquet", "--target", "y"]
+        began = time.perf_counter()
+        subprocess.run(command, cwd=room, env=around, check=True)
+        spent, peak = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        print(
+            f"init on {n_rows:,} rows: {spent:.0f} s by the clock, {processor_seconds():.0f} s of processors", end=", "
+        )
+        print(f"peak {peak:.0f} MB")
+
+
 def size_mb(folder: Path) -> float:
     """The size of all files below a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
@@ -107,6 +153,9 @@ def processor_seconds() -> float:
 
 def main() -> None:
     """Make the rows, run the study, and print what each stage took."""
+    if sys.argv[1:2] == ["init"]:
+        draft_payments(int(sys.argv[2]) if sys.argv[2:] else 590_000)
+        return
     n_rows, n_folds = int(sys.argv[1]) if sys.argv[1:] else 200_000, int(sys.argv[2]) if sys.argv[2:] else 3
     with tempfile.TemporaryDirectory() as name:
         room = Path(name)

@@ -11,7 +11,16 @@ from evenhand.models.samplers import Resampled, Resampler, sampler_arguments, sa
 from evenhand.records.pipeline import Balanced, Table, Training
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store, local
-from evenhand.storage.matrices import read_matrix, read_matrix_rows, write_matrix, write_parents
+from evenhand.storage.matrices import (
+    read_labels,
+    read_matrix_rows,
+    read_packed,
+    read_source,
+    write_matrix,
+    write_parents,
+    write_source,
+)
+from evenhand.storage.packed import Packed
 from evenhand.study.study import Study
 
 CODE = ("evenhand.tasks.balancing:_build", "evenhand.models.samplers:Resampler")
@@ -29,6 +38,7 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
     inputs = {
         "training": training.digest, "kind": resampler.kind, "balance": study.balance[name], "seed": study.seed,
         "asked": resampler.asked, "n_classes": len(table.classes), "arguments": sampler_arguments(resampler.asked),
+        "is_blind": resampler.is_blind,
     }  # fmt: skip
     entry = Store().keep(
         "balanced",
@@ -42,17 +52,26 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
 
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
-    X, y = read_matrix(local(training.stored))
-    X = X if not isinstance(X, np.memmap) else np.asarray(X)
-    found = resampler.resample(X, y, table.classes)
+    X, y = read_packed(local(training.stored)), read_labels(local(training.stored))
+    is_by_place = isinstance(X, Packed) and resampler.is_blind
+    given = np.arange(len(y))[:, None] if is_by_place else _whole(X)
+    found = resampler.resample(given, y, table.classes)
     if lost := [table.classes[k] for k in np.setdiff1d(y, found.y)]:
         raise DataError(
             f"{resampler.kind} leaves no training row of class {listed(lost)}: use another balance in its place"
         )
-    write_matrix(folder / "training", found.X, found.y.astype(y.dtype))
+    made = X.taken(found.X[:, 0]) if is_by_place else found.X
+    write_matrix(folder / "training", made, found.y.astype(y.dtype), made.table_rows if is_by_place else None)
+    if is_by_place and (source := read_source(local(training.stored))) is not None:
+        write_source(folder, source)
     facts = {"n_rows": len(found.y), "kind": resampler.kind, "n_made": 0, "n_unexplained": None}
-    facts["whole"] = resampler.whole_columns(X)
-    return facts if found.parents is None else facts | _traced(folder, training, X, resampler, found)
+    facts["whole"] = resampler.whole_columns(given)
+    return facts if found.parents is None else facts | _traced(folder, training, given, resampler, found)
+
+
+def _whole(X: Any) -> Any:
+    """All rows in memory, dense unless they are of words."""
+    return X.dense() if isinstance(X, Packed) else np.asarray(X) if isinstance(X, np.memmap) else X
 
 
 def _traced(folder: Path, training: Training, X: Any, resampler: Resampler, found: Resampled) -> dict[str, Any]:

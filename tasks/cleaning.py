@@ -109,7 +109,7 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     classes, target, target_notes = target_of(rows, study)
     features = [Feature(name, role) for name, role in roles.items() if role in FEATURES]  # type: ignore[arg-type]
     _check_some(features, roles)
-    order = canonical_order(kept.append_column(TARGET, pa.array(target)).to_pandas(), study.columns.time)
+    order = canonical_order(kept.append_column(TARGET, pa.array(target)), study.columns.time)
     kept, target = kept.take(order), target[order]
     pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
     beside = [name for name in judged_by(study.columns, raw.column_names) if name not in kept.column_names]

@@ -1,6 +1,7 @@
 """Each encoding on each fold, once for all candidates that use it."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,21 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
-from evenhand.models.encoder import new_encoder, without_outliers
+from evenhand.models.encoder import TableEncoder, new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
-from evenhand.records.pipeline import Held, Ledger, Output, Prepared, Removed, Table, Training
+from evenhand.models.packing.parts import packed, steps_of, with_source
+from evenhand.records.pipeline import FINAL, Held, Ledger, Output, Prepared, Removed, Table, Training
+from evenhand.runtime.logs import logger
+from evenhand.runtime.memory import room_for
 from evenhand.runtime.steps import step
+from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
-from evenhand.storage.matrices import write_matrix
+from evenhand.storage.matrices import NUMBERS, SOURCE, write_matrix, write_source
 from evenhand.study.study import Study
 
-CODE = "evenhand.tasks.encoding:_build"
+CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Kept")
+NUMBERS_CODE = "evenhand.tasks.encoding:_write_numbers"
+CELLS_COPIED = 4  # of the table while it is encoded
 
 
 @step("prepare", anywhere=True)
@@ -33,10 +40,19 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
         "seed": study.seed,
         **study.cleaning.of_folds,
     }
-    entry = Store().keep(
-        "prepared", inputs, CODE, lambda folder: _build(folder, table, ledger, study, (encoding, fold))
-    )
+
+    def build(folder: Path) -> dict[str, Any]:
+        with room_for(CELLS_COPIED * 8 * table.n_rows * len(table.features)):
+            return _build(folder, table, ledger, study, (encoding, fold))
+
+    entry = Store().keep("prepared", inputs, CODE, build)
+    if (entry.path / SOURCE).exists():
+        _numbers(table)  # made again if they were pruned
     removed = entry.facts["removed"]
+    if fold == FINAL:
+        n_rows, n_columns = entry.facts["n_training"], len(entry.facts["outputs"])
+        words = "encoding '%s' makes %s columns of %s training rows, %.2f GB as a dense matrix"
+        logger().info(words, encoding, f"{n_columns:,}", f"{n_rows:,}", 8 * n_rows * n_columns / 1e9)
     return Prepared(
         encoding=encoding,
         fold=fold,
@@ -61,8 +77,8 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
         trained = trained[is_kept]
     started = time.perf_counter()
     try:
-        X = encoder.fit_transform(frame.iloc[trained], y[trained])
-        held = encoder.transform(frame.iloc[judged])
+        X = encoder.fit_parts(frame.iloc[trained], y[trained])
+        held = encoder.parts(frame.iloc[judged]) if len(judged) else None
     except ValueError as error:
         why = " ".join(str(error).split()).rstrip(".")
         raise DataError(
@@ -70,10 +86,64 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
             "the column that it cannot read into columns.ignore."
         ) from error
     seconds = time.perf_counter() - started
-    write_matrix(folder / "training", X, y[trained], trained)
-    write_matrix(folder / "held", held, y[judged], judged)
+    kept = _Kept(folder, table, encoder, len(trained) + len(judged))
+    write_matrix(folder / "training", kept.matrix(X, trained), y[trained], trained)
+    asked = encoder.transform(frame.iloc[judged]) if held is None else kept.matrix(held, judged)
+    write_matrix(folder / "held", asked, y[judged], judged)
     n_rows = {"n_training": len(trained), "n_held": len(judged)}
     return {"outputs": encoder.outputs_, **n_rows, "removed": removed, "seconds": seconds}
+
+
+class _Kept:
+    """How the matrices of a fold are kept: as they are, or packed where they are large.
+
+    Numbers of the table are put down once for all folds, when they are first needed. What is of words or of unit length
+    is not packed.
+    """
+
+    def __init__(self, folder: Path, table: Table, encoder: TableEncoder, n_rows: int) -> None:
+        self.folder, self.table, self.encoder = folder, table, encoder
+        self.n_rows = n_rows
+
+    def matrix(self, parts: list[Any], rows: np.ndarray) -> Any:
+        """Parts as the matrix to be kept, with numbers of the table in place of what was made of them by columns."""
+        if not self.encoder.is_packable(parts, self.n_rows):
+            return self.encoder.joined(parts)
+        steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
+        matrix = packed(parts)
+        if all(each is None for each in steps):
+            return matrix
+        places = [self._places(names) if kind == "numeric" else None for kind, names, _ in self.encoder.blocks_]
+        return with_source(matrix, steps, self._source(), rows, places)
+
+    def _places(self, names: list[str]) -> np.ndarray:
+        known = _numeric(self.table)
+        return np.array([known.index(name) for name in names])
+
+    def _source(self) -> np.ndarray:
+        entry = _numbers(self.table)
+        write_source(self.folder, entry.reference)
+        return read_array(entry.path / NUMBERS, is_mapped=True)
+
+
+def _numeric(table: Table) -> list[str]:
+    return [feature.name for feature in table.features if feature.kind == "numeric"]
+
+
+def _numbers(table: Table) -> Entry:
+    """The numeric columns of a table in one file, made once."""
+    inputs = {"table": table.digest, "names": _numeric(table)}
+    return Store().keep("numbers", inputs, NUMBERS_CODE, partial(_write_numbers, table))
+
+
+def _write_numbers(table: Table, folder: Path) -> dict[str, Any]:
+    """Put the numeric columns of a table into one file that is mapped, one column after another."""
+    names = _numeric(table)
+    kept = np.lib.format.open_memmap(folder / NUMBERS, "w+", np.dtype(np.float64), (table.n_rows, len(names)))
+    for j, name in enumerate(names):
+        kept[:, j] = read_rows(table, [name])[name].to_numpy(dtype=np.float64)
+    kept.flush()
+    return {"n_rows": table.n_rows}
 
 
 def _matrix(entry: Entry, part: str, kind: type) -> Any:

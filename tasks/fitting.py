@@ -16,20 +16,25 @@ from evenhand.evaluation.pictures.tree_outline import tree_outline
 from evenhand.models.acceleration import solver_of
 from evenhand.models.fitting import (
     check_finite,
-    decisions_of,
     failing_alone,
     fitted_model,
     keep_coefficients,
     nearly_constant,
-    scores_of,
     unfit,
     warnings_of,
 )
 from evenhand.models.model_code import model_key
+from evenhand.models.packing.forms import (
+    bytes_to_fit,
+    check_room,
+    decisions_in_blocks,
+    fit_form,
+    scores_in_blocks,
+)
 from evenhand.records.fit_budget import Budgeted, budgeted_of
 from evenhand.records.pipeline import Balanced, Plan, Prepared, Scores, Table
 from evenhand.runtime.logs import logger
-from evenhand.runtime.memory import PeakMemory
+from evenhand.runtime.memory import PeakMemory, room_for
 from evenhand.runtime.steps import step
 from evenhand.runtime.time_limit import OutOfTime, shorter, within
 from evenhand.runtime.wall_clock import seconds_until
@@ -37,7 +42,8 @@ from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.arrays import read_arrays
 from evenhand.storage.artifact_store import Entry, Store, local
 from evenhand.storage.code_digest import code_digest
-from evenhand.storage.matrices import read_labels, read_matrix, read_unlabelled
+from evenhand.storage.matrices import read_labels, read_packed
+from evenhand.storage.packed import Packed
 from evenhand.study.registry import METRICS
 
 OVER = "the minutes of the study were over before it was fitted on every fold"
@@ -73,8 +79,11 @@ def fit(
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        limit = shorter(time_limit, seconds_until(ends_at))
-        return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
+        matrix = read_packed(local(balanced.training.stored))
+        check_room(plan, matrix)
+        with room_for(bytes_to_fit(plan, matrix)):
+            limit = shorter(time_limit, seconds_until(ends_at))
+            return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
 
     with _late_by(plan, ends_at):
         entry = Store().keep("scores", inputs, CODE, build)
@@ -135,19 +144,21 @@ def _built_or_failed(
 
 
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
-    X, y = read_matrix(local(balanced.training.stored))
-    held = read_unlabelled(local(prepared.held.stored))
+    y, held = read_labels(local(balanced.training.stored)), read_packed(local(prepared.held.stored))
+    X = fit_form(plan, read_packed(local(balanced.training.stored)))
     with PeakMemory() as memory:
         started = time.perf_counter()
-        estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed, unlabelled=held)
+        unlabelled = fit_form(plan, held) if plan.sees_unlabelled else None
+        estimator = fitted_model(plan, balanced, X, y, len(table.classes), seed, unlabelled=unlabelled)
+        del X
         fitted_at = time.perf_counter()
         with failing_alone(plan):
-            scale, scores, predictions = scores_of(estimator, held)
+            scale, scores, predictions = scores_in_blocks(plan, estimator, held)
         predicted_at = time.perf_counter()
-    decisions = decisions_of(estimator, held)
+    decisions = decisions_in_blocks(plan, estimator, held)
     original, labels = _training_rows(plan, prepared)
     with failing_alone(plan):
-        _, training_scores, training_predictions = scores_of(estimator, original)
+        _, training_scores, training_predictions = scores_in_blocks(plan, estimator, original)
     check_finite(plan, scores, predictions)
     truth = read_labels(local(prepared.held.stored))  # not opened before everything is fitted and predicted
     np.savez(
@@ -158,7 +169,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         predictions=predictions,
         training_truth=labels,
         training_scores=_or_nothing(training_scores),
-        training_decisions=_or_nothing(decisions_of(estimator, original)),
+        training_decisions=_or_nothing(decisions_in_blocks(plan, estimator, original)),
         training_predictions=training_predictions,
     )
     if plan.n_labels:
@@ -184,11 +195,11 @@ def _or_nothing(values: np.ndarray | None) -> np.ndarray:
 
 def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     """The fold's training rows before balancing, thinned out evenly where asking about all of them costs too much."""
-    X, y = read_matrix(local(prepared.training.stored))
+    X, y = read_packed(local(prepared.training.stored)), read_labels(local(prepared.training.stored))
     if not _is_thinned(plan, prepared):
         return X, y
     chosen = np.linspace(0, len(y) - 1, TRAINING_ROWS_SCORED).astype(int)
-    return X[chosen], y[chosen]
+    return X.dense(chosen) if isinstance(X, Packed) else X[chosen], y[chosen]
 
 
 def _is_thinned(plan: Plan, prepared: Prepared) -> bool:
@@ -213,7 +224,7 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
     is_probability = entry.facts["scale"] == "probability"
     is_multilabel = held["predictions"].ndim == 2
     has_classes = n_classes and not is_multilabel
-    minority = int(np.argmin(np.bincount(read_matrix(training)[1], minlength=n_classes))) if has_classes else 0
+    minority = int(np.argmin(np.bincount(read_labels(training), minlength=n_classes))) if has_classes else 0
 
     def prediction_set(prefix: str) -> PredictionSet:
         truth, predictions, scores, decisions = (

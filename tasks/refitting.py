@@ -16,6 +16,7 @@ from evenhand.models.encoder_steps import step_key
 from evenhand.models.ensembling import members_of, score_matrix, weighted_selection
 from evenhand.models.fitting import fitted_model
 from evenhand.models.model_code import model_key
+from evenhand.models.packing.forms import fit_form
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
@@ -25,7 +26,7 @@ from evenhand.runtime.steps import step
 from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.digests import file_digest
-from evenhand.storage.matrices import read_matrix, read_matrix_rows
+from evenhand.storage.matrices import read_labels, read_matrix_rows, read_packed
 from evenhand.study.study import Study
 
 PreparedAt = Mapping[tuple[str, str], Prepared]
@@ -40,7 +41,7 @@ CODE = (
     "evenhand.records.decision:Decided.served_cost",
 )
 CLOSE_ENOUGH = 1e-9
-SCORED_WITHOUT_HOLDOUT = 1000
+SCORED_WITHOUT_HOLDOUT, SCORED_AT_ONCE = 1000, 50_000
 
 
 @step("refit", anywhere=True)
@@ -107,7 +108,8 @@ def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table
     frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
     encoder = new_encoder(table, study.encodings[plan.encoding], study.seed).fit(frame.iloc[rows], y[rows])
     chosen = balanced[plan.encoding, plan.balance, FINAL]
-    X, labels = read_matrix(local(chosen.training.stored))
+    labels = read_labels(local(chosen.training.stored))
+    X = fit_form(plan, read_packed(local(chosen.training.stored)))
     return encoder, plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
 
 
@@ -118,7 +120,9 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     """
     held = read_matrix_rows(local(prepared.held.stored))
     rows = held if len(held) else np.arange(min(table.n_rows, SCORED_WITHOUT_HOLDOUT))
-    scores_now = model.scores(read_rows(table, [feature.name for feature in table.features]).iloc[rows])
+    frame = read_rows(table, [feature.name for feature in table.features])
+    parts = [rows[start : start + SCORED_AT_ONCE] for start in range(0, len(rows), SCORED_AT_ONCE)]
+    scores_now = np.concatenate([model.scores(frame.iloc[part]) for part in parts])
     np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores=scores_now)
     return _checked_difference(scores_now, judgement, table) if len(held) else 0.0
 

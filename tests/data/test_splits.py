@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from makers import make_table, stored
 
@@ -68,6 +69,21 @@ def test_rows_are_linked_that_differ_by_rounding_and_by_nothing_else():
     assert (linked[:40] == np.minimum(*content_hashes(numbers).reshape(2, 40))).all()
 
 
+@pytest.mark.parametrize("names", [["x", "n", "sky", "day", "is_new"], ["sky"], []])
+def test_hashes_of_cells_are_joined_as_pandas_joins_them(names):
+    rows = pd.DataFrame(
+        {
+            "x": [1.5, np.nan, -0.0, 1.5], "n": [1, 2, 3, 1], "sky": ["blue", None, "grey", "blue"],
+            "day": pd.to_datetime(["2024-01-01", "2024-01-02", None, "2024-01-01"]),
+            "is_new": [True, False, True, True],
+        }
+    )[names]  # fmt: skip
+
+    found = content_hashes(rows)
+
+    assert found.tolist() == pd.util.hash_pandas_object(rows, index=False).tolist()
+
+
 def test_texts_alone_are_linked_where_they_are_equal():
     found = linked_rows(pd.DataFrame({"sky": ["blue", "grey", "blue"]}))
 
@@ -79,7 +95,7 @@ def test_rows_stand_by_time_and_then_by_content_whatever_their_order():
     shuffled = rows.iloc[[3, 0, 2, 1]].reset_index(drop=True)
 
     for time in ("day", None):
-        first, second = (each.iloc[canonical_order(each, time)] for each in (rows, shuffled))
+        first, second = (each.iloc[canonical_order(pa.table(each), time)] for each in (rows, shuffled))
 
         assert first.to_numpy().tolist() == second.to_numpy().tolist()
         content = content_hashes(first)

@@ -3,6 +3,7 @@ import time
 
 import numpy as np
 
+from evenhand.runtime import memory
 from evenhand.runtime.memory import PeakMemory
 
 
@@ -38,3 +39,54 @@ def test_blocks_beside_each_other_and_within_each_other_are_each_watched():
 
     assert min(block.rise_mb for block in [*inner, outer]) > 50
     assert after.rise_mb < 50
+
+
+def test_work_waits_until_there_is_memory_for_it_beside_what_is_under_way(monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda: 100)
+    room, order = memory._Room(), []
+
+    def work(name, n_bytes, begun, may_end):
+        with room.taken(n_bytes):
+            order.append(name)
+            begun.set()
+            may_end.wait(10)
+            order.append(f"{name} ended")
+
+    events = {name: (threading.Event(), threading.Event()) for name in ("first", "second", "small")}
+    threads = []
+    for name, n_bytes in (("first", 60), ("second", 50), ("small", 10)):
+        threads.append(threading.Thread(target=work, args=(name, n_bytes, *events[name])))
+        threads[-1].start()
+        if name != "second":
+            assert events[name][0].wait(10)
+    events["small"][1].set()
+    events["first"][1].set()
+    assert events["second"][0].wait(10)
+    events["second"][1].set()
+    for thread in threads:
+        thread.join(10)
+
+    #   60 + 50 is more than 80 % of 100, 60 + 10 is not
+    assert order.index("second") > order.index("first ended")
+    assert order.index("small") < order.index("first ended")
+
+
+def test_work_that_needs_more_than_there_is_begins_alone(monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda: 100)
+
+    with memory._Room().taken(1000):
+        begun = True
+
+    assert begun
+
+
+def test_a_container_has_no_more_memory_than_it_was_given(tmp_path, monkeypatch):
+    most, used = tmp_path / "max", tmp_path / "current"
+    most.write_text("3000\n")
+    used.write_text("1000\n")
+    monkeypatch.setattr(memory, "OF_A_CONTAINER", (most, used))
+    free = memory.free_bytes()
+    most.write_text("max\n")
+
+    assert free == 2000
+    assert memory.free_bytes() > 2000

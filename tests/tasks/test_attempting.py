@@ -56,8 +56,8 @@ def test_it_learns_from_a_share_of_the_training_rows_and_from_no_judged_one(monk
 
     def watched(*arguments):
         encoder = honest(*arguments)
-        fit = encoder.fit_transform
-        encoder.fit_transform = lambda frame, y: seen.append(set(frame.index)) or fit(frame, y)
+        fit = encoder.fit_parts
+        encoder.fit_parts = lambda frame, y: seen.append(set(frame.index)) or fit(frame, y)
         return encoder
 
     monkeypatch.setattr(share, "new_encoder", watched)
@@ -76,8 +76,8 @@ def test_no_row_of_the_holdout_is_looked_at(monkeypatch):
 
     def watched(*arguments):
         encoder = honest(*arguments)
-        transform = encoder.transform
-        encoder.transform = lambda frame: judged.append(set(frame.index)) or transform(frame)
+        transform = encoder.parts
+        encoder.parts = lambda frame: judged.append(set(frame.index)) or transform(frame)
         return encoder
 
     monkeypatch.setattr(share, "new_encoder", watched)

@@ -97,8 +97,8 @@ def test_the_encoder_learns_from_inner_training_rows_only(monkeypatch):
 
     def watched(*arguments):
         encoder = honest(*arguments)
-        fit = encoder.fit_transform
-        encoder.fit_transform = lambda frame, y: sizes.append(set(frame.index)) or fit(frame, y)
+        fit = encoder.fit_parts
+        encoder.fit_parts = lambda frame, y: sizes.append(set(frame.index)) or fit(frame, y)
         return encoder
 
     monkeypatch.setattr(share, "new_encoder", watched)
@@ -117,9 +117,9 @@ def test_outliers_leave_inner_training_rows_and_stay_among_those_that_judge(monk
 
     def watched(*arguments):
         encoder = honest(*arguments)
-        fit, transform = encoder.fit_transform, encoder.transform
-        encoder.fit_transform = lambda frame, y: trained.append(frame["noise"].max()) or fit(frame, y)
-        encoder.transform = lambda frame: judged.append(frame["noise"].max()) or transform(frame)
+        fit, transform = encoder.fit_parts, encoder.parts
+        encoder.fit_parts = lambda frame, y: trained.append(frame["noise"].max()) or fit(frame, y)
+        encoder.parts = lambda frame: judged.append(frame["noise"].max()) or transform(frame)
         return encoder
 
     monkeypatch.setattr(share, "new_encoder", watched)

@@ -84,7 +84,7 @@ def test_labels_of_rows_to_be_judged_change_no_score(tmp_path):
 
 
 def test_the_file_of_labels_is_opened_after_the_scores_are_there(tmp_path, monkeypatch):
-    steps, load, scores_of = [], np.load, fitting.scores_of
+    steps, load, scores_in_blocks = [], np.load, fitting.scores_in_blocks
 
     def noted_load(file, *more, **named):
         found = load(file, *more, **named)
@@ -92,12 +92,12 @@ def test_the_file_of_labels_is_opened_after_the_scores_are_there(tmp_path, monke
             steps.append("labels of held rows")
         return found
 
-    def noted_scores(estimator, X):
+    def noted_scores(made, estimator, X):
         steps.append(f"scores of {X.shape[0]} rows")
-        return scores_of(estimator, X)
+        return scores_in_blocks(made, estimator, X)
 
     monkeypatch.setattr(np, "load", noted_load)
-    monkeypatch.setattr(fitting, "scores_of", noted_scores)
+    monkeypatch.setattr(fitting, "scores_in_blocks", noted_scores)
     fitted(tmp_path)
 
     assert steps[: steps.index("labels of held rows")] == ["scores of 40 rows", "scores of 80 rows"]

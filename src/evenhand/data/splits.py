@@ -1,9 +1,11 @@
 """Rows by their content, and which rows a fold is trained and judged on."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_target
@@ -21,13 +23,29 @@ def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarr
     `is_near` takes numbers of one cell of a grid as equal: most rows of two tables match that differ by rounding alone.
     Inside one table `linked_rows` finds them all.
     """
-    if is_near:
-        features = features.copy(deep=False)
-        for name in features.columns:
-            if features[name].dtype.kind == "f":
-                mantissa, exponent = np.frexp(features[name].to_numpy())
-                features[name] = np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent)
-    return pd.util.hash_pandas_object(features, index=False).to_numpy()
+    hashes = (_column_hashes(features.iloc[:, j], is_near) for j in range(features.shape[1]))
+    return joined_hashes(hashes, features.shape)
+
+
+def joined_hashes(hashes: Iterable[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+    """One number for each row, from those of its cells, which come one column after another.
+
+    The numbers are those of `pandas.util.hash_pandas_object`, which holds all columns at once.
+    """
+    (n_rows, n_columns), factor = shape, np.uint64(1_000_003)
+    found = np.full(n_rows, 0x345678, dtype=np.uint64)
+    for j, column in enumerate(hashes):
+        found ^= column
+        found *= factor
+        factor += np.uint64(82_520 + 2 * (n_columns - j))
+    return found + np.uint64(97_531)
+
+
+def _column_hashes(column: pd.Series, is_near: bool = False) -> np.ndarray:
+    if is_near and column.dtype.kind == "f":
+        mantissa, exponent = np.frexp(column.to_numpy())
+        column = pd.Series(np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent))
+    return pd.util.hash_pandas_object(column, index=False).to_numpy()
 
 
 def linked_rows(features: pd.DataFrame) -> np.ndarray:
@@ -49,13 +67,16 @@ def linked_with(features: pd.DataFrame, others: pd.DataFrame) -> tuple[np.ndarra
     return np.isin(mine, theirs), np.isin(theirs, mine)
 
 
-def canonical_order(rows: pd.DataFrame, time: str | None) -> np.ndarray:
+def canonical_order(rows: pa.Table, time: str | None) -> np.ndarray:
     """The places of rows in an order that depends on what they hold alone: by time if there is one, then by content.
 
     The same rows make the same table whatever order their source has them in, and draws by place are the same draws.
     """
-    content = content_hashes(rows)
-    return np.argsort(content, kind="stable") if time is None else np.lexsort((content, rows[time].to_numpy()))
+    hashes = (_column_hashes(column.to_pandas()) for column in rows.columns)
+    content = joined_hashes(hashes, rows.shape)
+    if time is None:
+        return np.argsort(content, kind="stable")
+    return np.lexsort((content, rows[time].to_pandas().to_numpy()))
 
 
 def sides_of(y: np.ndarray, table: Table) -> dict[str, np.ndarray]:

@@ -21,7 +21,9 @@ from evenhand.estimators.encoding.top_values import TopValues
 from evenhand.estimators.outlier_rows import OutlierRows
 from evenhand.models.encoder_steps import coded, new_step, step_entry
 from evenhand.models.entries.encoders import Wish
+from evenhand.models.packing.parts import dense, fitted_part, is_packable, packed, part, width_of
 from evenhand.records.pipeline import Feature, Output, Table
+from evenhand.storage.packed import Dummies
 from evenhand.study.study import Encoding, Study
 
 Block = tuple[str, list[str], Any]
@@ -41,11 +43,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit(self, frame: pd.DataFrame, y: np.ndarray) -> Self:
         """Learn from training rows."""
-        self.fit_transform(frame, y)
+        self.fit_parts(frame, y)
         return self
 
     def fit_transform(self, frame: pd.DataFrame, y: np.ndarray, **_: Any) -> Any:
         """Learn from training rows and give their matrix; cross-fitted where an encoding reads the target."""
+        return self.joined(self.fit_parts(frame, y))
+
+    def fit_parts(self, frame: pd.DataFrame, y: np.ndarray) -> list[Any]:
+        """Learn from training rows and give their matrix in parts, one for the columns of each kind."""
         encoding = Encoding.model_validate(self.encoding or {})
         self._check_names(encoding)
         kept = self._kept(frame, encoding)
@@ -62,23 +68,38 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 "raise drop_missing_above or name columns in columns.numeric or columns.categorical"
             )
         parts = [
-            _finite(transformer.fit_transform(given := cells(frame, kind, names), y), given, kind, names)
+            _finite(fitted_part(transformer, given := cells(frame, kind, names), y), given, kind, names)
             for kind, names, transformer in self.blocks_
         ]
         self.outputs_ = [asdict(output) for output in self._outputs(parts)]
-        return _joined(parts, encoding.unit_length)
+        return parts
 
     def transform(self, frame: pd.DataFrame) -> Any:
         """The matrix of any rows; of none, one without rows."""
         if not len(frame):
             is_sparse = any(kind == "text" for kind, _, _ in self.blocks_)
             return (sparse.csr_matrix if is_sparse else np.zeros)((0, len(self.outputs_)))
-        encoding = Encoding.model_validate(self.encoding or {})
-        parts = [
-            _finite(transformer.transform(given := cells(frame, kind, names)), given, kind, names)
+        return self.joined(self.parts(frame))
+
+    def parts(self, frame: pd.DataFrame) -> list[Any]:
+        """The matrix of some rows in parts."""
+        return [
+            _finite(part(transformer, given := cells(frame, kind, names)), given, kind, names)
             for kind, names, transformer in self.blocks_
         ]
-        return _joined(parts, encoding.unit_length)
+
+    def joined(self, parts: list[Any]) -> Any:
+        """Parts as one matrix, dense or sparse."""
+        return _joined(dense(parts), Encoding.model_validate(self.encoding or {}).unit_length)
+
+    def is_packable(self, parts: list[Any], n_rows: int) -> bool:
+        """Whether the matrix of so many rows, of which these are parts, is kept packed; one of unit length is not."""
+        return is_packable(parts, n_rows) and not Encoding.model_validate(self.encoding or {}).unit_length
+
+    def matrix(self, parts: list[Any]) -> Any:
+        """Parts as one matrix, packed where there are many rows."""
+        is_many = self.is_packable(parts, parts[0].n_rows if isinstance(parts[0], Dummies) else parts[0].shape[0])
+        return packed(parts) if is_many else self.joined(parts)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the matrix columns."""
@@ -137,8 +158,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _outputs(self, parts: list[Any]) -> list[Output]:
         found: list[Output] = []
-        for (kind, names, transformer), part in zip(self.blocks_, parts, strict=True):
-            described = _described(kind, names, transformer, part.shape[1], len(found), self._gives())
+        for (kind, names, transformer), made in zip(self.blocks_, parts, strict=True):
+            described = _described(kind, names, transformer, width_of(made), len(found), self._gives())
             found += described
         return found
 
@@ -195,8 +216,21 @@ def cells(frame: pd.DataFrame, kind: str, names: list[str]) -> Any:
         return frame[names].to_numpy(dtype=np.float64)
     if kind == "text":
         return frame[names[0]].fillna("").astype(str).tolist()
-    values = frame[names].to_numpy(dtype=object)
-    return np.where(pd.isna(values), None, values)
+    values = np.empty((len(frame), len(names)), dtype=object)
+    for j, name in enumerate(names):
+        values[:, j] = _objects(frame[name])
+    return values
+
+
+def _objects(column: pd.Series) -> np.ndarray:
+    """The values of a column, None where one is missing; of text, one object for all equal values."""
+    if isinstance(column.dtype, pd.StringDtype):
+        codes, known = pd.factorize(column)
+        distinct: np.ndarray = np.array([*known, None], dtype=object)
+        return distinct[np.asarray(codes, dtype=np.intp)]
+    values: np.ndarray = column.to_numpy(dtype=object, copy=True)
+    values[pd.isna(values)] = None
+    return values
 
 
 def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:

@@ -12,9 +12,11 @@ from evenhand.errors import CandidateError, EvenhandError
 from evenhand.estimators.labels import OneModelALabel
 from evenhand.models.acceleration import accelerated
 from evenhand.models.catalogue import build_model, fit_arguments, listing
+from evenhand.models.packing.by_columns import fitted_by_columns
 from evenhand.records.pipeline import Balanced, Plan, Prepared
 from evenhand.records.regression import COEFFICIENTS, LEVEL
 from evenhand.statistics.label_sets import label_columns
+from evenhand.storage.packed import Packed
 
 NEARLY_CONSTANT = 1e-6  # distance of decision values
 BASELINES = "sklearn.dummy."  # constant by intent
@@ -35,6 +37,8 @@ def fitted_model(
         if plan.sees_unlabelled:
             arguments |= _seen_without_labels(plan, estimator, unlabelled)
         goal = label_columns(y, plan.n_labels) if plan.n_labels else y
+        if isinstance(X, Packed):
+            return fitted_by_columns(estimator, X, goal, **arguments)
         return accelerated(estimator, X).fit(X, goal, **arguments)
 
 

@@ -17,7 +17,7 @@ def model_key(plan: Plan) -> dict[str, Any]:
         roots.append("evenhand.estimators.distances:inverse_square")
     return {
         "model": [plan.model, plan.params, plan.settled, plan.multiclass, plan.code_length, plan.target_transform],
-        "entry": [entry.home, entry.defaults],
+        "entry": [entry.home, entry.defaults, entry.forms],
         "code": code_digest(*roots),
         "is_accelerated": available(),
         **({"n_labels": plan.n_labels} if plan.n_labels else {}),

@@ -50,6 +50,11 @@ class Resampler:
             found._suit(self.is_discrete | two_valued(X))
         return found
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether rows are chosen by their classes alone."""
+        return self.entry.is_blind and not self.balance.params
+
     def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
         """Balanced rows, their classes and their parents."""
         return self._for(X)._resample(X, y, classes)

@@ -1,13 +1,18 @@
-"""How much memory a stretch of work took at its highest."""
+"""How much memory a stretch of work took at its highest, and who must wait until there is enough of it."""
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import psutil
 
 STEP_SECONDS = 0.02
+SHARE_USED = 0.8
+OF_A_CONTAINER = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 class PeakMemory:
@@ -73,3 +78,46 @@ class _Watcher:
 
 
 _WATCHER = _Watcher()
+
+
+def free_bytes() -> int:
+    """How much memory this machine, or the container that this is, could give now."""
+    free = int(psutil.virtual_memory().available)
+    try:
+        most, used = (each.read_text(encoding="utf-8").strip() for each in OF_A_CONTAINER)
+        return free if most == "max" else min(free, max(int(most) - int(used), 0))
+    except (OSError, ValueError):
+        return free
+
+
+class _Room:
+    """What is under way in this process and how much memory it was taken to need; alone, anything may begin."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._under_way = self._taken = self._free = 0
+
+    @contextmanager
+    def taken(self, n_bytes: int) -> Iterator[None]:
+        with self._changed:
+            if not self._under_way:
+                self._free = free_bytes()
+            self._changed.wait_for(lambda: self._has(n_bytes))
+            self._under_way, self._taken = self._under_way + 1, self._taken + n_bytes
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._under_way, self._taken = self._under_way - 1, self._taken - n_bytes
+                self._changed.notify_all()
+
+    def _has(self, n_bytes: int) -> bool:
+        return not self._under_way or self._taken + n_bytes <= SHARE_USED * self._free
+
+
+_ROOM = _Room()
+
+
+def room_for(n_bytes: int) -> AbstractContextManager[None]:
+    """A block that begins when there is memory for it beside what is under way in other threads of this process."""
+    return _ROOM.taken(n_bytes)

@@ -33,6 +33,7 @@ REACH = 2.0
 MOST_POWER = 8.0
 BULK = (0.25, 0.05, 0.005)
 TINY = 1e-12
+BYTES_OF_A_NUMBER = 8
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,18 @@ def near_links(numbers: np.ndarray, blocks: np.ndarray, contents: np.ndarray) ->
 
 def _prepared(X: np.ndarray, blocks: np.ndarray) -> _Rows:
     """Rows with what they must share in `blocks`: missing cells, and values of grids that no tolerance bridges."""
-    gaps = np.isnan(X) * 1 + np.isposinf(X) * 2 + np.isneginf(X) * 3
-    blocks = _hashed(blocks, np.ascontiguousarray(gaps, dtype=np.uint8))
-    X = np.where(gaps > 0, 0.0, X)
+    gaps = np.zeros(X.shape, dtype=np.uint8)
+    for k, column in enumerate(X.T):
+        gaps[np.isnan(column), k] = 1
+        gaps[np.isposinf(column), k] = 2
+        gaps[np.isneginf(column), k] = 3
+    blocks = _hashed(blocks, gaps)
     described = [_described(X[gaps[:, j] == 0, j]) for j in range(X.shape[1])]
     spread, bulk, unit = np.array(described, dtype=float).T
     varies = np.flatnonzero(spread)
-    X, spread, bulk, unit = np.ascontiguousarray(X[:, varies]), spread[varies], bulk[varies], unit[varies]
+    X, spread, bulk, unit = np.take(X, varies, axis=1), spread[varies], bulk[varies], unit[varies]
+    for k, place in enumerate(varies):
+        X[gaps[:, place] > 0, k] = 0.0
     grid = np.zeros(X.shape, dtype=np.bool_)
     for j in np.flatnonzero(unit):
         points = np.round(X[:, j], round(-np.log10(unit[j])))
@@ -98,10 +104,23 @@ def _prepared(X: np.ndarray, blocks: np.ndarray) -> _Rows:
 
 
 def _hashed(blocks: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """One number for each different row of a number and other columns."""
-    beside = np.ascontiguousarray(columns).view(np.dtype((np.void, columns.shape[1] * columns.itemsize))).ravel()
+    """One number for each different row of a number and other columns; what is the same in all rows is passed by."""
+    columns = np.compress((columns != columns[:1]).any(axis=0), columns, axis=1)
+    if not columns.shape[1]:
+        return np.unique(blocks, return_inverse=True)[1].astype(np.int64)
+    beside = _as_one(np.ascontiguousarray(columns))
     first, second = (np.unique(each, return_inverse=True)[1].astype(np.int64) for each in (blocks, beside))
     return first * (second.max() + 1) + second
+
+
+def _as_one(columns: np.ndarray) -> np.ndarray:
+    """The bytes of each row as one value, in the order of bytes; as numbers, which sort faster, where they are few."""
+    width = columns.shape[1] * columns.itemsize
+    if width > BYTES_OF_A_NUMBER:
+        return columns.view(np.dtype((np.void, width))).ravel()
+    padded = np.zeros((len(columns), BYTES_OF_A_NUMBER), dtype=np.uint8)
+    padded[:, :width] = columns.view(np.uint8).reshape(len(columns), width)
+    return padded.view(">u8").ravel().astype(np.uint64)
 
 
 def _described(values: np.ndarray) -> tuple[float, float, float]:
@@ -139,7 +158,7 @@ def _roots(rows: _Rows) -> np.ndarray:
 
     Where pairs just outside the tolerance make links by chance likely, their rows are linked by the next narrower one.
     """
-    from evenhand.statistics.near_pairs import MARK, UNITE, root_of, scan
+    from evenhand.statistics.near_pairs import MARK, UNITE, roots_of, scan
 
     parent, pairs, limit = np.arange(len(rows.X)), _sampled_pairs(rows.blocks), CHANCE_LINKS * len(rows.X)
     for level in _levels(rows) if len(pairs.left) else ():
@@ -155,7 +174,7 @@ def _roots(rows: _Rows) -> np.ndarray:
             parent = trial
             break
         scan(compared, 1.0, UNITE, windows, parent, crowded)
-    return np.array([root_of(parent, i) for i in range(len(parent))])
+    return roots_of(parent)
 
 
 def _sampled_pairs(blocks: np.ndarray) -> _Pairs:

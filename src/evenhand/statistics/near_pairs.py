@@ -97,6 +97,15 @@ def root_of(parent: np.ndarray, i: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def roots_of(parent: np.ndarray) -> np.ndarray:
+    """For each row the row that stands for those linked with it."""
+    found = np.empty_like(parent)
+    for i in range(len(parent)):
+        found[i] = root_of(parent, i)
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _visit(
     compared: Compared, reach: float, mode: int, parent: np.ndarray, crowded: np.ndarray, i: int, k: int
 ) -> None:

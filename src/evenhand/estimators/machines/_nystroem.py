@@ -19,8 +19,10 @@ class Nystroem:
         self.root = inverse_root(kernel(landmarks))
 
     def __call__(self, X):
-        blocks = range(0, X.shape[0], ROWS_AT_ONCE)
-        return np.concatenate([self.kernel(X[k : k + ROWS_AT_ONCE], self.landmarks) @ self.root for k in blocks])
+        found = np.empty((X.shape[0], self.root.shape[1]))
+        for k in range(0, X.shape[0], ROWS_AT_ONCE):
+            found[k : k + ROWS_AT_ONCE] = self.kernel(X[k : k + ROWS_AT_ONCE], self.landmarks) @ self.root
+        return found
 
 
 def inverse_root(gram):

@@ -48,7 +48,7 @@ def newton(Z, sign, cost):
     is_inside = sign * decision < 1
     for _ in range(MAX_STEPS):
         rows = np.flatnonzero(is_inside)
-        step = _target(Z[rows], sign[rows], cost[rows], held) - weights
+        step = _target(Z, rows, sign, cost, held) - weights
         change = Z @ step[:-1] + step[-1]
         length = _length(weights, step, decision, change, sign, cost, held)
         weights, decision = weights + length * step, decision + length * change
@@ -58,14 +58,19 @@ def newton(Z, sign, cost):
     return weights
 
 
-def _target(Z, sign, cost, held):
-    """The minimum if the rows inside the margin were these."""
-    weighed = Z * (2 * cost)[:, None]
-    matrix = np.diag(held)
-    matrix[:-1, :-1] += weighed.T @ Z
-    matrix[-1, :-1] = matrix[:-1, -1] = weighed.sum(axis=0)
-    matrix[-1, -1] += 2 * cost.sum()
-    return np.linalg.solve(matrix, np.append(weighed.T @ sign, 2 * cost @ sign))
+def _target(Z, rows, sign, cost, held):
+    """The minimum if the rows inside the margin were these; a block of them is copied at a time."""
+    matrix, goal = np.diag(held), np.zeros(len(held))
+    for k in range(0, len(rows), ROWS_AT_ONCE):
+        inside = rows[k : k + ROWS_AT_ONCE]
+        some, price = Z[inside], 2 * cost[inside]
+        weighed = some * price[:, None]
+        matrix[:-1, :-1] += weighed.T @ some
+        matrix[-1, :-1] += weighed.sum(axis=0)
+        matrix[-1, -1] += price.sum()
+        goal += np.append(weighed.T @ sign[inside], price @ sign[inside])
+    matrix[:-1, -1] = matrix[-1, :-1]
+    return np.linalg.solve(matrix, goal)
 
 
 def _length(weights, step, decision, change, sign, cost, held):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from evenhand.errors import ConfError
 
 Values = list[Any]
+FORMS = ("codes", "sparse", "columns")
 Input = Literal["numbers", "counts", "codes", "codes and numbers"]
 
 
@@ -25,6 +26,8 @@ class ModelEntry:
     defaults : parameters that are set unless the study sets them.
     target_transform : what is done to the target of a regression before the fit.
     trusted : types beside the package of `home` that stand in its fitted estimators, by their full names.
+    forms : in which forms beside a dense matrix it learns the same from many rows: codes (small whole numbers), sparse,
+        columns (a few at a time, see packing.by_columns).
     limit : what happens beyond how many rows, in words that the list of candidates shows; "" where nothing does.
     """
 
@@ -37,11 +40,17 @@ class ModelEntry:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     target_transform: str = "none"
     trusted: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
     limit: str = ""
 
     def __post_init__(self) -> None:
         if self.task not in {"classification", "regression"}:
             raise ConfError(f"the model entry '{self.name}' has task {self.task!r}. Give classification or regression.")
+        if unknown := [form for form in self.forms if form not in FORMS]:
+            raise ConfError(
+                f"the model entry '{self.name}' has form {unknown[0]!r}, which is none. Give some of "
+                f"{', '.join(FORMS)}."
+            )
         if "." not in self.home:
             raise ConfError(f"the model entry '{self.name}' has home {self.home!r}. Give package.module.Class.")
         if empty := [key for key, values in self.ranges.items() if not values]:
@@ -90,24 +99,38 @@ _FEATURES = "exact to 5,000 training rows (exact_below); more are fitted on feat
 _FEW_BASES = "a basis function on each of {} different training rows (max_basis); of more, so many are drawn"
 _SCALED = {"target_transform": "standard"}
 ENTRIES = (
-    _classifier("gaussian_nb", "sklearn.naive_bayes.GaussianNB", "numbers", {"var_smoothing": _powers(10, -12, -1)}, 1),
+    _classifier(
+        "gaussian_nb",
+        "sklearn.naive_bayes.GaussianNB",
+        "numbers",
+        {"var_smoothing": _powers(10, -12, -1)},
+        1,
+        forms=("columns",),
+    ),
     _classifier("bernoulli_nb", "sklearn.naive_bayes.BernoulliNB", "numbers", _ALPHA, 1),
     _classifier("multinomial_nb", "sklearn.naive_bayes.MultinomialNB", "counts", _ALPHA, 1),
     _classifier("complement_nb", "sklearn.naive_bayes.ComplementNB", "counts", _ALPHA, 1),
     _classifier("categorical_nb", "sklearn.naive_bayes.CategoricalNB", "codes", _ALPHA, 1),
     _classifier(
-        "mixed_nb", "evenhand.estimators.MixedNB", "codes and numbers", {**_ALPHA, "density": ["gaussian", "kernel"]}, 1
+        "mixed_nb",
+        "evenhand.estimators.MixedNB",
+        "codes and numbers",
+        {**_ALPHA, "density": ["gaussian", "kernel"]},
+        1,
+        forms=("codes",),
     ),
     _classifier(
         "selective_nb", "evenhand.estimators.SelectiveNB", "codes and numbers", {"m": _powers(2, -2, 8, 2)}, 10
     ),
     _classifier("knn", "sklearn.neighbors.KNeighborsClassifier", "numbers", KNN, 50),
     _classifier("svm", "sklearn.svm.SVC", "numbers", KERNEL, 100, defaults=CACHE),
-    _classifier("linear_svm", "sklearn.svm.LinearSVC", "numbers", {"C": LINEAR_C}, 5),
-    _classifier("budget_svm", "evenhand.estimators.BudgetSVC", "numbers", KERNEL, 100),
+    _classifier("linear_svm", "sklearn.svm.LinearSVC", "numbers", {"C": LINEAR_C}, 5, forms=("sparse",)),
+    _classifier("budget_svm", "evenhand.estimators.BudgetSVC", "numbers", KERNEL, 100, forms=("sparse",)),
     _classifier("nu_svm", "sklearn.svm.NuSVC", "numbers", _NU, 100, defaults=CACHE),
     _classifier("one_class_svm", "evenhand.estimators.OutlierClassifier", "numbers", _ONE_CLASS, 100),
-    _classifier("similarity_svm", "evenhand.estimators.SimilaritySVC", "codes", {"C": KERNEL_C[:8]}, 10),
+    _classifier(
+        "similarity_svm", "evenhand.estimators.SimilaritySVC", "codes", {"C": KERNEL_C[:8]}, 10, forms=("codes",)
+    ),
     _classifier(
         "table_kernel_svm", "evenhand.estimators.TableKernelSVC", "codes and numbers", {"C": KERNEL_C[:8]}, 100
     ),

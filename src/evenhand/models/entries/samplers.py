@@ -48,6 +48,7 @@ class SamplerEntry:
     needs_more : how many rows more than that option.
     gives : whether the common class becomes fewer, the rare class more, or neither is asked for.
     kinds : which columns it needs: any, categories only, or categories beside numbers, given as one code each.
+    is_blind : whether it chooses rows by their classes alone, unless `params` say more, so that it need not see them.
     before : by how large a share of the distance a made row may lie before its first parent.
     """
 
@@ -60,6 +61,7 @@ class SamplerEntry:
     neighbours: str = ""
     needs_more: int = 1
     kinds: Literal["any", "categories", "mixed"] = "any"
+    is_blind: bool = False
     before: float = 0.0
 
     @property
@@ -112,6 +114,7 @@ ENTRIES = (
         options=AMOUNTS,
         lineage="indices",
         gives="fewer",
+        is_blind=True,
     ),
     SamplerEntry(
         name="oversample",
@@ -120,6 +123,7 @@ ENTRIES = (
         options=AMOUNTS,
         lineage="indices",
         gives="more",
+        is_blind=True,
     ),
     SamplerEntry(
         name="smote", home=f"{OURS}.Smote", arguments=lambda wish: wish.near, options=("ratio", "k_neighbors"), **MADE

@@ -10,6 +10,7 @@ from evenhand.models.inner_folds import share_of
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import Balanced, Output, Plan, Table, Training
 from evenhand.records.reference import NOWHERE
+from evenhand.storage.packed import Packed
 from evenhand.study.registry import UNSAMPLED
 from evenhand.study.study import Study
 
@@ -26,11 +27,12 @@ def encoded_share(
     if study.cleaning.outliers != "none":
         trained = trained[without_outliers(frame.iloc[trained], y[trained], table, study)]
     encoder = new_encoder(table, study.encodings[plan.encoding], seed)
-    X, labels = encoder.fit_transform(frame.iloc[trained], y[trained]), y[trained]
+    X, labels = encoder.matrix(encoder.fit_parts(frame.iloc[trained], y[trained])), y[trained]
     outputs = tuple(Output(**output) for output in encoder.outputs_)
     kind = study.balance_kind(plan.balance)
     if kind not in UNSAMPLED:
         resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, seed)
-        X, labels, _ = resampler.resample(X, labels, table.classes)
+        X, labels, _ = resampler.resample(X.dense() if isinstance(X, Packed) else X, labels, table.classes)
     balanced = Balanced(plan.balance, Training("", NOWHERE, len(labels), outputs), is_weighted=kind == "class_weight")
-    return (X, labels, balanced), (encoder.transform(frame.iloc[judged]), y[judged])
+    asked = encoder.matrix(encoder.parts(frame.iloc[judged])) if len(judged) else encoder.transform(frame.iloc[judged])
+    return (X, labels, balanced), (asked, y[judged])
