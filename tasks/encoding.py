@@ -1,7 +1,6 @@
 """Each encoding on each fold, once for all candidates that use it."""
 
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,18 @@ import numpy as np
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
-from evenhand.models.encoder import TableEncoder, new_encoder, without_outliers
+from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.packing.parts import packed, steps_of, with_source
+from evenhand.models.packing.kept import KeptMatrices, numbers_of
 from evenhand.records.pipeline import FINAL, Held, Ledger, Output, Prepared, Removed, Table, Training
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import room_for
 from evenhand.runtime.steps import step
-from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
-from evenhand.storage.matrices import NUMBERS, SOURCE, write_matrix, write_source
+from evenhand.storage.matrices import SOURCE, write_matrix
 from evenhand.study.study import Study
 
-CODE = ("evenhand.tasks.encoding:_build", "evenhand.tasks.encoding:_Kept")
-NUMBERS_CODE = "evenhand.tasks.encoding:_write_numbers"
+CODE = ("evenhand.tasks.encoding:_build", "evenhand.models.packing.kept:KeptMatrices")
 CELLS_COPIED = 4  # of the table while it is encoded
 
 
@@ -47,7 +44,7 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
 
     entry = Store().keep("prepared", inputs, CODE, build)
     if (entry.path / SOURCE).exists():
-        _numbers(table)  # made again if they were pruned
+        numbers_of(table)  # made again if they were pruned
     removed = entry.facts["removed"]
     if fold == FINAL:
         n_rows, n_columns = entry.facts["n_training"], len(entry.facts["outputs"])
@@ -86,64 +83,12 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
             "the column that it cannot read into columns.ignore."
         ) from error
     seconds = time.perf_counter() - started
-    kept = _Kept(folder, table, encoder, len(trained) + len(judged))
+    kept = KeptMatrices(folder, table, encoder, len(trained) + len(judged))
     write_matrix(folder / "training", kept.matrix(X, trained), y[trained], trained)
     asked = encoder.transform(frame.iloc[judged]) if held is None else kept.matrix(held, judged)
     write_matrix(folder / "held", asked, y[judged], judged)
     n_rows = {"n_training": len(trained), "n_held": len(judged)}
     return {"outputs": encoder.outputs_, **n_rows, "removed": removed, "seconds": seconds}
-
-
-class _Kept:
-    """How the matrices of a fold are kept: as they are, or packed where they are large.
-
-    Numbers of the table are put down once for all folds, when they are first needed. What is of words or of unit length
-    is not packed.
-    """
-
-    def __init__(self, folder: Path, table: Table, encoder: TableEncoder, n_rows: int) -> None:
-        self.folder, self.table, self.encoder = folder, table, encoder
-        self.n_rows = n_rows
-
-    def matrix(self, parts: list[Any], rows: np.ndarray) -> Any:
-        """Parts as the matrix to be kept, with numbers of the table in place of what was made of them by columns."""
-        if not self.encoder.is_packable(parts, self.n_rows):
-            return self.encoder.joined(parts)
-        steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
-        matrix = packed(parts)
-        if all(each is None for each in steps):
-            return matrix
-        places = [self._places(names) if kind == "numeric" else None for kind, names, _ in self.encoder.blocks_]
-        return with_source(matrix, steps, self._source(), rows, places)
-
-    def _places(self, names: list[str]) -> np.ndarray:
-        known = _numeric(self.table)
-        return np.array([known.index(name) for name in names])
-
-    def _source(self) -> np.ndarray:
-        entry = _numbers(self.table)
-        write_source(self.folder, entry.reference)
-        return read_array(entry.path / NUMBERS, is_mapped=True)
-
-
-def _numeric(table: Table) -> list[str]:
-    return [feature.name for feature in table.features if feature.kind == "numeric"]
-
-
-def _numbers(table: Table) -> Entry:
-    """The numeric columns of a table in one file, made once."""
-    inputs = {"table": table.digest, "names": _numeric(table)}
-    return Store().keep("numbers", inputs, NUMBERS_CODE, partial(_write_numbers, table))
-
-
-def _write_numbers(table: Table, folder: Path) -> dict[str, Any]:
-    """Put the numeric columns of a table into one file that is mapped, one column after another."""
-    names = _numeric(table)
-    kept = np.lib.format.open_memmap(folder / NUMBERS, "w+", np.dtype(np.float64), (table.n_rows, len(names)))
-    for j, name in enumerate(names):
-        kept[:, j] = read_rows(table, [name])[name].to_numpy(dtype=np.float64)
-    kept.flush()
-    return {"n_rows": table.n_rows}
 
 
 def _matrix(entry: Entry, part: str, kind: type) -> Any:

@@ -1,0 +1,69 @@
+"""How the matrices of a fold are kept, and the numbers of a table that those of all folds stand on."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.data.frames import read_rows
+from evenhand.models.encoder import TableEncoder
+from evenhand.models.packing.parts import packed, steps_of, with_source
+from evenhand.records.pipeline import Table
+from evenhand.storage.arrays import read_array
+from evenhand.storage.artifact_store import Entry, Store
+from evenhand.storage.matrices import NUMBERS, write_source
+
+CODE = "evenhand.models.packing.kept:_write"
+
+
+class KeptMatrices:
+    """How the matrices of a fold are kept: as they are, or packed where they are large.
+
+    Numbers of the table are put down once for all folds, when they are first needed. What is of words or of unit length
+    is not packed.
+    """
+
+    def __init__(self, folder: Path, table: Table, encoder: TableEncoder, n_rows: int) -> None:
+        self.folder, self.table, self.encoder = folder, table, encoder
+        self.n_rows = n_rows
+
+    def matrix(self, parts: list[Any], rows: np.ndarray) -> Any:
+        """Parts as the matrix to be kept, with numbers of the table in place of what was made of them by columns."""
+        if not self.encoder.is_packable(parts, self.n_rows):
+            return self.encoder.joined(parts)
+        steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
+        matrix = packed(parts)
+        if all(each is None for each in steps):
+            return matrix
+        places = [self._places(names) if kind == "numeric" else None for kind, names, _ in self.encoder.blocks_]
+        return with_source(matrix, steps, self._source(), rows, places)
+
+    def _places(self, names: list[str]) -> np.ndarray:
+        known = _numeric(self.table)
+        return np.array([known.index(name) for name in names])
+
+    def _source(self) -> np.ndarray:
+        entry = numbers_of(self.table)
+        write_source(self.folder, entry.reference)
+        return read_array(entry.path / NUMBERS, is_mapped=True)
+
+
+def _numeric(table: Table) -> list[str]:
+    return [feature.name for feature in table.features if feature.kind == "numeric"]
+
+
+def numbers_of(table: Table) -> Entry:
+    """The numeric columns of a table in one file, made once."""
+    inputs = {"table": table.digest, "names": _numeric(table)}
+    return Store().keep("numbers", inputs, CODE, partial(_write, table))
+
+
+def _write(table: Table, folder: Path) -> dict[str, Any]:
+    """Put the numeric columns of a table into one file that is mapped, one column after another."""
+    names = _numeric(table)
+    kept = np.lib.format.open_memmap(folder / NUMBERS, "w+", np.dtype(np.float64), (table.n_rows, len(names)))
+    for j, name in enumerate(names):
+        kept[:, j] = read_rows(table, [name])[name].to_numpy(dtype=np.float64)
+    kept.flush()
+    return {"n_rows": table.n_rows}
