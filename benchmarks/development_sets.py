@@ -26,13 +26,18 @@ NUMBERS = (
     "skillcraft1", "winequality_white",
 )  # fmt: skip
 LISTED = {"binary_classification": CLASSES, "multiclass_classification": SEVERAL, "regression": NUMBERS}
+# Every third, and of two classes every sixth from the first: whatever they hold, and whatever was scored on them.
+FOR_LEAGUE = tuple(name for names in (CLASSES, SEVERAL, NUMBERS) for name in names[2::3]) + CLASSES[::6]
 OF_SCIKIT_LEARN = ("breast_cancer", "digits", "iris", "wine", "diabetes")
 
 
-def development_sets(most_rows: int, asked: str = "") -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each set by name, with its target in column `target`, thinned to so many rows; `asked`: names that match."""
+def development_sets(most_rows: int, asked: str = "", part: str = "all") -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each set by name, with its target in column `target`, thinned to so many rows; `asked`: names that match.
+
+    `part` is all, or league: those that the portfolio is never chosen on, or portfolio: the others.
+    """
     for name, load in _loaders():
-        if re.search(asked, name):
+        if re.search(asked, name) and part in {"all", "league" if name in FOR_LEAGUE else "portfolio"}:
             try:
                 frame = load()
             except Exception as error:  # the other package's own reader may not take every file with these versions

@@ -203,6 +203,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--rows", type=int, default=5_000)
     parser.add_argument("--only", default="")
+    parser.add_argument("--part", default="league", help="league: sets the portfolio was not chosen on; or all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rivals", nargs="+", default=["evenhand:balanced", BASE])
     parser.add_argument("--interpreter", nargs="*", default=[], help="RIVAL=PATH of the Python it is installed for")
@@ -213,7 +214,7 @@ def main() -> None:
     known: dict[str, Any] = json.loads(results.read_text()) if results.exists() else {}
     print(f"not to be had here: {', '.join(lacking()) or 'nothing'}")
     print(f"{'set':28} {'rows':>6} {'metric':18} " + "  ".join(f"{each:>18}" for each in given.rivals), flush=True)
-    for name, frame in development_sets(given.rows, given.only):
+    for name, frame in development_sets(given.rows, given.only, given.part):
         if name not in known:
             known[name] = play(name, frame, given, interpreters)
             results.write_text(json.dumps(known), encoding="utf-8")

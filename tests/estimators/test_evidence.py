@@ -222,3 +222,16 @@ def test_input_that_is_no_codes_is_explained(X, y, words):
 def test_smoothing_must_be_above_zero():
     with pytest.raises(ValueError, match="smoothing must be above 0"):
         EvidenceEncoder(smoothing=0).fit([[0], [1]], [0, 1])
+
+
+def test_a_class_with_fewer_rows_than_folds_is_dealt_out_without_a_warning(recwarn):
+    codes = np.arange(40)[:, None] % 4
+    y = np.zeros(40, dtype=int)
+    y[[0, 13, 26]] = 1  # three rows, five folds
+
+    evidence = EvidenceEncoder(smoothing=1.0, random_state=0).fit_transform(codes, y)
+
+    # no fold has two of them, so that each was judged by the other two: none of which has its code
+    assert not recwarn.list
+    others = EvidenceEncoder(smoothing=1.0, random_state=0).fit(codes, y).transform(codes)
+    assert (evidence[y == 1] < others[y == 1]).all()

@@ -23,8 +23,9 @@ BEFORE_AND_AFTER, SERVED = 12.0, 0.25  # seconds to start and record; share of t
 FITTED_AT = 0.8  # of the minutes: when what is still being fitted is stopped
 LONGEST = 0.25  # of the time of one round: what one attempt in it may take
 FEWEST_GOING_ON, BEYOND_CHANCE = 4, 3.0
-STEEP, STEEP_FROM, EVEN = 2.0, 50.0, 1.1  # how cost grows with rows until it was seen: of kernels, and of the rest
-LEAST_POWER, MOST_POWER = 0.5, 2.5
+STEEP_FROM = 50.0  # the weight of kernels and neighbours
+STEEP, EVEN = (1.2, 2.0, 2.2), (0.6, 1.1, 1.4)  # how cost grows with rows: at least, until it was seen, at most
+DEAR = 1 / 3  # of the room that is left: who costs more waits until those that cost less have theirs
 JUDGING = 1.3  # a fit that is kept is also asked about its training rows
 HANDLING = 0.1  # seconds beside it
 
@@ -103,17 +104,16 @@ class UnderWay:
             room = max(self._of_a_round, (room - (1 - ROUNDS) * self.seconds) / 2)
         share, times = (rest[0], 1) if rest else (1.0, self.n_fits)
         why: dict[str, str] = {}
-        spent = 0.0
-        for made in plans:
+        costs = {made.name: times * self._forecast(made, share) for made in plans}
+        for made in _dear_last(plans, costs, room):
             whole = self.n_fits * self._forecast(made, 1.0)
-            cost = times * self._forecast(made, share)
             is_known = len(self._seen(made)) > 1  # one attempt on few rows is mostly what does not grow with them
-            if spent + cost > room or (is_known and whole > (1 - ROUNDS) * self.seconds):
+            if costs[made.name] > room or (is_known and whole > (1 - ROUNDS) * self.seconds):
                 why[made.name] = (
                     f"all its fits would take about {whole:,.0f} s, more than {self.minutes:g} minutes leave"
                 )
             else:
-                spent += cost
+                room -= costs[made.name]
         if plans and len(why) == len(plans):
             del why[min(plans, key=lambda made: self._forecast(made, 1.0)).name]
         return why
@@ -124,11 +124,11 @@ class UnderWay:
         if not seen:
             return 0.0
         last = seen[-1]
-        power = STEEP if made.weight >= STEEP_FROM else EVEN
-        if len(seen) > 1 and seen[-2].seconds > 0:
-            grown = math.log(last.seconds / seen[-2].seconds) / math.log(last.share / seen[-2].share)
-            power = min(max(grown, LEAST_POWER), MOST_POWER)
-        return JUDGING * last.seconds * (share / last.share) ** power + HANDLING
+        least, power, most = STEEP if made.weight >= STEEP_FROM else EVEN
+        if len(seen) > 1 and min(seen[-2].cost, last.cost) > 0:
+            grown = math.log(last.cost / seen[-2].cost) / math.log(last.share / seen[-2].share)
+            power = min(max(grown, least), most)  # a moment's load or a first import is no growth
+        return JUDGING * last.cost * (share / last.share) ** power + HANDLING
 
     def _seen(self, made: Plan) -> list[Attempt]:
         """The attempts of a candidate that came to a score."""
@@ -152,6 +152,14 @@ def under_way(plans: Sequence[Plan], ledger: Ledger, study: Study) -> UnderWay:
         order=-1.0 if study.metric in LOWER_IS_BETTER else 1.0,
         n_rounds=len(shares),
     )
+
+
+def _dear_last(plans: Sequence[Plan], costs: Mapping[str, float], room: float) -> list[Plan]:
+    """The first of some plans, then those that cost little of what it leaves, then the dear ones; else as given."""
+    if not plans:
+        return []
+    left = max(room - costs[plans[0].name], 0.0)
+    return [plans[0], *sorted(plans[1:], key=lambda made: costs[made.name] > DEAR * left)]
 
 
 def _place(found: Attempt | None, order: float) -> tuple[bool, float]:
