@@ -249,7 +249,7 @@ class _Look:
         counts = pc.value_counts(array).field("counts")
         n_recurring = pc.sum(counts.filter(pc.greater(counts, 1))).as_py() or 0
         return (
-            FEWEST_GROUPS <= len(counts)
+            len(counts) >= FEWEST_GROUPS
             and len(array) <= MOST_PER_GROUP * len(counts)
             and (n_recurring >= RECURRING * len(array))
         )
