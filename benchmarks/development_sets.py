@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,13 @@ def _loaders() -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
         except ImportError:
             return
         if load := getattr(module, f"load_{name}", None):
-            yield name, lambda load=load, kind=kind: _of_arrays(load(), kind)  # type: ignore[misc]
+            yield name, lambda load=load, kind=kind: _of_arrays(_read(load), kind)  # type: ignore[misc]
+
+
+def _read(load: Callable[[], dict[str, object]]) -> dict[str, object]:
+    """What a reader of the other package gives: it was written for texts as objects and for unfitted pipelines."""
+    with pd.option_context("future.infer_string", False), patch("sklearn.pipeline.check_is_fitted"):
+        return load()
 
 
 def _of_scikit_learn(name: str) -> pd.DataFrame:
