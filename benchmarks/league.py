@@ -103,7 +103,11 @@ def play(name: str, frame: pd.DataFrame, given: argparse.Namespace, interpreters
             print(f"  {rival} on {name}: not measured: {answers['lacking']}", flush=True)
             continue
         kept[rival] = answers
-        more = {key: answers[key] for key in ("said", "said_metric", "name", "stopped") if key in answers}
+        more = {
+            key: answers[key]
+            for key in ("said", "said_metric", "name", "stopped", "row_ms", "million_seconds")
+            if key in answers
+        }
         score = {"score": figure.of(answers), "own_error": figure.error_of(answers)}
         found["rivals"][rival] = {**score, "seconds": answers["seconds"], **more}
     for rival in set(kept) - {BASE} if BASE in kept else ():
@@ -148,6 +152,12 @@ def summary(known: dict[str, Any], rivals: list[str], picture: Path) -> None:
             print(f"  score on the rows kept away inside the interval stated for it: {len(inside)} of {len(said)} sets")
             print(
                 f"  and with the draw of the rows kept away allowed for: {sum(map(_is_covered, said))} of {len(said)}"
+            )
+        if speeds := [(mine["row_ms"], mine["million_seconds"]) for mine, _ in own if "row_ms" in mine]:
+            rows, millions = zip(*speeds, strict=True)
+            print(
+                f"  one row scored in {np.median(rows):.1f} ms (at most {max(rows):.1f}), "
+                f"a million in {np.median(millions):.0f} s (at most {max(millions):.0f})"
             )
     _ranks(known, rivals, picture)
 

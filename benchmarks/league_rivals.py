@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 CLASSICAL = ("boosting", "random_forest")
+MANY = 20_000
 
 
 def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int, how: str) -> dict[str, Any]:
@@ -42,7 +43,21 @@ def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int
         found["said"] = [judgement.expected.estimate, judgement.expected.low, judgement.expected.high]
         found["said_metric"] = judgement.expected.metric
         found["stopped"] = [each.name for each in judgement.failed if each.is_stopped]
-    return {**found, **_answers(model, others)}
+    return {**found, **_speed(model, others), **_answers(model, others)}
+
+
+def _speed(model: Any, others: pd.DataFrame) -> dict[str, float]:
+    """Milliseconds to score one row, the middle of twenty, and the seconds that a million rows would take."""
+    frame = others.drop(columns="target")
+    many = pd.concat([frame] * (1 + MANY // len(frame)), ignore_index=True)[:MANY]
+
+    def seconds(rows: pd.DataFrame) -> float:
+        began = time.perf_counter()
+        model.score(rows)
+        return time.perf_counter() - began
+
+    one = sorted(seconds(frame.iloc[:1]) for _ in range(20))[10]
+    return {"row_ms": 1000 * one, "million_seconds": 1_000_000 / MANY * seconds(many)}
 
 
 def hist_boosting(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int) -> dict[str, Any]:

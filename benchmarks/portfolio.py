@@ -58,7 +58,7 @@ POOL: dict[str, list[dict[str, Any]]] = {
         _entry("logistic_ranked", "logistic", "ranked", C=0.3),
         _entry("logistic_evidence", "logistic", "evidence", C=0.1),
         _entry("logistic_squares", "logistic", "squares", C=0.01),
-        _entry("logistic_splines", "logistic", "splines", C=0.1),
+        _entry("logistic_splines", "logistic", "splines", C=0.03),
         _entry("gaussian_nb", "gaussian_nb", "ranked"),
         _entry("mixed_nb", "mixed_nb", "mixed", density="kernel"),
         _entry("categorical_nb", "categorical_nb", "bins"),

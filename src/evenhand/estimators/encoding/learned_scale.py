@@ -6,8 +6,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from evenhand.estimators._door import ESTIMATORS, named_at
-from evenhand.estimators.machines._scales import Sample, learned
+from evenhand.estimators.machines._scales import Sample, learned, left_out_error
 
+POWERS, CLOSE = (0.0, 1 / 3, 2 / 3, 1.0), 0.05  # the least whose error is nearly the smallest
+WIDTHS, HEIGHTS = (0.2, 0.7, 2.0), (0.3, 3.0, 100.0)
+FEWEST_ROWS = 20
 LEAST = 1e-3  # of the largest scale: what a column that tells nothing keeps
 
 
@@ -16,8 +19,10 @@ class LearnedScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Standardise each column and multiply it by a scale learned from the target.
 
     Scales follow the gradient of the leave-one-out squared error of kernel ridge regression with an rbf kernel, from
-    even ones, on rows drawn by chance; classes are indicators. They are few numbers, one for each column, so that
-    rows tell little of their own labels through them. Their squares have the mean 1.
+    even ones, on rows drawn by chance; classes are indicators of equal weight. Few rows and many columns learn chance:
+    scales learned from half of the rows are tried on the other half, and those of all rows are raised to the power
+    from 0 to 1 that was best there. They are few numbers, one for each column, so that rows tell little of their own
+    labels through them. Their squares have the mean 1.
 
     Parameters
     ----------
@@ -34,6 +39,8 @@ class LearnedScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         What is taken off each column, and what it is divided by.
     scales_ : ndarray of shape (n_features,)
         What it is multiplied by then.
+    boldness_ : float
+        The power that learned scales were raised to; 0 leaves columns standardised.
     n_features_in_ : int
         Number of columns seen in fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -103,18 +110,27 @@ class LearnedScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, goals = X[rows], _goals(y[rows])
         varies = np.ptp(X, axis=0) > 0
         scales = np.ones(X.shape[1])
-        if goals is None or not varies.any():
+        self.boldness_ = 0.0
+        if goals is None or not varies.any() or len(X) < FEWEST_ROWS:
             return scales
         even = X[:, varies] / np.sqrt(varies.sum())
-        found = learned(Sample(even, None, goals - goals.mean(axis=0), False), self.n_steps).scales
-        scales[varies] = np.maximum(found, LEAST * found.max())
-        scales[varies] /= np.sqrt(np.mean(scales[varies] ** 2))
+        self.boldness_ = self._boldness(even, goals)
+        if self.boldness_ > 0:
+            found = learned(Sample(even, None, goals, False), self.n_steps).scales
+            scales[varies] = _stretched(found, self.boldness_)
         return scales
 
+    def _boldness(self, X, goals):
+        """Give the power of the learned scales that suits rows best from which they were not learned."""
+        errors, halves = np.zeros(len(POWERS)), np.arange(len(X)) % 2
+        for half in (0, 1):
+            learning, judging = (Sample(X[rows], None, goals[rows], False) for rows in (halves == half, halves != half))
+            scales = learned(learning, self.n_steps).scales
+            errors += [_error(_stretched(scales, power), judging) for power in POWERS]
+        return POWERS[int(np.argmax(errors <= (1 + CLOSE) * errors.min()))]
+
     def _drawn(self, n_rows):
-        if n_rows <= self.n_learning:
-            return np.arange(n_rows)
-        return np.sort(check_random_state(self.random_state).choice(n_rows, self.n_learning, replace=False))
+        return check_random_state(self.random_state).choice(n_rows, min(n_rows, self.n_learning), replace=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -123,10 +139,22 @@ class LearnedScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
+def _stretched(scales, power):
+    """Give scales raised to a power, none too small, their squares with the mean 1."""
+    found = np.maximum(scales, LEAST * scales.max()) ** power
+    return found / np.sqrt(np.mean(found**2))
+
+
+def _error(scales, sample):
+    """Give the least leave-one-out error with these scales, whatever the width and the height of the kernel."""
+    thetas = [np.append(np.log(width * scales), np.log(height)) for width in WIDTHS for height in HEIGHTS]
+    return min(left_out_error(theta, sample)[0] for theta in thetas)
+
+
 def _goals(y):
-    """Give one centred-to-be column for numbers, one indicator a class for classes; None where all are alike."""
-    if len(np.unique(y)) < 2:
+    """Give one column for numbers, one indicator a class for classes, standardised; None where all are alike."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
         return None
-    if y.dtype.kind == "f":
-        return ((y - y.mean()) / y.std())[:, None]
-    return np.eye(len(np.unique(y)))[np.unique(y, return_inverse=True)[1]]
+    goals = y[:, None] if y.dtype.kind == "f" else np.eye(len(classes))[codes]
+    return (goals - goals.mean(axis=0)) / goals.std(axis=0)
