@@ -26,6 +26,7 @@ os.environ.setdefault("PREFECT_LOGGING_LEVEL", "ERROR")
 TO = Path(__file__).parents[1] / "src/evenhand/data/presets/portfolio.yaml"
 LONGEST = 30.0  # seconds of one fit
 DEAR = 0.002  # what ten times the median time costs of the share of the way
+ALONE = 0.02  # of its own mean share: what counts where few sets are left that anything adds to
 MOST_CHOSEN = 16
 
 ENCODINGS: dict[str, Any] = {
@@ -183,13 +184,19 @@ def _metric_of(drafted: dict[str, Any]) -> str:
 
 def choose(scores_file: Path, command: str) -> None:
     """The order of greatest cover, of each kind, written where the presets read it."""
+    from evenhand.data.presets.portfolio import family
+
     known = json.loads(scores_file.read_text())
     made: dict[str, Any] = {"made_by": command, "sets": {}, "encodings": {}, "classes": [], "numbers": []}
     for kind, pool in POOL.items():
         sets = {name: each["scores"] for name, each in known.items() if each["kind"] == kind}
         made["sets"][kind] = sorted(sets)
-        for name, cover in _in_order(sets, [each["name"] for each in pool], FIRST[kind]):
+        families: set[str] = set()
+        for place, (name, cover) in enumerate(_in_order(sets, [each["name"] for each in pool], FIRST[kind])):
             entry = next(each for each in pool if each["name"] == name)
+            if place >= MOST_CHOSEN and family(entry["model"]) in families:
+                continue  # beyond the first so many, only what a family has not been tried with yet
+            families.add(family(entry["model"]))
             made[kind].append({**entry, "cover": round(cover, 4)})
             made["encodings"][entry["encodings"]] = ENCODINGS[entry["encodings"]]
     TO.parent.mkdir(exist_ok=True)
@@ -209,9 +216,9 @@ def _in_order(sets: dict[str, dict[str, list[float]]], names: list[str], first: 
     def cover(chosen: list[str]) -> float:
         return sum(max(share[each] for each in chosen) for share in shares.values()) / len(shares)
 
-    while len(taken) < min(MOST_CHOSEN, len(names)):
+    while len(taken) < len(names):
         rest = [each for each in names if each not in taken] if taken else [first]
-        best = max(rest, key=lambda each: (cover([*taken, each]) - DEAR * cost[each], -cost[each]))
+        best = max(rest, key=lambda each: cover([*taken, each]) + ALONE * cover([each]) - DEAR * cost[each])
         taken.append(best)
         order.append((best, cover(taken)))
     return order
