@@ -113,13 +113,13 @@ def _members(
     for name in dict.fromkeys(plan.encoding for plan in plans):
         rows = read_matrix_rows(local(prepared[name, FINAL].training.stored))
         encoders[name] = new_encoder(table, study.encodings[name], study.seed).fit(frame.iloc[rows], y[rows])
-    made = []
-    for plan in plans:
+
+    def fitted(plan: Plan) -> tuple[Any, Any]:
         chosen = balanced[plan.encoding, plan.balance, FINAL]
         X, labels = read_matrix(local(chosen.training.stored))
-        estimator = plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
-        made.append((encoders[plan.encoding], estimator))
-    return made
+        return encoders[plan.encoding], plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
+
+    return [fitted(plan) for plan in plans]
 
 
 def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared: Prepared, folder: Path) -> float:
