@@ -22,6 +22,7 @@ ROUNDS = 0.3  # of the time: for all rounds on shares of the rows
 BEFORE_AND_AFTER, SERVED = 12.0, 0.25  # seconds to start and record; share of the rest to judge, explain and refit
 FITTED_AT = 0.8  # of the minutes: when what is still being fitted is stopped
 LONGEST = 0.25  # of the time of one round: what one attempt in it may take
+SHORT = 0.15  # of the time: what all fits of the leader may take to be spared where the time is over
 FEWEST_GOING_ON, BEYOND_CHANCE = 4, 3.0
 STEEP_FROM = 50.0  # the weight of kernels and neighbours
 STEEP, EVEN = (1.2, 2.0, 2.2), (0.6, 1.1, 1.4)  # how cost grows with rows: at least, until it was seen, at most
@@ -53,8 +54,8 @@ class UnderWay:
         return LONGEST * self._of_a_round
 
     def end_for(self, made: Plan, end_of_fits: float | None) -> float | None:
-        """The moment at which a fit is stopped; the cheapest candidate never is, so that there is one to serve."""
-        return None if made.name == self._sure else end_of_fits
+        """The moment at which a fit is stopped; some never are, so that there is a good one to serve."""
+        return None if made.name in self._sure else end_of_fits
 
     def in_order(self, plans: Sequence[Plan]) -> list[Plan]:
         """Plans by their last score, so that where time runs out the least are lost; without one as given."""
@@ -62,9 +63,12 @@ class UnderWay:
         return sorted(plans, key=lambda made: _place(found.get(made.name), self.order))
 
     @property
-    def _sure(self) -> str:
-        """The cheapest kind of candidate that is left, of one kind the one with the best last score."""
-        return min(self.in_order(self.left), key=lambda made: made.weight).name
+    def _sure(self) -> set[str]:
+        """The cheapest kind of candidate, of one kind the one with the best last score; and the best if it is short."""
+        in_order = self.in_order(self.left)
+        cheapest, leader = min(in_order, key=lambda made: made.weight), in_order[0]
+        is_short = self._seen(leader) and self.n_fits * self._forecast(leader, 1.0) <= SHORT * self.seconds
+        return {cheapest.name, leader.name} if is_short else {cheapest.name}
 
     @property
     def _of_a_round(self) -> float:
