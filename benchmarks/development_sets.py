@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -26,13 +27,18 @@ NUMBERS = (
     "skillcraft1", "winequality_white",
 )  # fmt: skip
 LISTED = {"binary_classification": CLASSES, "multiclass_classification": SEVERAL, "regression": NUMBERS}
+# Every third, and of two classes every sixth from the first: whatever they hold, and whatever was scored on them.
+FOR_LEAGUE = tuple(name for names in (CLASSES, SEVERAL, NUMBERS) for name in names[2::3]) + CLASSES[::6]
 OF_SCIKIT_LEARN = ("breast_cancer", "digits", "iris", "wine", "diabetes")
 
 
-def development_sets(most_rows: int, asked: str = "") -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each set by name, with its target in column `target`, thinned to so many rows; `asked`: names that match."""
+def development_sets(most_rows: int, asked: str = "", part: str = "all") -> Iterator[tuple[str, pd.DataFrame]]:
+    """Each set by name, with its target in column `target`, thinned to so many rows; `asked`: names that match.
+
+    `part` is all, or league: those that the portfolio is never chosen on, or portfolio: the others.
+    """
     for name, load in _loaders():
-        if re.search(asked, name):
+        if re.search(asked, name) and part in {"all", "league" if name in FOR_LEAGUE else "portfolio"}:
             try:
                 frame = load()
             except Exception as error:  # the other package's own reader may not take every file with these versions
@@ -71,7 +77,13 @@ def _loaders() -> Iterator[tuple[str, Callable[[], pd.DataFrame]]]:
         except ImportError:
             return
         if load := getattr(module, f"load_{name}", None):
-            yield name, lambda load=load, kind=kind: _of_arrays(load(), kind)  # type: ignore[misc]
+            yield name, lambda load=load, kind=kind: _of_arrays(_read(load), kind)  # type: ignore[misc]
+
+
+def _read(load: Callable[[], dict[str, object]]) -> dict[str, object]:
+    """What a reader of the other package gives: it was written for texts as objects and for unfitted pipelines."""
+    with pd.option_context("future.infer_string", False), patch("sklearn.pipeline.check_is_fitted"):
+        return load()
 
 
 def _of_scikit_learn(name: str) -> pd.DataFrame:

@@ -103,7 +103,11 @@ def play(name: str, frame: pd.DataFrame, given: argparse.Namespace, interpreters
             print(f"  {rival} on {name}: not measured: {answers['lacking']}", flush=True)
             continue
         kept[rival] = answers
-        more = {key: answers[key] for key in ("said", "said_metric", "name", "stopped") if key in answers}
+        more = {
+            key: answers[key]
+            for key in ("said", "said_metric", "name", "stopped", "row_ms", "million_seconds")
+            if key in answers
+        }
         score = {"score": figure.of(answers), "own_error": figure.error_of(answers)}
         found["rivals"][rival] = {**score, "seconds": answers["seconds"], **more}
     for rival in set(kept) - {BASE} if BASE in kept else ():
@@ -148,6 +152,12 @@ def summary(known: dict[str, Any], rivals: list[str], picture: Path) -> None:
             print(f"  score on the rows kept away inside the interval stated for it: {len(inside)} of {len(said)} sets")
             print(
                 f"  and with the draw of the rows kept away allowed for: {sum(map(_is_covered, said))} of {len(said)}"
+            )
+        if speeds := [(mine["row_ms"], mine["million_seconds"]) for mine, _ in own if "row_ms" in mine]:
+            rows, millions = zip(*speeds, strict=True)
+            print(
+                f"  one row scored in {np.median(rows):.1f} ms (at most {max(rows):.1f}), "
+                f"a million in {np.median(millions):.0f} s (at most {max(millions):.0f})"
             )
     _ranks(known, rivals, picture)
 
@@ -203,6 +213,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--rows", type=int, default=5_000)
     parser.add_argument("--only", default="")
+    parser.add_argument("--part", default="league", help="league: sets the portfolio was not chosen on; or all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rivals", nargs="+", default=["evenhand:balanced", BASE])
     parser.add_argument("--interpreter", nargs="*", default=[], help="RIVAL=PATH of the Python it is installed for")
@@ -213,7 +224,7 @@ def main() -> None:
     known: dict[str, Any] = json.loads(results.read_text()) if results.exists() else {}
     print(f"not to be had here: {', '.join(lacking()) or 'nothing'}")
     print(f"{'set':28} {'rows':>6} {'metric':18} " + "  ".join(f"{each:>18}" for each in given.rivals), flush=True)
-    for name, frame in development_sets(given.rows, given.only):
+    for name, frame in development_sets(given.rows, given.only, given.part):
         if name not in known:
             known[name] = play(name, frame, given, interpreters)
             results.write_text(json.dumps(known), encoding="utf-8")

@@ -8,6 +8,7 @@ from itertools import product
 from prefect import flow
 
 from evenhand.models.failures import Failures, of_plans
+from evenhand.models.halving.share import forget_rows
 from evenhand.models.halving.under_way import FITTED_AT, UnderWay, under_way
 from evenhand.records.pipeline import FINAL, Ledger, Plan, Table
 from evenhand.records.report import Report
@@ -106,4 +107,5 @@ def halve(plans: Sequence[Plan], table: Table, ledger: Ledger, study: Study) -> 
         share, longest = running.shares[0], running.longest
         shared = {made.name: (made, share, longest, table, ledger, study) for made in running.left}
         running = running.after(side_by_side(attempt, shared).values())
+    forget_rows()
     return running

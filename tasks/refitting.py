@@ -1,6 +1,6 @@
 """The winner as one model that takes raw rows, proved to say what was judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def refit(judgement: Judgement, prepared: PreparedAt, balanced: BalancedAt, tabl
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        parts = [_member(plan, prepared, balanced, table, study) for plan in members]
+        parts = _members(members, prepared, balanced, table, study)
         is_joined = best.name in judgement.ensembles
         selection = weighted_selection(judgement, members, table, study) if is_joined else None
         features = tuple((feature.name, feature.kind) for feature in table.features)
@@ -102,15 +102,28 @@ def _cleaning(table: Table, study: Study) -> dict[str, Any]:
     return {**scores_now, "types": {name: kind for name, kind in scores_now["types"].items() if name in names}}
 
 
-def _member(plan: Plan, prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study) -> tuple[Any, Any]:
-    """A fitted encoder and a fitted estimator; the matrix is the judged one, the encoder is learned anew."""
-    rows = read_matrix_rows(local(prepared[plan.encoding, FINAL].training.stored))
+def _members(
+    plans: Sequence[Plan], prepared: PreparedAt, balanced: BalancedAt, table: Table, study: Study
+) -> list[tuple[Any, Any]]:
+    """A fitted encoder and a fitted estimator of each; the matrix is the judged one, the encoder is learned anew.
+
+    Members with one encoding hold one encoder, so that rows to be scored go through it once.
+    """
     frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
-    encoder = new_encoder(table, study.encodings[plan.encoding], study.seed).fit(frame.iloc[rows], y[rows])
-    chosen = balanced[plan.encoding, plan.balance, FINAL]
-    labels = read_labels(local(chosen.training.stored))
-    X = fit_form(plan, read_packed(local(chosen.training.stored)))
-    return encoder, plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
+    encoders: dict[str, Any] = {}
+    for name in dict.fromkeys(plan.encoding for plan in plans):
+        rows = read_matrix_rows(local(prepared[name, FINAL].training.stored))
+        encoders[name] = new_encoder(table, study.encodings[name], study.seed).fit(frame.iloc[rows], y[rows])
+
+    def fitted(plan: Plan) -> tuple[Any, Any]:
+        chosen = balanced[plan.encoding, plan.balance, FINAL]
+        labels, X = (
+            read_labels(local(chosen.training.stored)),
+            fit_form(plan, read_packed(local(chosen.training.stored))),
+        )
+        return encoders[plan.encoding], plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
+
+    return [fitted(plan) for plan in plans]
 
 
 def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared: Prepared, folder: Path) -> float:

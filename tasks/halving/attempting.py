@@ -5,15 +5,14 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from evenhand.data.frames import read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
-from evenhand.evaluation.intervals import spreads_of
+from evenhand.evaluation.intervals import error_of
 from evenhand.evaluation.metrics import metrics_of, usual_metric
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.parts.part_scores import predicted_by
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.halving.share import encoded_share
+from evenhand.models.halving.share import encoded_share, kept_rows
 from evenhand.models.model_code import model_key
 from evenhand.models.samplers import sampler_code
 from evenhand.records.halving import Attempt
@@ -50,7 +49,7 @@ def attempt(plan: Plan, share: float, longest: float, table: Table, ledger: Ledg
         return _built(plan, fold, (share, longest), metric, table, ledger, study)
 
     entry = Store().keep("attempts", inputs, [*CODE, *sampler_code(study.balance_kind(plan.balance))], build)
-    facts = {key: entry.facts[key] for key in ("n_rows", "error", "seconds", "refused", "is_too_slow")}
+    facts = {key: entry.facts[key] for key in ("n_rows", "error", "seconds", "fit_seconds", "refused", "is_too_slow")}
     score = float("nan") if entry.facts["score"] is None else entry.facts["score"]
     return Attempt(plan.name, share, score=score, reused=entry.reused, **facts)
 
@@ -62,27 +61,28 @@ def _built(
     rows = fold_rows(ledger, fold)
     judged = min(1.0, MOST_JUDGED / max(len(rows[1]), 1))
     found: dict[str, Any] = {"n_rows": int(share * len(rows[0])), "refused": "", "is_too_slow": False}
+    found |= {"score": None, "error": 0.0, "fit_seconds": None}
     began = time.perf_counter()
     try:
-        score, error = within(longest, lambda: _score(plan, rows, (share, judged), metric, table, study))
-        found |= {"score": score, "error": error}
+        found |= within(longest, lambda: _score(plan, rows, (share, judged), metric, table, study))
     except OutOfTime:
-        found |= {"score": None, "error": 0.0, "is_too_slow": True, "refused": f"it took more than {longest:.1f} s"}
+        found |= {"is_too_slow": True, "refused": f"it took more than {longest:.1f} s"}
     except EvenhandError as error:
-        found |= {"score": None, "error": 0.0, "refused": " ".join(str(error).split())}
+        found["refused"] = " ".join(str(error).split())
     return {**found, "seconds": time.perf_counter() - began}
 
 
 def _score(
     plan: Plan, rows: tuple[Any, Any], share: tuple[float, float], metric: str, table: Table, study: Study
-) -> tuple[float | None, float]:
-    """The metric on the judged rows and its standard error; None where it cannot be had."""
-    frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
-    given = encoded_share(plan, frame, y, rows, share, table, study)
-    predicted, n_classes = predicted_by(plan, given, table, study.seed), len(table.classes)
+) -> dict[str, Any]:
+    """The metric on the judged rows and its standard error, or neither where it cannot be had, and the fit's time."""
+    given = encoded_share(plan, *kept_rows(table), rows, share, table, study)
+    began, n_classes = time.perf_counter(), len(table.classes)
+    predicted = predicted_by(plan, given, table, study.seed)
+    seconds = time.perf_counter() - began
     minority = minority_of(predicted, n_classes)
     found = metrics_of(predicted, n_classes, minority).get(metric)
     if found is None or not isfinite(found):
-        return None, 0.0
-    spreads = spreads_of(predicted, n_classes, minority)
-    return float(found), float(spreads[metric].error) if metric in spreads else 0.0
+        return {"fit_seconds": seconds}
+    error = error_of(predicted, metric, n_classes, minority)
+    return {"score": float(found), "error": error, "fit_seconds": seconds}

@@ -73,7 +73,8 @@ def test_several_classes_are_ranked_by_their_mean_f1_and_have_no_positive():
 def test_a_target_of_many_numbers_is_a_regression():
     study, text = drafted(pd.DataFrame({"x": numbers(60), "y": numbers(60, seed=1)}), "y")
 
-    assert {"ridge", "knn_regressor", "svr", "boosting_regressor"} <= set(study["candidates"])
+    models = {each.get("model", name) for name, each in study["candidates"].items()}
+    assert {"ridge", "knn_regressor", "svr", "boosting_regressor"} <= models
     assert study["metric"] == "r2"
     assert "60 different numbers" in text
 
@@ -328,3 +329,45 @@ def test_whole_numbers_that_were_measured_stay_features():
     study, _ = drafted(frame, "y")
 
     assert "columns" not in study
+
+
+def of_customers(n_rows=240, per_customer=4):
+    return {"customer_id": np.arange(n_rows) // per_customer * 7 + 1000, "x": numbers(n_rows)}
+
+
+def test_an_identifier_that_recurs_keeps_its_rows_together():
+    study, text = drafted(pd.DataFrame({**of_customers(), "y": ["a", "b"] * 120}).sample(frac=1, random_state=0), "y")
+
+    assert study["columns"]["group"] == "customer_id"
+    assert study["split"]["holdout"] == "group"
+    assert "its 60 values recur like those of customers or machines" in text
+
+
+@pytest.mark.parametrize("preset", ["fast", "balanced", "best"])
+def test_a_study_by_groups_is_valid_with_every_preset(preset):
+    frame = pd.DataFrame({**of_customers(), "y": ["a", "b"] * 120})
+    frame["customer_id"] = "c" + frame["customer_id"].astype(str)
+
+    study = draft(frame, "y", preset=preset).study
+
+    assert (study.columns.group, study.split.holdout, study.split.folds_by) == ("customer_id", "group", None)
+
+
+def test_what_recurs_and_is_no_identifier_by_its_name_or_its_numbers_is_learned_from():
+    frame = pd.DataFrame({**of_customers(), "y": ["a", "b"] * 120}).sample(frac=1, random_state=0)
+    renamed = frame.rename(columns={"customer_id": "weight"})
+    few = frame.assign(customer_id=np.arange(240) % 6)  # six kinds, 40 rows each
+
+    for each in (renamed, few):
+        study, _ = drafted(each, "y")
+        assert "group" not in study.get("columns", {})
+        assert study["split"]["holdout"] == "random"
+
+
+def test_rows_that_a_time_orders_are_not_grouped():
+    days = pd.date_range("2024-01-01", periods=240).astype(str)
+
+    study, _ = drafted(pd.DataFrame({**of_customers(), "day": days, "y": ["a", "b"] * 120}), "y")
+
+    assert study["split"]["holdout"] == "time"
+    assert "group" not in study["columns"]

@@ -240,3 +240,16 @@ def test_the_usual_folds_of_scikit_learn_hold_the_classes_alike():
     usual = EvidenceEncoder(cv=None).fit_transform(codes, y)
 
     np.testing.assert_array_equal(usual, EvidenceEncoder(cv=StratifiedKFold(5)).fit_transform(codes, y))
+
+
+def test_a_class_with_fewer_rows_than_folds_is_dealt_out_without_a_warning(recwarn):
+    codes = np.arange(40)[:, None] % 4
+    y = np.zeros(40, dtype=int)
+    y[[0, 13, 26]] = 1  # three rows, five folds
+
+    evidence = EvidenceEncoder(smoothing=1.0, random_state=0).fit_transform(codes, y)
+
+    # no fold has two of them, so that each was judged by the other two: none of which has its code
+    assert not recwarn.list
+    others = EvidenceEncoder(smoothing=1.0, random_state=0).fit(codes, y).transform(codes)
+    assert (evidence[y == 1] < others[y == 1]).all()

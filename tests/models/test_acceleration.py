@@ -1,18 +1,23 @@
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import skops.io
 from makers import make_plan, numeric_outputs
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
+from threadpoolctl import threadpool_info
 
 from evenhand.estimators.distances import inverse_square
 from evenhand.models import acceleration
 from evenhand.models.acceleration import accelerated, available, plain, solver_of
-from evenhand.models.fitting import fitted_model
+from evenhand.models.fitting import fitted_model, scores_of
 from evenhand.models.serialization import read_model
 from evenhand.records.pipeline import Balanced, Training
 from evenhand.records.reference import NOWHERE
@@ -185,3 +190,38 @@ def test_what_scikit_learn_fitted_is_its_own_plain_copy():
     known = SVC().fit(X, y)
 
     assert plain(known) is known
+
+
+@pytest.mark.parametrize(("n_rows", "is_one"), [(1_000, True), (10_000_000, False)])
+def test_boosting_keeps_to_one_thread_where_rows_are_few(monkeypatch, n_rows, is_one):
+    seen = []
+    monkeypatch.setattr(acceleration, "_get_threadpool_controller", lambda: SimpleNamespace(
+        limit=lambda limits, user_api: seen.append((limits, user_api)) or nullcontext()))  # fmt: skip
+
+    with acceleration.few_threads(SimpleNamespace(shape=(n_rows, 10))):
+        pass
+
+    assert seen == [(1 if is_one else None, "openmp")]
+
+
+def test_fits_and_scores_are_made_among_few_threads():
+    class Watching(ClassifierMixin, BaseEstimator):
+        """Notes the threads that its fit and its answers may use."""
+
+        def fit(self, X, y):
+            self.classes_, self.threads_ = np.unique(y), [self._threads()]
+            return self
+
+        def predict_proba(self, X):
+            self.threads_.append(self._threads())
+            return np.full((len(X), 2), 0.5)
+
+        def _threads(self):
+            return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "openmp"}
+
+    model = Watching().fit([[0.0]], [0])
+    with acceleration.few_threads(np.zeros((5, 2))):
+        model.fit(np.zeros((5, 2)), [0, 1, 0, 1, 0])
+    scores_of(model, np.zeros((5, 2)))
+
+    assert model.threads_ == [{1}, {1}]

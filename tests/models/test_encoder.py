@@ -174,6 +174,26 @@ def test_polynomials_are_named_by_their_powers():
     assert X[0].tolist() == [2, 3, 4, 6, 9]
 
 
+def test_splines_are_named_by_the_column_they_bend():
+    columns = {"age": [*map(float, range(20)), None], "flag": [0.0, 1.0, 1.0] * 7}
+
+    X, _, made = encoded(columns, {"numeric": {"scale": "standard", "splines": 4}}, y=[0, 1, 0] * 7)
+
+    assert names(made) == ["age", "age bend 1", "age bend 2", "flag"]
+    assert [output["source"] for output in made.outputs_] == ["age", "age", "age", "flag"]
+    assert X.shape == (21, 4)
+
+
+def test_learned_scales_stretch_the_column_that_tells_of_the_target():
+    rng = np.random.default_rng(0)
+    columns = {"tells": rng.normal(size=120).tolist(), "noise": rng.normal(size=120).tolist()}
+
+    X, _, made = encoded(columns, {"numeric": {"scale": "learned"}}, y=(np.array(columns["tells"]) > 0).astype(int))
+
+    assert names(made) == ["tells", "noise"]
+    assert X.std(axis=0)[0] > 2 * X.std(axis=0)[1]
+
+
 @pytest.mark.parametrize(
     ("numeric", "codes"),
     [

@@ -240,6 +240,17 @@ def test_a_threshold_that_was_given_counts_before_that_of_the_selection(own, giv
     assert found.tolist().count("storm") == n_storm
 
 
+def test_rows_go_once_through_an_encoder_that_members_share(monkeypatch):
+    shared, asked, honest = Plain(), [], Plain.transform
+    monkeypatch.setattr(Plain, "transform", lambda self, rows: asked.append(self) or honest(self, rows))
+    one = RawRowModel([(shared, Chance()), (shared, Doubtful())], (("x", "numeric"),), list(TWO), Mean())
+
+    scores = one.scores(ROWS)
+
+    assert asked == [shared]
+    assert scores == pytest.approx(raw(Chance(), Doubtful(), selection=Mean()).scores(ROWS))
+
+
 def test_members_of_a_hard_vote_give_their_decisions():
     model = raw(Chance(), Doubtful(), selection=Mean("hard", threshold_=1.0))
 

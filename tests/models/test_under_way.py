@@ -80,13 +80,41 @@ def test_the_cheapest_goes_on_where_there_is_time_for_none():
     assert names(found) == ["b"]
 
 
-def test_cost_grows_as_it_was_seen_to_grow():
-    # 1 s on a ninth and 9 s on a third of the rows: the power is 2, so 81 s on all
-    before = running("a").after([Attempt("a", 1 / 9, 100, 0.9, 0.01, 1.0)])
+@pytest.mark.parametrize(
+    ("weight", "seconds", "power"),
+    [
+        (1.0, 3.0, 1.0),  # 1 s on a ninth and 3 s on a third of the rows
+        (1.0, 15.0, 1.4),  # 15 s would be a power of 2.46, which is a moment's load and no growth of trees
+        (1.0, 1.0, 0.6),
+        (100.0, 9.0, 2.0),
+        (100.0, 1.0, 1.2),  # the first try of a kernel paid for an import
+        (100.0, 30.0, 2.2),
+    ],
+)
+def test_cost_grows_as_it_was_seen_to_grow_within_what_its_kind_can(weight, seconds, power):
+    one = plan("a", weight)
+    before = UnderWay((one,), (1 / 9, 1 / 3), 1000.0, 5.0, 6, n_rounds=2)
 
-    found = before.after([attempt("a", 0.9, 9.0)])
+    found = before.after([Attempt("a", 1 / 9, 100, 0.9, 0.01, 1.0)]).after([attempt("a", 0.9, seconds)])
 
-    assert found._forecast(plan("a"), 1.0) == pytest.approx(1.3 * 81 + 0.1)
+    assert found._forecast(one, 1.0) == pytest.approx(1.3 * seconds * 3**power + 0.1)
+
+
+def test_what_reading_and_encoding_took_is_not_counted_for_every_fit():
+    found = running("a").after([attempt("a", 0.9, 10.0, fit_seconds=1.0)])
+
+    assert found._forecast(plan("a"), 1.0) == pytest.approx(1.3 * 1.0 * 3**1.1 + 0.1)
+
+
+def test_a_dear_candidate_waits_until_cheaper_ones_behind_it_have_their_room():
+    # six fits on all rows: a 26 s, dear 522 s, the others 26 s each; 600 s are given, of which rounds took 24
+    costs = {"a": 1.0, "dear": 20.0, "b": 1.0, "c": 1.0, "d": 1.0}
+    tried = [attempt(name, 0.9 - k / 1000, seconds) for k, (name, seconds) in enumerate(costs.items())]
+
+    found = running(list(costs), seconds=600.0).after(tried)
+
+    assert names(found) == ["a", "b", "c", "d"]
+    assert names(running(list(costs), seconds=1000.0).after(tried)) == list(costs)
 
 
 def test_one_that_took_too_long_is_stopped_and_one_that_could_not_be_fitted_on_few_rows_goes_on():
@@ -112,6 +140,18 @@ def test_fits_are_stopped_at_a_moment_but_for_the_cheapest_kind():
 
     assert found.end_for(plan("svm", 100.0), 12.0) == 12.0
     assert found.end_for(plan("nb"), 12.0) is None
+
+
+def test_the_best_so_far_is_not_stopped_either_where_all_its_fits_take_little():
+    # six fits of the leader on all rows: 1.3 * 3.35 * .1 s and .1 s each, 3.2 s in all; of the slow one 26 s
+    quick = UnderWay((plan("svm", 10.0), plan("nb"), plan("knn", 2.0)), (1 / 3,), 100.0, n_fits=6, n_rounds=1)
+    scores = {"svm": 0.9, "nb": 0.7, "knn": 0.8}
+
+    after = quick.after([attempt(name, score) for name, score in scores.items()])
+    slow = quick.after([attempt(name, score, 1.0) for name, score in scores.items()])
+
+    assert {each.name: after.end_for(each, 12.0) for each in after.left} == {"svm": None, "nb": None, "knn": 12.0}
+    assert {each.name: slow.end_for(each, 12.0) for each in slow.left} == {"svm": 12.0, "nb": None, "knn": 12.0}
 
 
 def test_the_best_are_fitted_first_after_a_round_and_as_given_without_one():

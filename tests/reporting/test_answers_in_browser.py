@@ -147,6 +147,16 @@ def test_a_leader_is_named_where_all_others_are_worse(tmp_path):
     assert seen["answers"]["Which one"].startswith(f"{first.name} leads: the others are worse")
 
 
+def test_the_simplest_that_is_practically_the_same_is_among_the_first_answers(tmp_path):
+    words = "gaussian_nb, roc_auc -0.0020; 1.0 ms to fit instead of 2.0 s"
+
+    named = look(tmp_path, replace(makers.binary(), simplest=words))
+    none = look(tmp_path, makers.binary())
+
+    assert f"Simplest of those practically the same: {words}." in named["answers"]["Which one"]
+    assert "Simplest" not in none["answers"]["Which one"]
+
+
 def test_confusion_tells_its_rows(tmp_path):
     table = replace(makers.binary().confusion, where="the holdout")
 

@@ -96,6 +96,41 @@ def test_found_again_it_cost_what_it_cost_and_other_settings_make_another():
 
     assert (first.reused, again.reused, other.reused) == (False, True, False)
     assert (again.seconds, again.score) == (first.seconds, first.score)
+    assert 0 < first.cost == first.fit_seconds < first.seconds
+    assert again.cost == first.cost
+
+
+def test_the_table_is_read_once_for_all_attempts_and_let_go_at_the_end(monkeypatch):
+    write_two_clouds()
+    found, read = ready(candidates={"gaussian_nb": {}, "logistic": {}}), []
+    honest = share.read_rows
+    monkeypatch.setattr(share, "read_rows", lambda *given: read.append(given) or honest(*given))
+    share.forget_rows()
+
+    for part in (0.5, 0.7):
+        attempted(found, part)
+
+    assert len(read) == 1
+    share.forget_rows()
+    attempted(found, 0.6)
+    assert len(read) == 2
+
+
+def test_the_error_of_a_score_is_that_of_its_metric_among_all():
+    columns, y = two_clouds()
+    write_rows("rows.csv", columns, y)
+    found = ready(metric="roc_auc")
+
+    first = attempted(found)
+
+    X = np.column_stack([columns["telling"], columns["noise"]])[read_order(found.table)]
+    truth = read_target(found.table)
+    trained, judged = fold_rows(found.ledger, "fold_2")
+    scores = GaussianNB().fit(X[trained], truth[trained]).predict_proba(X[judged])[:, 1]
+    below = scores[truth[judged] == 1][:, None] > scores[truth[judged] == 0]
+    # DeLong: the variances of the mean ranks of both classes, over their rows
+    by_class = [below.mean(axis=axis).var() / below.shape[1 - axis] for axis in (1, 0)]
+    assert first.error == pytest.approx(np.sqrt(sum(by_class)), rel=0.05)
 
 
 def test_what_cannot_be_fitted_on_few_rows_says_why_and_is_not_too_slow():

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from evenhand.data.casting import as_dates, as_numbers
-from evenhand.data.column_roles import inferred_role
+from evenhand.data.column_roles import FEATURES, inferred_role
 from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
 from evenhand.data.frames import as_array
 from evenhand.data.in_memory import keep
@@ -39,6 +39,7 @@ NAMES_OF_TIME = re.compile(
 NAMES_OF_BIRTH = re.compile(r".*(birth|born|dob).*", re.IGNORECASE)
 NAMES_OF_KEYS = re.compile(r"(.*[_\s-])?(id|uuid|guid|key|nr|no|number)|[a-z]+I[dD]", re.IGNORECASE)
 ROWS_TO_FIND_KEYS = 20
+FEWEST_GROUPS, MOST_PER_GROUP, RECURRING = 30, 50, 0.5
 NUMBERED = {
     "unique": "holds another whole number in nearly every row, as numbers of customers are, so it decides the row's "
     "side and is not learned from",
@@ -118,6 +119,7 @@ class _Look:
             if name != self.target:
                 self._role(name, array.filter(is_known))
         self._settle_time()
+        self._settle_groups()
         self._check_some()
         numbers = [name for name, role in self.roles.items() if role in {"numeric", "categorical"}]
         first = DataProfile(
@@ -226,6 +228,31 @@ class _Look:
                 "ignore",
                 "has a value of its own in every row, so it is not learned from",
             )
+
+    def _settle_groups(self) -> None:
+        """The identifier whose values recur most finely groups the rows, where none of them is ordered by time."""
+        if "time" in self.roles.values():
+            return
+        found = [name for name, role in self.roles.items() if role in FEATURES and self._is_group(name)]
+        if found:
+            name = max(found, key=lambda each: _n_values(self.columns[each]))
+            self.roles[name] = "group"
+            self.why[name] = (
+                f"its {_n_values(self.columns[name]):,} values recur like those of customers or machines, so rows of "
+                "one stay together and it is not learned from"
+            )
+
+    def _is_group(self, name: str) -> bool:
+        array = self.columns[name]
+        if pa.types.is_floating(array.type) or array.null_count or not NAMES_OF_KEYS.fullmatch(name):
+            return False
+        counts = pc.value_counts(array).field("counts")
+        n_recurring = pc.sum(counts.filter(pc.greater(counts, 1))).as_py() or 0
+        return (
+            len(counts) >= FEWEST_GROUPS
+            and len(array) <= MOST_PER_GROUP * len(counts)
+            and (n_recurring >= RECURRING * len(array))
+        )
 
     def _check_some(self) -> None:
         if not any(role in {"numeric", "categorical", "text"} for role in self.roles.values()):

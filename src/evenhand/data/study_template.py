@@ -55,7 +55,7 @@ def _target(seen: DataProfile) -> Iterator[str]:
 
 
 def _columns(seen: DataProfile) -> Iterator[str]:
-    named = {role: seen.of(role) for role in ("time", "key", "text", "ignore")}
+    named = {role: seen.of(role) for role in ("time", "group", "key", "text", "ignore")}
     if dropped := seen.of("dropped"):
         yield f"# Columns that say nothing and are left out: {_some(dropped)}."
     if not any(named.values()):
@@ -105,7 +105,8 @@ def _rule_without(target: str, values: Sequence[Any]) -> str:
 def _split(seen: DataProfile, preset: Preset) -> Iterator[str]:
     yield "split:"
     times = seen.of("time")
-    how = "time" if times and not seen.time_fits else "random" if _is_small(seen) else "hash"
+    others = "group" if seen.of("group") else "random" if _is_small(seen) else "hash"
+    how = "time" if times and not seen.time_fits else others
     if times and seen.time_fits:
         yield f"  # Not by {times[0]}: {seen.time_fits}."
     yield f"  # {_why_held(seen, how)}"
@@ -132,6 +133,8 @@ def _is_small(seen: DataProfile) -> bool:
 def _why_held(seen: DataProfile, how: str) -> str:
     if how == "time":
         return f"The latest fifth by {seen.of('time')[0]}: models are used on rows to come, so the latest judge them."
+    if how == "group":
+        return f"Rows of one {seen.of('group')[0]} stay on one side: models are used on others than they learned from."
     if how == "hash":
         by = f"{seen.of('key')[0]}" if seen.of("key") else "the row's content"
         return f"Drawn by a hash of {by}, so rows keep their side when more are added."

@@ -55,11 +55,23 @@ def spreads_of(
     }
 
 
+def error_of(predicted: PredictionSet, metric: str, n_classes: int, minority: int = 1) -> float:
+    """The standard error of one metric from drawing the judged rows anew; 0 where it cannot be had."""
+    if (error := _by_influence(predicted, metric, n_classes, minority)) > STILL:
+        return error
+    spreads = spreads_of(predicted, n_classes, minority)  # all of them: no row moves the metric, as at its bounds
+    return spreads[metric].error if metric in spreads else 0.0
+
+
 def _error(predicted: PredictionSet, metric: str, interval: Interval, n_classes: int, minority: int) -> float:
     """The standard error by influence; by the width of the interval where no row moves the metric, as at its bounds."""
-    influence = influence_of(predicted, metric, n_classes, minority)
-    error = float(np.sqrt(influence @ influence)) / len(predicted.truth) if influence is not None else 0.0
+    error = _by_influence(predicted, metric, n_classes, minority)
     return error if error > STILL else (interval.high - interval.low) / 2 / float(norm.ppf(0.5 + interval.level / 2))
+
+
+def _by_influence(predicted: PredictionSet, metric: str, n_classes: int, minority: int) -> float:
+    influence = influence_of(predicted, metric, n_classes, minority)
+    return float(np.sqrt(influence @ influence)) / len(predicted.truth) if influence is not None else 0.0
 
 
 def intervals_of(

@@ -17,6 +17,7 @@ from evenhand.errors import DataError, listed, nearest
 from evenhand.estimators._door import named_at
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.estimators.encoding.forest_ranking import ForestRanking
+from evenhand.estimators.encoding.spline_columns import SplineColumns
 from evenhand.estimators.encoding.top_values import TopValues
 from evenhand.estimators.outlier_rows import OutlierRows
 from evenhand.models.encoder_steps import coded, new_step, step_entry
@@ -241,6 +242,8 @@ def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:
         steps.append(new_step("scale", numeric.scale, Wish(encoding, names, seed)))
     if numeric.weights:
         steps.append(ColumnWeights([numeric.weights.get(name, 1.0) for name in names]))
+    if numeric.splines:
+        steps.append(SplineColumns(numeric.splines))
     if numeric.polynomial > 1:
         steps.append(PolynomialFeatures(numeric.polynomial, include_bias=False))
     return make_pipeline(*steps) if steps else make_pipeline("passthrough")
@@ -280,7 +283,7 @@ def _described(kind: str, names: list[str], transformer: Any, width: int, first_
     if kind == "indicator":
         return [Output(f"{names[j]} is missing", names[j], "numeric") for j in transformer.features_]
     if kind == "numeric":
-        made = _polynomial_names(transformer, names, width)
+        made = _bent_names(transformer, names, width)
         return [Output(name, source, "numeric") for name, source in made]
     if gives in {"evidence", "numbers"}:
         return _alike(names, width, "evidence" if gives == "evidence" else "numeric")
@@ -307,8 +310,12 @@ def _alike(names: list[str], width: int, kind: Any) -> list[Output]:
     return [Output(name if each == 1 else f"{name} {words} {k}", name, kind) for name in names for k in range(each)]
 
 
-def _polynomial_names(transformer: Pipeline, names: list[str], width: int) -> list[tuple[str, str]]:
+def _bent_names(transformer: Pipeline, names: list[str], width: int) -> list[tuple[str, str]]:
+    """The name of each column made of numbers, and the one that it comes from."""
     last = transformer.steps[-1][1]
+    if isinstance(last, SplineColumns):
+        made = last.get_feature_names_out(names)
+        return [(str(name), names[source]) for name, source in zip(made, last.sources_, strict=True)]
     if isinstance(last, PolynomialFeatures):
         made = last.get_feature_names_out(names)
         return [(str(name), names[int(np.argmax(powers))]) for name, powers in zip(made, last.powers_, strict=True)]

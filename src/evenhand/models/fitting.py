@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.errors import CandidateError, EvenhandError
 from evenhand.estimators.labels import OneModelALabel
-from evenhand.models.acceleration import accelerated
+from evenhand.models.acceleration import accelerated, few_threads
 from evenhand.models.catalogue import build_model, fit_arguments, listing
 from evenhand.models.packing.by_columns import fitted_by_columns
 from evenhand.records.pipeline import Balanced, Plan, Prepared
@@ -39,7 +39,8 @@ def fitted_model(
         goal = label_columns(y, plan.n_labels) if plan.n_labels else y
         if isinstance(X, Packed):
             return fitted_by_columns(estimator, X, goal, **arguments)
-        return accelerated(estimator, X).fit(X, goal, **arguments)
+        with few_threads(X):
+            return accelerated(estimator, X).fit(X, goal, **arguments)
 
 
 @contextmanager
@@ -116,6 +117,11 @@ def scores_of(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarra
     if X.shape[0] == 0:
         scale, scores, predictions = scores_of(estimator, np.zeros((1, X.shape[1])))
         return scale, None if scores is None else scores[:0], predictions[:0]
+    with few_threads(X):
+        return _scored(estimator, X)
+
+
+def _scored(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]:
     if isinstance(estimator, OneModelALabel):
         scores = estimator.scores(X)
         scale = "value" if scores is None else "probability" if estimator.has_probabilities else "decision"

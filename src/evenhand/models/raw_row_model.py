@@ -1,5 +1,6 @@
 """What is served: one estimator that takes raw rows, holding encoder, model, threshold and calibration."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
 from evenhand.estimators._door import named_at
+from evenhand.models.acceleration import few_threads
 from evenhand.models.fitting import decisions_of, scores_of
 from evenhand.models.probability_map import calibrated
 from evenhand.records.pipeline import Feature
@@ -85,7 +87,7 @@ class RawRowModel(BaseEstimator):
                 return (predictions.astype(float) if scores is None else scores), None
             return _scores(estimator, X), decisions_of(estimator, X)
         asks = self._votes if self._is_hard else _scores
-        columns = [asks(estimator, encoder.transform(rows)) for encoder, estimator in self.members or []]
+        columns = [asks(estimator, X) for X, estimator in self._encoded(rows)]
         joined = np.stack(columns, axis=1)
         if not self.classes:
             return self.selection.predict(joined), None
@@ -93,6 +95,14 @@ class RawRowModel(BaseEstimator):
             return self.selection.decision_function(joined), None
         probabilities = self.selection.predict_proba(joined)
         return (probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities), None
+
+    def _encoded(self, rows: pd.DataFrame) -> Iterator[tuple[Any, Any]]:
+        """The matrix for each member and its estimator; rows go once through an encoder that members share."""
+        seen: dict[int, Any] = {}
+        for encoder, estimator in self.members or []:
+            if id(encoder) not in seen:
+                seen[id(encoder)] = encoder.transform(rows)
+            yield seen[id(encoder)], estimator
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
         """The class label, or the number, of each row; of several labels 0 or 1 for each."""
@@ -188,6 +198,11 @@ class RawRowModel(BaseEstimator):
 
 
 def _scores(estimator: Any, X: Any) -> np.ndarray:
+    with few_threads(X):
+        return _asked(estimator, X)
+
+
+def _asked(estimator: Any, X: Any) -> np.ndarray:
     if hasattr(estimator, "predict_proba"):
         probabilities = estimator.predict_proba(X)
         return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities

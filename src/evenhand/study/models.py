@@ -30,11 +30,15 @@ class NumericEncoding(Settings):
     indicator: bool = Field(False, description="add a column that says where a value was missing")
     scale: Scale = Field(
         "none",
-        description="log: sign(x) log(1 + |x|); power: Yeo-Johnson, standardized",
+        description="log: sign(x) log(1 + |x|); power: Yeo-Johnson, standardized; learned: standardized, then "
+        "stretched by what a column says of the target",
     )
     weights: dict[str, float] = Field({}, description="multiply a column by this after scaling")
     polynomial: Annotated[int, Field(ge=1, le=4)] = Field(
         1, description="degree up to which products of columns are added"
+    )
+    splines: Annotated[int, Field(ge=3, le=20)] | None = Field(
+        None, description="knots of a natural cubic spline of each column, so that linear models bend; none: straight"
     )
     bins: Bins | None = Field(None, description="two: at the cut of largest information gain; mdlp: at all that pay")
     n_bins: Annotated[int, Field(ge=2)] = Field(10, description="of bins: quantile, uniform or kmeans")
@@ -45,8 +49,16 @@ class NumericEncoding(Settings):
     def _bins_fit(self) -> Self:
         if (self.bins == "at") != (self.at is not None):
             raise ValueError("bins: at and at: <value> go together")
-        if self.bins and (self.scale != "none" or self.polynomial > 1 or self.indicator or self.weights):
-            raise ValueError(f"bins: {self.bins} gives categories; leave out scale, polynomial, indicator and weights")
+        shapes = (self.scale != "none", self.polynomial > 1, self.splines, self.indicator, self.weights)
+        if self.bins and any(shapes):
+            raise ValueError(
+                f"bins: {self.bins} gives categories; leave out scale, polynomial, splines, indicator and weights"
+            )
+        if self.splines and self.polynomial > 1:
+            raise ValueError("splines and polynomial both bend columns; give one of them")
+        if self.impute == "none" and (self.splines or self.scale == "learned"):
+            what = "splines" if self.splines else "scale: learned"
+            raise ValueError(f"{what} needs a number in every cell; leave out impute: none")
         return self
 
 

@@ -77,4 +77,4 @@ def chosen(kind: str, n_candidates: int) -> list[dict[str, Any]]:
 def provenance(kind: str) -> str:
     """What the order of the portfolio comes from, in one line."""
     found = portfolio()
-    return f"chosen on {found['sets'][kind]} development sets by {found['made_by']}"
+    return f"chosen on {len(found['sets'][kind])} development sets by {found['made_by']}"

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing, check_array, check_consistent_length
+from sklearn.utils import _safe_indexing, check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_sample_weight,
@@ -35,7 +35,8 @@ class EvidenceEncoder(TransformerMixin, BaseEstimator):
     smoothing : float, default=10.0
         Rows of average class shares that are added to each code.
     cv : int or splitter, default=5
-        Folds of `fit_transform`; a number makes shuffled stratified folds.
+        Folds of `fit_transform`; a number makes shuffled stratified folds. A class with fewer rows has them in as
+        many folds as there are rows.
     random_state : int, RandomState instance or None, default=None
         Shuffles the folds if cv is a number.
     n_target_classes : int, default=5
@@ -122,7 +123,7 @@ class EvidenceEncoder(TransformerMixin, BaseEstimator):
         X, classes, weights = self._check_training(X, y, sample_weight)
         self.coder_, self.evidence_ = self._learn(X, classes, weights)
         out = np.zeros((len(classes), sum(table.shape[1] for table in self.evidence_)))
-        for training, held_out in self._splitter(classes).split(np.zeros(len(classes)), classes):
+        for training, held_out in self._splits(classes):
             fold = self._learn(_safe_indexing(X, training), classes[training], weights[training])
             out[held_out] = _evidence_of(self._codes(_safe_indexing(X, held_out), fold[0]), fold[1])
         return out
@@ -183,10 +184,13 @@ class EvidenceEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("Evidence needs two classes in y, but there is 1 class. Give rows of another class.")
         return X, classes, weights
 
-    def _splitter(self, classes):
-        if isinstance(self.cv, int):
-            return StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state)
-        return check_cv(self.cv, classes, classifier=True)
+    def _splits(self, classes):
+        rows, counts = np.zeros(len(classes)), np.bincount(classes)
+        if not isinstance(self.cv, int):
+            return check_cv(self.cv, classes, classifier=True).split(rows, classes)
+        if counts[counts > 0].min() < self.cv <= counts.max():
+            return _dealt(classes, self.cv, check_random_state(self.random_state))
+        return StratifiedKFold(self.cv, shuffle=True, random_state=self.random_state).split(rows, classes)
 
     def _learn(self, X, classes, weights):
         """Give a coder and evidence tables learned from these rows alone."""
@@ -239,6 +243,16 @@ def check_codes(X):
             f"Codes must be whole numbers, but {int(wrong.sum())} cells are not. Give the encoder a coder."
         )
     return numbers.astype(np.int64)
+
+
+def _dealt(classes, n_folds, random_state):
+    """Give the training and the held-out rows of each fold; rows of a class with fewer rows go to as many folds."""
+    folds, dealt = np.empty(len(classes), dtype=int), 0
+    for label in np.unique(classes):
+        rows = random_state.permutation(np.flatnonzero(classes == label))
+        folds[rows] = (dealt + np.arange(rows.size)) % n_folds
+        dealt += rows.size
+    return [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(n_folds)]
 
 
 def _evidence_of(codes, tables):

@@ -63,6 +63,10 @@ def nothing(_: Wish) -> dict[str, Any]:
     return {}
 
 
+def _drawn(wish: Wish) -> dict[str, Any]:
+    return {"random_state": wish.seed}
+
+
 def _seeded(wish: Wish) -> dict[str, Any]:
     return {"output_distribution": "normal", "random_state": wish.seed}
 
@@ -132,6 +136,7 @@ ENTRIES = (
     _scale("rank_normal", "QuantileTransformer", _seeded),
     _scale("power", "PowerTransformer"),
     _scale("log", "evenhand.estimators.LogScale"),
+    _scale("learned", "evenhand.estimators.LearnedScale", _drawn),
     _bins("equal_width", "CutPoints", _cut),
     _bins("quantile", "CutPoints", _cut),
     _bins("kmeans", "CutPoints", _cut),

@@ -122,6 +122,13 @@ ENTRIES = (
     _classifier(
         "selective_nb", "evenhand.estimators.SelectiveNB", "codes and numbers", {"m": _powers(2, -2, 8, 2)}, 10
     ),
+    _classifier(
+        "one_dependence_nb",
+        "evenhand.estimators.OneDependenceNB",
+        "codes and numbers",
+        {"m": _powers(2, -1, 7, 2), "n_bins": [4, 6, 8, 12]},
+        4,
+    ),
     _classifier("knn", "sklearn.neighbors.KNeighborsClassifier", "numbers", KNN, 50),
     _classifier("svm", "sklearn.svm.SVC", "numbers", KERNEL, 100, defaults=CACHE),
     _classifier("linear_svm", "sklearn.svm.LinearSVC", "numbers", {"C": LINEAR_C}, 5, forms=("sparse",)),

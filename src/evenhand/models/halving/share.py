@@ -1,10 +1,12 @@
 """A share of some training rows, encoded and balanced, beside rows to be judged: all learned on the share alone."""
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from evenhand.data.frames import read_rows, read_target
 from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.inner_folds import share_of
 from evenhand.models.samplers import Resampler
@@ -16,6 +18,24 @@ from evenhand.study.study import Study
 
 Encoded = tuple[tuple[Any, np.ndarray, Balanced], tuple[Any, np.ndarray]]
 Rows = tuple[np.ndarray, np.ndarray]
+_reading = Lock()
+_kept: dict[tuple[str, tuple[str, ...]], tuple[pd.DataFrame, np.ndarray]] = {}
+
+
+def kept_rows(table: Table) -> tuple[pd.DataFrame, np.ndarray]:
+    """The features and the target of a table, read once by a process until they are forgotten."""
+    names = tuple(feature.name for feature in table.features)
+    with _reading:
+        if (table.digest, names) not in _kept:
+            _kept.clear()
+            _kept[table.digest, names] = read_rows(table, names), read_target(table)
+        return _kept[table.digest, names]
+
+
+def forget_rows() -> None:
+    """Let go of what was kept, once nothing is tried on shares any more."""
+    with _reading:
+        _kept.clear()
 
 
 def encoded_share(

@@ -22,9 +22,11 @@ ROUNDS = 0.3  # of the time: for all rounds on shares of the rows
 BEFORE_AND_AFTER, SERVED = 12.0, 0.25  # seconds to start and record; share of the rest to judge, explain and refit
 FITTED_AT = 0.8  # of the minutes: when what is still being fitted is stopped
 LONGEST = 0.25  # of the time of one round: what one attempt in it may take
+SHORT = 0.15  # of the time: what all fits of the leader may take to be spared where the time is over
 FEWEST_GOING_ON, BEYOND_CHANCE = 4, 3.0
-STEEP, STEEP_FROM, EVEN = 2.0, 50.0, 1.1  # how cost grows with rows until it was seen: of kernels, and of the rest
-LEAST_POWER, MOST_POWER = 0.5, 2.5
+STEEP_FROM = 50.0  # the weight of kernels and neighbours
+STEEP, EVEN = (1.2, 2.0, 2.2), (0.6, 1.1, 1.4)  # how cost grows with rows: at least, until it was seen, at most
+DEAR = 1 / 3  # of the room that is left: who costs more waits until those that cost less have theirs
 JUDGING = 1.3  # a fit that is kept is also asked about its training rows
 HANDLING = 0.1  # seconds beside it
 
@@ -52,8 +54,8 @@ class UnderWay:
         return LONGEST * self._of_a_round
 
     def end_for(self, made: Plan, end_of_fits: float | None) -> float | None:
-        """The moment at which a fit is stopped; the cheapest candidate never is, so that there is one to serve."""
-        return None if made.name == self._sure else end_of_fits
+        """The moment at which a fit is stopped; some never are, so that there is a good one to serve."""
+        return None if made.name in self._sure else end_of_fits
 
     def in_order(self, plans: Sequence[Plan]) -> list[Plan]:
         """Plans by their last score, so that where time runs out the least are lost; without one as given."""
@@ -61,9 +63,12 @@ class UnderWay:
         return sorted(plans, key=lambda made: _place(found.get(made.name), self.order))
 
     @property
-    def _sure(self) -> str:
-        """The cheapest kind of candidate that is left, of one kind the one with the best last score."""
-        return min(self.in_order(self.left), key=lambda made: made.weight).name
+    def _sure(self) -> set[str]:
+        """The cheapest kind of candidate, of one kind the one with the best last score; and the best if it is short."""
+        in_order = self.in_order(self.left)
+        cheapest, leader = min(in_order, key=lambda made: made.weight), in_order[0]
+        is_short = self._seen(leader) and self.n_fits * self._forecast(leader, 1.0) <= SHORT * self.seconds
+        return {cheapest.name, leader.name} if is_short else {cheapest.name}
 
     @property
     def _of_a_round(self) -> float:
@@ -103,17 +108,16 @@ class UnderWay:
             room = max(self._of_a_round, (room - (1 - ROUNDS) * self.seconds) / 2)
         share, times = (rest[0], 1) if rest else (1.0, self.n_fits)
         why: dict[str, str] = {}
-        spent = 0.0
-        for made in plans:
+        costs = {made.name: times * self._forecast(made, share) for made in plans}
+        for made in _dear_last(plans, costs, room):
             whole = self.n_fits * self._forecast(made, 1.0)
-            cost = times * self._forecast(made, share)
             is_known = len(self._seen(made)) > 1  # one attempt on few rows is mostly what does not grow with them
-            if spent + cost > room or (is_known and whole > (1 - ROUNDS) * self.seconds):
+            if costs[made.name] > room or (is_known and whole > (1 - ROUNDS) * self.seconds):
                 why[made.name] = (
                     f"all its fits would take about {whole:,.0f} s, more than {self.minutes:g} minutes leave"
                 )
             else:
-                spent += cost
+                room -= costs[made.name]
         if plans and len(why) == len(plans):
             del why[min(plans, key=lambda made: self._forecast(made, 1.0)).name]
         return why
@@ -124,11 +128,11 @@ class UnderWay:
         if not seen:
             return 0.0
         last = seen[-1]
-        power = STEEP if made.weight >= STEEP_FROM else EVEN
-        if len(seen) > 1 and seen[-2].seconds > 0:
-            grown = math.log(last.seconds / seen[-2].seconds) / math.log(last.share / seen[-2].share)
-            power = min(max(grown, LEAST_POWER), MOST_POWER)
-        return JUDGING * last.seconds * (share / last.share) ** power + HANDLING
+        least, power, most = STEEP if made.weight >= STEEP_FROM else EVEN
+        if len(seen) > 1 and min(seen[-2].cost, last.cost) > 0:
+            grown = math.log(last.cost / seen[-2].cost) / math.log(last.share / seen[-2].share)
+            power = min(max(grown, least), most)  # a moment's load or a first import is no growth
+        return JUDGING * last.cost * (share / last.share) ** power + HANDLING
 
     def _seen(self, made: Plan) -> list[Attempt]:
         """The attempts of a candidate that came to a score."""
@@ -152,6 +156,14 @@ def under_way(plans: Sequence[Plan], ledger: Ledger, study: Study) -> UnderWay:
         order=-1.0 if study.metric in LOWER_IS_BETTER else 1.0,
         n_rounds=len(shares),
     )
+
+
+def _dear_last(plans: Sequence[Plan], costs: Mapping[str, float], room: float) -> list[Plan]:
+    """The first of some plans, then those that cost little of what it leaves, then the dear ones; else as given."""
+    if not plans:
+        return []
+    left = max(room - costs[plans[0].name], 0.0)
+    return [plans[0], *sorted(plans[1:], key=lambda made: costs[made.name] > DEAR * left)]
 
 
 def _place(found: Attempt | None, order: float) -> tuple[bool, float]:

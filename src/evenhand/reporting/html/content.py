@@ -263,6 +263,7 @@ class PageContent:
     regressions: tuple[RegressionTable, ...] = ()
     comparisons: tuple[ComparisonRow, ...] = ()
     expected: Expected | None = None
+    simplest: str = ""  # the simplest candidate that is practically the same as the best, and what that costs
     failed: Pairs = ()
     stopped: Pairs = ()
     trials: tuple[ResamplingRow, ...] = ()

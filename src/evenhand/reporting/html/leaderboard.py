@@ -52,7 +52,7 @@ def _answers(content: PageContent) -> list[tuple[str, list[Any]]]:
     """Which one, how good on new rows and how surely, what it costs, and whether to trust it."""
     gate = gate_words(content.gate) if content.gate else GATE_PLACE
     return [
-        ("Which one", [_which(content), _verdicts(content)]),
+        ("Which one", [_which(content), _verdicts(content), _simplest(content)]),
         ("How good on new rows", [_expected(content), _measured(content)]),
         ("What it finds and costs", _outcome(content.decided)),
         ("Whether to trust it", [_trust(content), gate]),
@@ -155,6 +155,11 @@ def _verdicts(content: PageContent) -> str:
     named = [(verdict, found.count(verdict)) for verdict in ("worse", "practically the same", "not separated")]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in named if n)
     return f"Of the {counted(len(found), 'other', 'others')}: {counts}." if counts else ""
+
+
+def _simplest(content: PageContent) -> str:
+    """The candidate that half of all readers will want: as good as the best, and simpler."""
+    return f"Simplest of those practically the same: {content.simplest}." if content.simplest else ""
 
 
 def _expected(content: PageContent) -> Html | None:

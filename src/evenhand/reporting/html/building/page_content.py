@@ -21,6 +21,7 @@ from evenhand.reporting.html.building.calibration import (
 from evenhand.reporting.html.building.regression import regression_of
 from evenhand.reporting.html.building.tuning import grid_curves, tuned_curves
 from evenhand.reporting.html.elements import number
+from evenhand.reporting.terminal.run import simplest_words
 from evenhand.runtime.text import counted
 from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -59,6 +60,7 @@ def page_content(
         failed=judgement.reasons_of(is_stopped=False),
         stopped=judgement.reasons_of(is_stopped=True),
         expected=judgement.expected,
+        simplest=simplest_words(judgement).removeprefix("simplest of these: "),
         trials=_trials(judgement, study),
         comparisons=tuple(_comparison(each) for each in judgement.versus),
         leak_checks=tuple(content.LeakCheck(**vars(each)) for each in report.checks),
