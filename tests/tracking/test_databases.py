@@ -2,11 +2,20 @@
 
 import os
 import sqlite3
+import sys
+from pathlib import Path
 
 import pytest
+from mlflow import MlflowClient
 
 from evenhand.errors import PlaceError
-from evenhand.tracking.databases import one_line, prepare_sqlite
+from evenhand.tracking import databases
+from evenhand.tracking.databases import made_from_schema, one_line, prepare_sqlite
+from evenhand.tracking.mlflow_client import open_store
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from keep_schema import migrated, statements
 
 
 def touched(file):
@@ -48,3 +57,25 @@ def test_an_error_is_reported_without_the_statement():
     error = Exception("disk is full\n[SQL: CREATE TABLE params]")
 
     assert one_line(error) == "disk is full"
+
+
+def test_the_schema_that_ships_is_what_mlflows_own_migrations_come_to(tmp_path):
+    assert made_from_schema(tmp_path / "made.db"), "keep it: python tests/tracking/keep_schema.py"
+
+    assert sorted(statements(tmp_path / "made.db")) == sorted(migrated(tmp_path))
+
+
+def test_a_database_made_from_the_schema_has_the_experiment_that_mlflow_makes(tmp_path):
+    made_from_schema(tmp_path / "made.db")
+
+    found = MlflowClient(f"sqlite:///{tmp_path / 'made.db'}").search_experiments()
+
+    assert [(each.name, each.experiment_id) for each in found] == [("Default", "0")]
+
+
+def test_of_a_version_whose_schema_does_not_ship_mlflow_makes_the_database_itself(monkeypatch, tmp_path):
+    monkeypatch.setattr(databases, "schema_file", lambda: tmp_path / "none.sql")
+
+    store = open_store()
+
+    assert [each.name for each in store.client().search_experiments()] == ["Default"]

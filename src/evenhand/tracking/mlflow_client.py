@@ -33,6 +33,7 @@ from evenhand.storage.locks import waiting
 from evenhand.tracking.databases import (
     check_server,
     lock_of,
+    made_from_schema,
     one_line,
     prepare_postgres,
     prepare_sqlite,
@@ -108,7 +109,7 @@ def open_store() -> Place:
     alone: AbstractContextManager[None] = nullcontext()
     if uri.startswith("sqlite:///"):
         file = Path(uri.removeprefix("sqlite:///").partition("?")[0])
-        prepare_sqlite(file, lambda new: MlflowClient(f"sqlite:///{new}").search_experiments(max_results=1))
+        prepare_sqlite(file, _make_database)
         alone = waiting(lock_of(file))  # two that make the schema at once both fail
         uri += "" if "?" in uri else f"?timeout={BUSY_SECONDS}"
     elif uri.startswith("http"):
@@ -123,6 +124,11 @@ def open_store() -> Place:
         cause = without_secrets(one_line(error), uri)
         raise PlaceError(f"the MLflow store '{shown(uri)}' cannot be used: {cause}") from None
     return Place(uri)
+
+
+def _make_database(file: Path) -> None:
+    if not made_from_schema(file):
+        MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
 
 
 def open_experiment(name: str) -> Place:
@@ -332,7 +338,7 @@ def log_model(
     if signature is None:
         raise PlaceError("no signature could be inferred from the rows, so the model was not logged")
     mlflow.set_tracking_uri(place.uri)
-    with mlflow.start_run(run_id=run_id):
+    with _no_look_at_requirements(), mlflow.start_run(run_id=run_id):
         mlflow.sklearn.log_model(
             model,
             name="model",
@@ -343,6 +349,20 @@ def log_model(
             serialization_format="skops",
             skops_trusted_types=types,
         )
+
+
+@contextmanager
+def _no_look_at_requirements() -> Iterator[None]:
+    """MLflow compares a model's requirements with what is installed, for which it reads all that is: ours are just that."""
+    from mlflow.utils import environment
+
+    name = "warn_dependency_requirement_mismatches"
+    before = getattr(environment, name, None)
+    setattr(environment, name, lambda requirements: None)
+    try:
+        yield
+    finally:
+        setattr(environment, name, before)
 
 
 @around("mlflow.metrics_of_model")
