@@ -83,8 +83,15 @@ def prefect_server():
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
-    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect.settings import (
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED,
+        PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED,
+        temporary_settings,
+    )
     from prefect.testing import utilities
+
+    unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
     def drain():
         """What Prefect's harness waits for without an end, which once never came, is waited for with one."""
@@ -92,9 +99,17 @@ def prefect_server():
             workers.drain_all(timeout=DRAIN_SECONDS)
 
     with (
-        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, **dict.fromkeys(unread, False)}),
         pytest.MonkeyPatch.context() as patch,
         utilities.prefect_test_harness(server_startup_timeout=120),
     ):
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield
+
+
+@pytest.fixture
+def shared_server(prefect_server, monkeypatch):
+    """Have the commands use the server of the tests, which saves starting one each."""
+    from prefect.settings import PREFECT_API_URL
+
+    monkeypatch.setenv("PREFECT_API_URL", PREFECT_API_URL.value())

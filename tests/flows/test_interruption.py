@@ -100,14 +100,6 @@ def begin(room):
             process.communicate()
 
 
-@pytest.fixture
-def shared_server(prefect_server, monkeypatch):
-    """Have the commands use the server of the tests, which saves starting one each."""
-    from prefect.settings import PREFECT_API_URL
-
-    monkeypatch.setenv("PREFECT_API_URL", PREFECT_API_URL.value())
-
-
 def held(process):
     """Wait until a run is in the middle: one fit goes on, some are done."""
     until(lambda: (Path("begun").exists() and fits_kept() >= 3) or process.poll() is not None, "a fit")

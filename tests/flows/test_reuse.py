@@ -246,9 +246,10 @@ def test_a_store_that_was_copied_elsewhere_refits_nothing(after, tmp_path, monke
 
 
 @pytest.mark.slow
-def test_the_quickstart_by_its_command_refits_nothing_with_an_edited_copy(package, mlruns):
+def test_the_quickstart_by_its_command_refits_nothing_with_an_edited_copy(package, mlruns, shared_server):
     def run(name):
-        with_the_copy(package, "-m", "evenhand", "run", str(ROOT / "conf" / "quickstart.yaml"), "--json", name)
+        words = [str(ROOT / "conf" / "quickstart.yaml"), "--only", "gaussian_nb*", "--json", name]
+        with_the_copy(package, "-m", "evenhand", "run", *words)
         return json.loads(Path(name).read_text(encoding="utf-8"))
 
     first = run("first.json")
@@ -256,6 +257,7 @@ def test_the_quickstart_by_its_command_refits_nothing_with_an_edited_copy(packag
     reword(package)
     second = run("second.json")
 
-    assert first["fits"] == {"executed": FITS_OF_QUICKSTART, "reused": 0}
-    assert second["fits"] == {"executed": 0, "reused": FITS_OF_QUICKSTART}
+    n_fits = len(first["candidates"]) * FOLDS  # those of all candidates are counted by the tests above
+    assert first["fits"] == {"executed": n_fits, "reused": 0}
+    assert second["fits"] == {"executed": 0, "reused": n_fits}
     assert [each["cv"] for each in second["candidates"]] == [each["cv"] for each in first["candidates"]]
