@@ -12,6 +12,11 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 DRAIN_SECONDS = 20
+LONGEST = (  # a minute and more, the longest first
+    "service/test_up.py", "flows/test_interruption.py", "study/test_example_studies.py", "docs/test_pages.py",
+    "runtime/test_fault_injection.py", "flows/test_reuse.py", "data/test_postgres.py", "flows/test_tick.py",
+    "study/test_shipped_studies.py", "storage/test_audit.py", "flows/test_retrain.py",
+)  # fmt: skip
 for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }.items():  # fmt: skip
@@ -38,12 +43,13 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Files with slow tests come first, so that no worker is left with one of them when the others have ended."""
+    """The longest files and those with slow tests come first: no worker is left with one when the others have ended."""
     if seed := config.getoption("shuffle"):
         items.sort(key=lambda item: (drawn(seed, item.path), drawn(seed, item.nodeid)))
         return
     n_slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -n_slow[item.path])
+    places = {HERE / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (places.get(item.path, len(places)), -n_slow[item.path]))
 
 
 def drawn(seed, name):

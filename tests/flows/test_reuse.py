@@ -2,14 +2,12 @@
 
 import ast
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+import nursery
 import pandas as pd
 import pytest
 import yaml
@@ -98,10 +96,7 @@ def edit(package, module, *changes):
 
 
 def with_the_copy(package, *command):
-    done = subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, check=False, timeout=300,
-        env={**os.environ, "PYTHONPATH": str(package.parent)},
-    )  # fmt: skip
+    done = nursery.ran(*command, PYTHONPATH=str(package.parent))
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 

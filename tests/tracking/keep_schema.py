@@ -1,4 +1,4 @@
-"""Keep the schema that MLflow's migrations come to, for the version that is installed: python tests/tracking/keep_schema.py"""
+"""Keep the schema that the migrations of the installed MLflow come to: python tests/tracking/keep_schema.py"""
 
 import sqlite3
 import tempfile
