@@ -53,7 +53,7 @@ def seconds_until(moment: float | None) -> float | None:
 
 
 def peak_mb() -> float:
-    """The most memory that this process has held so far: the kernel's own count lags by some pages behind what was seen."""
+    """The most memory that this process has held so far; the kernel's own count lags by some pages."""
     from evenhand.runtime.memory import PeakMemory
 
     highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

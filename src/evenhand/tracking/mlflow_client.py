@@ -353,7 +353,7 @@ def log_model(
 
 @contextmanager
 def _no_look_at_requirements() -> Iterator[None]:
-    """MLflow compares a model's requirements with what is installed, for which it reads all that is: ours are just that."""
+    """MLflow would read every installed package to compare the requirements with; ours are what is installed."""
     from mlflow.utils import environment
 
     name = "warn_dependency_requirement_mismatches"

@@ -23,10 +23,10 @@ START_SECONDS = 90.0
 END_SECONDS = 5.0
 MOST_RESTARTS = 3
 NAMES_A_DATABASE = {"connection_url", "driver"}
-ROLE = {
+ROLE = {  # no page shows its events, and it has no automations
     "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0", "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0",
-}  # fmt: skip  (no page shows its events, and it has no automations)
+}  # fmt: skip
 _guard = RLock()
 
 
