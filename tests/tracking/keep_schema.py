@@ -13,10 +13,10 @@ PASSING = 'INSERT INTO "experiments"'  # the one that MLflow makes itself where 
 
 
 def migrated(folder):
-    """The statements that make an empty database as MLflow's own migrations do."""
+    """An empty database, made by MLflow's own migrations."""
     file = Path(folder) / "migrated.db"
     MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
-    return statements(file)
+    return file
 
 
 def statements(file):
@@ -25,6 +25,11 @@ def statements(file):
         return [line for line in database.iterdump() if not line.startswith(PASSING)]
 
 
+def parts(file):
+    """What each of these statements says, whatever order its constraints come in, which differs."""
+    return sorted(sorted(part.strip(" ,\t") for part in each.split("\n")) for each in statements(file))
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as room:
-        schema_file().write_text("\n".join(migrated(room)) + "\n", encoding="utf-8")
+        schema_file().write_text("\n".join(statements(migrated(room))) + "\n", encoding="utf-8")
