@@ -12,6 +12,11 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 DRAIN_SECONDS = 20
+LONGEST = (  # a minute and more, the longest first
+    "service/test_up.py", "flows/test_interruption.py", "study/test_example_studies.py", "docs/test_pages.py",
+    "runtime/test_fault_injection.py", "flows/test_reuse.py", "data/test_postgres.py", "flows/test_tick.py",
+    "study/test_shipped_studies.py", "storage/test_audit.py", "flows/test_retrain.py",
+)  # fmt: skip
 for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }.items():  # fmt: skip
@@ -38,12 +43,13 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Files with slow tests come first, so that no worker is left with one of them when the others have ended."""
+    """The longest files and those with slow tests come first: no worker is left with one when the others have ended."""
     if seed := config.getoption("shuffle"):
         items.sort(key=lambda item: (drawn(seed, item.path), drawn(seed, item.nodeid)))
         return
     n_slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -n_slow[item.path])
+    places = {HERE / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (places.get(item.path, len(places)), -n_slow[item.path]))
 
 
 def drawn(seed, name):
@@ -83,8 +89,15 @@ def prefect_server():
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
-    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect.settings import (
+        PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+        PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED,
+        PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED,
+        temporary_settings,
+    )
     from prefect.testing import utilities
+
+    unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
     def drain():
         """What Prefect's harness waits for without an end, which once never came, is waited for with one."""
@@ -92,9 +105,17 @@ def prefect_server():
             workers.drain_all(timeout=DRAIN_SECONDS)
 
     with (
-        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, **dict.fromkeys(unread, False)}),
         pytest.MonkeyPatch.context() as patch,
         utilities.prefect_test_harness(server_startup_timeout=120),
     ):
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield
+
+
+@pytest.fixture
+def shared_server(prefect_server, monkeypatch):
+    """Have the commands use the server of the tests, which saves starting one each."""
+    from prefect.settings import PREFECT_API_URL
+
+    monkeypatch.setenv("PREFECT_API_URL", PREFECT_API_URL.value())

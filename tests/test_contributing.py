@@ -5,9 +5,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import nursery
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -57,13 +57,10 @@ def test_the_page_shows_the_change_for_each_kind_of_entry():
     assert list(diffs()) == KINDS
 
 
-def test_what_the_page_shows_is_the_whole_change(copy, tmp_path):
+def test_what_the_page_shows_is_the_whole_change(copy):
     places = os.pathsep.join(map(str, [copy, ROOT / "tests"]))
 
-    done = subprocess.run(
-        [sys.executable, "-c", USED], capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": places},
-    )  # fmt: skip
+    done = nursery.ran("-c", USED, PYTHONPATH=places)
 
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])

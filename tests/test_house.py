@@ -189,3 +189,9 @@ def test_links_of_the_readme_lead_somewhere():
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_the_files_that_begin_first_are_there(pytestconfig):
+    (first,) = [each for each in pytestconfig.pluginmanager.get_plugins() if hasattr(each, "LONGEST")]
+
+    assert [name for name in first.LONGEST if not (ROOT / "tests" / name).exists()] == []

@@ -2,10 +2,9 @@
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
+import nursery
 import pytest
 import yaml
 from makers import write_two_clouds
@@ -37,10 +36,7 @@ def run(surroundings, ports, command=("run", "storm.yaml"), **changes):
     Path("storm.yaml").write_text(yaml.safe_dump(CONF | changes), encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_API")}
     given = {name: value.format(**ports) for name, value in surroundings.items()}
-    return subprocess.run(
-        [sys.executable, "-m", "evenhand", *command],
-        env=kept | {"EVENHAND_HOME": "home", **given}, capture_output=True, text=True, timeout=DEADLINE, check=False,
-    )  # fmt: skip
+    return nursery.ended(nursery.Begun(["-m", "evenhand", *command], kept | {"EVENHAND_HOME": "home", **given}))
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+import nursery
 import psutil
 import pytest
 import yaml
@@ -82,30 +82,18 @@ def room(tmp_path, monkeypatch):
 
 @pytest.fixture
 def begin(room):
-    """Start the command as a shell would; what still runs at the end of the test is ended."""
+    """Start the command in a session of its own; what still runs at the end of the test is ended."""
     begun = []
 
     def start(*words):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "evenhand", *words],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
-        begun.append(process)
-        return process
+        begun.append(nursery.begun("-m", "evenhand", *words))
+        return begun[-1]
 
     yield start
     for process in begun:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-
-
-@pytest.fixture
-def shared_server(prefect_server, monkeypatch):
-    """Have the commands use the server of the tests, which saves starting one each."""
-    from prefect.settings import PREFECT_API_URL
-
-    monkeypatch.setenv("PREFECT_API_URL", PREFECT_API_URL.value())
 
 
 def held(process):

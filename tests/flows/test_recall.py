@@ -1,12 +1,14 @@
 """A study that is run again with nothing changed: answered by its last run, and noted in both tools."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from click.testing import CliRunner
-from makers import write_two_clouds
+from flips import Room
+from makers import room_of_its_own, write_two_clouds
 from mlflow import MlflowClient
 
 from evenhand.cli.main import main
@@ -29,12 +31,26 @@ def ran(*words):
     return json.loads(Path("report.json").read_text(encoding="utf-8")), result.output, Step.n_called - before
 
 
+@pytest.fixture(scope="module")
+def finished(prefect_server, empty_database, tmp_path_factory):
+    """A room in which the study was run once, and the report of that run and what it printed."""
+    kept = tmp_path_factory.mktemp("recall")
+    with room_of_its_own(tmp_path_factory.mktemp("room"), empty_database) as folder:
+        write_two_clouds()
+        Path("clouds.yaml").write_text(yaml.safe_dump(CONF), encoding="utf-8")
+        first = ran()
+    shutil.copytree(folder, kept, dirs_exist_ok=True)
+    return Room(folder, kept), first
+
+
 @pytest.fixture
-def first(prefect_server, mlruns):
-    """The report of a first run, and what it printed."""
-    write_two_clouds()
-    Path("clouds.yaml").write_text(yaml.safe_dump(CONF), encoding="utf-8")
-    return ran()
+def first(finished, monkeypatch):
+    """The report of the first run, and what it printed; all that it left is as it was then."""
+    room, report = finished
+    room.bring_back()
+    monkeypatch.chdir(room.folder)
+    monkeypatch.setenv("EVENHAND_HOME", str(room.folder / "home"))
+    return report
 
 
 def runs_of(kind):

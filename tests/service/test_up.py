@@ -17,6 +17,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
+import nursery
 import psutil
 import pytest
 import yaml
@@ -132,7 +133,7 @@ def ended(process):
 
 
 def evenhand(*words):
-    return ended(begun("evenhand", *words))
+    return nursery.ran("-m", "evenhand", *words, timeout=DEADLINE)
 
 
 def prefect(up, *words):
@@ -336,13 +337,8 @@ def test_a_second_up_is_reported_of_the_first(quiet):
 def test_a_trigger_with_another_setting_runs_and_one_with_a_wrong_setting_starts_nothing(quiet):
     n_before = quiet.n_runs()
 
-    wrong, right = map(
-        ended,
-        [
-            begun("evenhand", "trigger", "storm", "--set", "split.fodls=3"),
-            begun("evenhand", "trigger", "storm", "--set", "split.folds=3", "--wait"),
-        ],
-    )
+    wrong = evenhand("trigger", "storm", "--set", "split.fodls=3")
+    right = evenhand("trigger", "storm", "--set", "split.folds=3", "--wait")
 
     assert (wrong.returncode, quiet.n_runs() - n_before) == (2, 1)
     assert "split.fodls: unknown key. Did you mean 'folds'" in wrong.stderr

@@ -2,13 +2,13 @@
 
 import importlib
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import nursery
 import pandas as pd
 import pytest
 from makers import make_study, work
@@ -155,11 +155,10 @@ def test_types_are_trusted_for_the_entry_not_for_what_stands_in_the_file(brought
 
 def test_a_real_run_of_the_study_trains_stores_scores_and_shows_it(installed, mlruns, tmp_path):
     (tmp_path / "clouds.yaml").write_text(json.dumps({"target": "y", **STUDY, "split": {"folds": 3}}))
-    surroundings = {**os.environ, "PYTHONPATH": str(installed), "EVENHAND_HOME": str(tmp_path / "home")}
+    surroundings = {"PYTHONPATH": str(installed), "EVENHAND_HOME": str(tmp_path / "home")}
 
     def evenhand(*words):
-        command = [sys.executable, "-m", "evenhand", *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=surroundings)
+        return nursery.ran("-m", "evenhand", *words, **surroundings)
 
     done = evenhand("run", "clouds.yaml", "--json", "report.json")
     assert done.returncode == 0, done.stderr

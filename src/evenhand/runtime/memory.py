@@ -21,6 +21,8 @@ class PeakMemory:
     Threads share their process, so what ran beside the block counts too: an upper bound, exact with one worker.
     """
 
+    most_seen = 0  # by all blocks of this process, in bytes
+
     def __init__(self) -> None:
         self.rise_mb = self.highest_mb = 0.0
 
@@ -39,6 +41,7 @@ class PeakMemory:
     def see(self, n_bytes: int) -> None:
         """Take note of what the process uses now."""
         self._highest = max(self._highest, n_bytes)
+        PeakMemory.most_seen = max(PeakMemory.most_seen, n_bytes)
 
 
 def _in_use() -> int:

@@ -332,7 +332,7 @@ def log_model(
     if signature is None:
         raise PlaceError("no signature could be inferred from the rows, so the model was not logged")
     mlflow.set_tracking_uri(place.uri)
-    with mlflow.start_run(run_id=run_id):
+    with _no_look_at_requirements(), mlflow.start_run(run_id=run_id):
         mlflow.sklearn.log_model(
             model,
             name="model",
@@ -343,6 +343,21 @@ def log_model(
             serialization_format="skops",
             skops_trusted_types=types,
         )
+
+
+@contextmanager
+def _no_look_at_requirements() -> Iterator[None]:
+    """MLflow would read every installed package to compare the requirements with; ours are what is installed."""
+    from mlflow.utils import environment
+
+    if (look := getattr(environment, (name := "warn_dependency_requirement_mismatches"), None)) is None:
+        yield  # a version of MLflow that has no such look
+        return
+    setattr(environment, name, lambda requirements: None)
+    try:
+        yield
+    finally:
+        setattr(environment, name, look)
 
 
 @around("mlflow.metrics_of_model")

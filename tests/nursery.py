@@ -1,0 +1,189 @@
+"""Python programs in processes that are forked from one which has imported the libraries: that saves seconds in each.
+
+The program itself, and Prefect with its settings, are imported by each process anew. `python nursery.py` is the one
+they are forked from: it reads what to start, a line each, and writes which process that is and how it ended.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import queue
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+LIBRARIES = (
+    "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "imblearn.combine", "skops.io", "mlflow.sklearn",
+    "mlflow.store.tracking.sqlalchemy_store", "matplotlib.figure", "numba", "click", "rich.console", "pydantic",
+    "httpx",
+)  # fmt: skip
+
+
+class Begun:
+    """A process of the nursery, used as one of `subprocess.Popen`."""
+
+    def __init__(self, words, surroundings):
+        self._out, self._err = (Path(tempfile.mkstemp(prefix=f"{name}-")[1]) for name in ("out", "err"))
+        given = {"words": [str(word) for word in words], "cwd": os.getcwd(), "env": surroundings}
+        self.pid, self._ended = _nursery().begin({**given, "out": str(self._out), "err": str(self._err)})
+        self.returncode = None
+
+    def poll(self):
+        """The exit code, or None while it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout=None):
+        """The exit code once it has ended."""
+        if self.returncode is None:
+            try:
+                self.returncode = self._ended.get(block=timeout != 0, timeout=timeout or None)
+            except queue.Empty:
+                raise subprocess.TimeoutExpired("nursery", timeout) from None
+        return self.returncode
+
+    def communicate(self, timeout=None):
+        """What it wrote, once it has ended."""
+        self.wait(timeout)
+        return self._out.read_text(encoding="utf-8"), self._err.read_text(encoding="utf-8")
+
+    def send_signal(self, number):
+        """Send it a signal, if it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self):
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+
+def begun(*words, **surroundings):
+    """A process that does what `python *words` does, `-m module` or `-c code`, in the surroundings of this moment."""
+    return Begun(words, {**os.environ, **surroundings})
+
+
+def ran(*words, timeout=300, **surroundings):
+    """What a process that has ended wrote, and its exit code."""
+    return ended(begun(*words, **surroundings), timeout)
+
+
+def ended(process, timeout=300):
+    """What a process wrote until it ended, and its exit code."""
+    out, err = process.communicate(timeout)
+    return SimpleNamespace(returncode=process.returncode, stdout=out, stderr=err)
+
+
+@cache
+def _nursery():
+    return _Nursery()
+
+
+class _Nursery:
+    """The process that others are forked from, started when the first is asked for; it ends with this one."""
+
+    def __init__(self):
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd="/",
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        self._lock, self._pids, self._ends = threading.Lock(), queue.SimpleQueue(), {}
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def begin(self, given):
+        """The id of a process that was started, and where its exit code comes."""
+        with self._lock:
+            self._process.stdin.write(json.dumps(given) + "\n")
+            pid = self._pids.get()
+            return pid, self._ends[pid]
+
+    def _listen(self):
+        for line in self._process.stdout:
+            pid, *code = json.loads(line)
+            if code:
+                self._ends[pid].put(*code)
+            else:
+                self._ends[pid] = queue.SimpleQueue()
+                self._pids.put(pid)
+
+
+def serve():
+    """Start what is asked for until nobody can ask any more."""
+    for name in LIBRARIES:
+        importlib.import_module(name)
+    for line in iter(sys.stdin.readline, ""):
+        given = json.loads(line)
+        ready, go = os.pipe()
+        if not (pid := os.fork()):
+            os.close(go)
+            os.read(ready, 1)  # until its id is known
+            os.close(ready)
+            _become(given)
+        _report(pid)
+        threading.Thread(target=_wait, args=(pid,), daemon=True).start()
+        os.close(ready)
+        os.close(go)
+
+
+def _wait(pid):
+    _report(pid, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+def _report(*what):
+    os.write(1, (json.dumps(what) + "\n").encode())
+
+
+def _become(given):
+    """Do in this fork what a new interpreter would do with the words, and end."""
+    os.setsid()
+    for number, place in ((0, os.devnull), (1, given["out"]), (2, given["err"])):
+        file = os.open(place, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_TRUNC)
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(os.dup(n), mode, 1) for n, mode in ((0, "r"), (1, "w"), (2, "w")))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.chdir(given["cwd"])
+    os.environ.clear()
+    os.environ.update(given["env"])
+    kind, what, *words = given["words"]
+    sys.argv[:] = [what if kind == "-m" else "-c", *words]
+    sys.orig_argv[:] = [sys.executable, *given["words"]]
+    sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *sys.path[1:]]
+    os._exit(_outcome(kind, what))
+
+
+def _outcome(kind, what):
+    import atexit
+    import traceback
+
+    code = 0
+    try:
+        if kind == "-m":
+            runpy.run_module(what, run_name="__main__")
+        else:
+            exec(compile(what, "-c", "exec"), {"__name__": "__main__"})
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code
+
+
+if __name__ == "__main__":
+    serve()
