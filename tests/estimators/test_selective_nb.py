@@ -235,3 +235,12 @@ def test_one_search_is_enough():
     X = np.column_stack([np.arange(40.0), np.arange(40) * 7 % 5])
 
     assert SelectiveNB("greedy", n_searches=1).fit(X, X[:, 0] > 19).weights_.tolist() == [1, 0]
+
+
+def test_values_rarer_than_asked_share_a_code():
+    values = np.repeat(["a", "b", "c", "d"], [30, 30, 4, 4])[:, None]
+    y = np.concatenate([np.tile([0, 1], 15), np.zeros(30), np.ones(4), np.zeros(4)]).astype(int)
+
+    n_codes = [SelectiveNB(min_count=n).fit(values, y).grouper_.n_codes_[0] for n in (2, 10)]
+
+    assert n_codes == [5, 4]

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 from prediction_makers import of_labels, of_numbers, of_three, of_two
+from sklearn.metrics import average_precision_score
 
-from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.influence import influence_of, precision_influence
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of, weighted
 from evenhand.statistics import delong
 
@@ -58,3 +59,18 @@ def test_a_metric_that_the_model_cannot_have_has_no_influence():
 
 def test_one_class_alone_has_no_area():
     assert influence_of(PredictionSet(np.ones(3, int), np.ones(3, int), np.arange(3.0)), "roc_auc", 2) is None
+
+
+def test_the_slope_of_average_precision_counts_a_positive_that_ranks_last():
+    truth, scores = np.array([True, False, True, False, True]), np.array([0.9, 0.8, 0.6, 0.5, 0.1])
+    step = 1e-6
+
+    def weighed(place):
+        weights = np.ones(5)
+        weights[place] += step
+        return average_precision_score(truth, scores, sample_weight=weights)
+
+    slopes = [(weighed(place) - average_precision_score(truth, scores)) / step for place in range(5)]
+    found = precision_influence(truth, scores)
+
+    np.testing.assert_allclose(found / found[0], np.array(slopes) / slopes[0], rtol=1e-4)

@@ -270,3 +270,18 @@ def test_a_class_alone_has_the_spread_of_its_accuracy_where_it_is_the_one_that_i
 
     assert "minority_accuracy" in spreads_of(told, 2, minority=0)
     assert "minority_accuracy" not in spreads_of(told, 2)
+
+
+def test_an_error_of_nothing_has_no_width_even_if_a_deviation_is_given():
+    found = log_interval(0.0, 0.5, degrees=5)
+
+    assert (found.low, found.high) == (0.0, 0.0)
+
+
+def test_a_class_of_one_row_counts_in_the_interval_of_all_classes():
+    truth, told = np.array([0] * 40 + [1] * 40 + [2]), np.array([0] * 40 + [1] * 40 + [0])
+    predicted = PredictionSet(truth, told, None)
+
+    found = intervals_of(predicted, 3, 0, metrics_of(predicted, 3))["balanced_accuracy"]
+
+    assert found.low < 2 / 3 < found.high < 1

@@ -6,6 +6,7 @@ from scipy import sparse, stats
 
 from evenhand.errors import DataError
 from evenhand.models.encoder import TableEncoder
+from evenhand.storage.packed import Packed
 from evenhand.study.study import Encoding
 
 NAN = np.nan
@@ -486,3 +487,13 @@ def test_numbers_too_large_to_be_scaled_can_be_binned():
     X, _, _ = encoded({"a": [1.0, 1.7e308, -1e308, 2.0]}, {"numeric": {"bins": "quantile", "n_bins": 2}})
 
     assert np.isfinite(X).all()
+
+
+@pytest.mark.parametrize(("n_rows", "is_packed"), [(500_000, True), (1000, False)])
+def test_many_rows_of_numbers_alone_are_one_packed_matrix(n_rows, is_packed):
+    columns = {name: np.arange(n_rows, dtype=float) for name in "abcde"}
+    made = encoder(columns, {"numeric": {"scale": "standard"}})
+
+    parts = made.fit_parts(pd.DataFrame(columns), np.arange(n_rows) % 2)
+
+    assert isinstance(made.matrix(parts), Packed) == is_packed

@@ -315,3 +315,41 @@ def test_a_folder_as_address_is_found_from_any_working_directory(tmp_path, machi
     kept()
 
     assert Path(tmp_path / "share").is_dir()
+
+
+def test_copies_that_a_machine_brings_are_bounded_too(address, machine, monkeypatch):
+    machine("first")
+    kept("x" * 5000, key=1), kept("y" * 5000, key=2)
+    second = machine("second")
+    monkeypatch.setenv("EVENHAND_CACHE", "6KB")
+    monkeypatch.setattr(artifact_store, "_added", {})
+    old = kept(key=1)
+    os.utime(old.path / "facts.json", (1, 1))
+
+    assert kept(key=2).reused
+
+    assert not old.path.exists()
+    assert len(second.entries()) == 2
+
+
+def test_a_run_does_not_begin_where_the_store_cannot_be_used(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("EVENHAND_STORE", str(tmp_path / "file" / "store"))
+
+    with pytest.raises(PlaceError, match="cannot be written to and read from here"):
+        Store().begin()
+
+
+def test_whether_an_entry_is_shared_is_asked_once_an_hour(address, machine, monkeypatch):
+    machine("first")
+    kept()
+    puts, put, asked, has = [], SharedStore.put, [], SharedStore.has
+    monkeypatch.setattr(SharedStore, "put", lambda self, *given: puts.append(1) or put(self, *given))
+    monkeypatch.setattr(SharedStore, "has", lambda self, *given: asked.append(1) or has(self, *given))
+    monkeypatch.setattr(artifact_store, "_known", {})
+
+    for _ in range(3):
+        kept()
+
+    assert puts == []
+    assert asked == [1]

@@ -103,3 +103,12 @@ def test_a_balance_that_takes_out_a_whole_class_is_reported(tmp_path):
 
     with pytest.raises(DataError, match=r"smote_enn leaves no training row of class '(storm|calm)'"):
         balance.fn(make_training(tmp_path / "training", X, y), table, study, "mine")
+
+
+def test_rows_that_were_made_are_counted(tmp_path):
+    over, training = balanced(tmp_path / "a", "smote")
+    drawn, _ = balanced(tmp_path / "b", "oversample")
+
+    assert over.n_made == over.training.n_rows - training.n_rows > 10
+    assert drawn.n_made == 0
+    assert drawn.training.n_rows == over.training.n_rows
