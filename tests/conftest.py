@@ -38,8 +38,8 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
 def pytest_xdist_auto_num_workers():
-    """`-n auto` is a worker more than cores: some tests mostly wait, for servers and for what is due."""
-    return (yield) + 1
+    """`-n auto` is two workers more than cores: some tests mostly wait, for servers and for what is due."""
+    return (yield) + 2
 
 
 def pytest_collection_modifyitems(config, items):
@@ -90,6 +90,7 @@ def prefect_server():
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.settings import (
+        PREFECT_API_REQUEST_TIMEOUT,
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
         PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED,
         PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED,
@@ -105,7 +106,9 @@ def prefect_server():
             workers.drain_all(timeout=DRAIN_SECONDS)
 
     with (
-        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, **dict.fromkeys(unread, False)}),
+        temporary_settings(
+            {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 30, **dict.fromkeys(unread, False)}
+        ),
         pytest.MonkeyPatch.context() as patch,
         utilities.prefect_test_harness(server_startup_timeout=120),
     ):

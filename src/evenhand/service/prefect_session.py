@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 QUIET = {
+    "PREFECT_API_REQUEST_TIMEOUT": "30",  # one that is not answered is sent again, after a minute if this is not said
     "DO_NOT_TRACK": "1",
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
