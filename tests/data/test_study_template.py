@@ -15,8 +15,9 @@ from evenhand.data.presets.portfolio import FAMILIES, family, preset_of
 from evenhand.data.presets.profile import DataProfile, flow, folds_of, is_imbalanced, scalar
 from evenhand.data.study_proposal import source_of
 from evenhand.data.study_template import study_text
-from evenhand.errors import DataError
+from evenhand.errors import DataError, EvenhandError
 from evenhand.study.loader import load_study
+from evenhand.study.study import Study
 
 
 def drafted(frame, target, file="rows.csv", **how):
@@ -371,3 +372,45 @@ def test_rows_that_a_time_orders_are_not_grouped():
 
     assert study["split"]["holdout"] == "time"
     assert "group" not in study["columns"]
+
+
+def test_whole_numbers_of_few_values_are_numbers_where_that_is_asked(tmp_path):
+    rows = numbers(200)
+    frame = pd.DataFrame({"x": rows, "quality": np.clip(np.round(rows + 5), 3, 8).astype(int)})
+
+    as_classes, as_numbers = (draft(frame, "quality", task=task).study for task in (None, "regression"))
+
+    assert as_classes.kind_of_task == "classification"
+    assert as_numbers.kind_of_task == "regression"
+    assert Study.auto(frame, "quality", task="regression").kind_of_task == "regression"
+
+
+def test_a_whole_number_of_many_values_is_a_class_where_that_is_asked():
+    frame = pd.DataFrame({"x": numbers(300), "shop": np.arange(300) % 25})
+
+    assert draft(frame, "shop").study.kind_of_task == "regression"
+    assert draft(frame, "shop", task="classification").study.kind_of_task == "classification"
+
+
+@pytest.mark.parametrize(
+    ("task", "target", "words"),
+    [
+        ("regression", ["calm", "storm"] * 50, "holds texts such as 'calm', which task: regression cannot predict"),
+        ("classification", numbers(100), "holds fractions, which are no classes"),
+        ("regresion", np.arange(100), "task 'regresion' is unknown. Did you mean 'regression'?"),
+    ],
+)
+def test_a_task_that_does_not_fit_the_target_is_refused(task, target, words):
+    with pytest.raises(EvenhandError) as refused:
+        draft(pd.DataFrame({"x": numbers(100), "y": target}), "y", task=task)
+
+    assert words in str(refused.value)
+
+
+def test_the_command_takes_a_task():
+    pd.DataFrame({"x": numbers(100), "y": np.arange(100) % 6}).to_csv("rows.csv", index=False)
+
+    result = CliRunner().invoke(main, ["init", "rows.csv", "--target", "y", "--task", "regression"])
+
+    assert result.exit_code == 0, result.output
+    assert "target y with numbers" in result.output

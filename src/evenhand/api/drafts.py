@@ -48,10 +48,12 @@ def draft(
     *,
     preset: str = "balanced",
     minutes: float | None = None,
+    task: str | None = None,
 ) -> Draft:
     """A study for a data file, an address or a data frame, with a reason for each choice; known to run as it is.
 
-    The preset (fast, balanced or best) decides what is tried, `minutes` how long the whole run may take.
+    The preset (fast, balanced or best) decides what is tried, `minutes` how long the whole run may take. `task` says
+    whether whole numbers are classes (classification) or quantities (regression); left out, few values are classes.
 
     Examples
     --------
@@ -68,7 +70,7 @@ def draft(
 
     asked = preset_of(preset, minutes)
     unknown = unread(data, target)
-    seen = look(ingest.fn(unknown, True), unknown)
+    seen = look(ingest.fn(unknown, True), unknown, task)
     text = written(seen, asked, heading)
     study = read_back(text)
     plans = plan.fn(study)

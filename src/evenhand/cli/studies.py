@@ -113,8 +113,11 @@ def prune(most: str) -> None:
 )
 @click.option("--preset", default="balanced", show_default=True, help="How much to try: fast, balanced or best.")
 @click.option("--minutes", type=float, help="Of the whole run; left out: those of the preset (0.5, 5, 15).")
+@click.option("--task", help="classification or regression; left out: few values are classes, many are numbers.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-def init(data: str, target: str, output: str | None, preset: str, minutes: float | None, force: bool) -> None:
+def init(
+    data: str, target: str, output: str | None, preset: str, minutes: float | None, task: str | None, force: bool
+) -> None:
     """Look at DATA (a file, folder or address) and write a study for it that runs as it is."""
     import shlex
 
@@ -123,7 +126,7 @@ def init(data: str, target: str, output: str | None, preset: str, minutes: float
     file = Path(output or f"conf/{_as_name(data)}.yaml")
     if file.exists() and not force:
         raise eh.PlaceError(f"'{file}' is there already: use --force to replace it, or --output for another file")
-    drafted = eh.draft(data, target, _heading(file), preset=preset, minutes=minutes)
+    drafted = eh.draft(data, target, _heading(file), preset=preset, minutes=minutes, task=task)
     write(file, drafted.text)
     for line in drafted.lines:
         echo(line)

@@ -23,7 +23,7 @@ from evenhand.data.sources import find_files, format_of
 from evenhand.data.study_template import study_text
 from evenhand.data.targets import EXACT, UNADORNED, is_adorned
 from evenhand.data.type_inference import has_codes
-from evenhand.errors import DataError, listed, nearest
+from evenhand.errors import ConfError, DataError, listed, nearest
 from evenhand.records.pipeline import Snapshot
 from evenhand.runtime.io_errors import reading
 from evenhand.statistics.row_numbers import row_numbers
@@ -31,6 +31,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Source, Study
 
 MOST_CLASSES = 20
+TASKS = (None, "classification", "regression")
 MOST_ODD_WORDS = 8
 NUMBERLIKE = 0.95
 NAMES_OF_TIME = re.compile(
@@ -73,8 +74,10 @@ def unread(data: Any, target: str) -> Study:
     return Study(name="drafted", source=Source(**source_of(data)), target=target, candidates={"dummy": {}})
 
 
-def look(snapshot: Snapshot, study: Study) -> DataProfile:
-    """What a study file for these rows depends on."""
+def look(snapshot: Snapshot, study: Study, task: str | None = None) -> DataProfile:
+    """What a study file for these rows depends on; without a task the target's values say whether they are classes."""
+    if task not in TASKS:
+        raise ConfError(f"task '{task}' is unknown.{nearest(str(task), TASKS)} Say classification or regression.")
     raw = pq.read_table(local(snapshot.stored))
     source = study.source.model_dump(mode="json", exclude_none=True)
     if "path" in source:
@@ -84,7 +87,7 @@ def look(snapshot: Snapshot, study: Study) -> DataProfile:
             f"--target {study.target_name} is no column of the data.{nearest(study.target_name, raw.column_names)} "
             f"Columns: {listed(raw.column_names, 20)}."
         )
-    return _Look(raw, study.target_name).seen(source)
+    return _Look(raw, study.target_name, task).seen(source)
 
 
 def written(seen: DataProfile, preset: Preset, heading: tuple[str, ...] = ()) -> str:
@@ -100,8 +103,8 @@ def read_back(text: str) -> Study:
 class _Look:
     """One look at all columns; what is noticed on the way is gathered."""
 
-    def __init__(self, raw: pa.Table, target: str) -> None:
-        self.raw, self.target = raw, target
+    def __init__(self, raw: pa.Table, target: str, task: str | None) -> None:
+        self.raw, self.target, self.task = raw, target, task
         self.columns = {name: as_array(raw, name) for name in raw.column_names}
         self.types: dict[str, str] = {}
         self.odd: dict[str, None] = {}
@@ -172,12 +175,10 @@ class _Look:
         counts = {item["values"].as_py(): item["counts"].as_py() for item in found}
         if len(counts) < 2:
             raise DataError(f"--target {self.target} has {len(counts)} different values: at least two are needed.")
-        if pa.types.is_floating(goal.type):
-            if len(counts) > MOST_CLASSES or not all(abs(value) <= EXACT and value == int(value) for value in counts):
-                return {}
-            counts = {int(value): count for value, count in counts.items()}
-        if pa.types.is_integer(goal.type) and len(counts) > MOST_CLASSES:
+        if self._is_quantity(goal, counts):
             return {}
+        if pa.types.is_floating(goal.type):
+            counts = {int(value): count for value, count in counts.items()}
         kept = [count for count in counts.values() if count >= 5]
         if len(kept) < 2 and is_adorned(goal):
             raise DataError(f"--target {self.target} holds texts such as '{pc.drop_null(goal)[0]}'. {UNADORNED}.")
@@ -187,6 +188,24 @@ class _Look:
                 "or more: that is too few to learn from and judge on. Name another column, or get more rows."
             )
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def _is_quantity(self, goal: pa.Array, counts: Mapping[Any, int]) -> bool:
+        """Whether the target is to be predicted as a number: as was asked, or many numbers, or fractions."""
+        is_float = pa.types.is_floating(goal.type)
+        is_number = is_float or pa.types.is_integer(goal.type)
+        has_fractions = is_float and not all(abs(value) <= EXACT and value == int(value) for value in counts)
+        if self.task == "regression" and not is_number:
+            raise DataError(
+                f"--target {self.target} holds texts such as '{next(iter(counts))}', which task: regression cannot "
+                "predict. Name a column of numbers, or take classification."
+            )
+        if self.task == "classification" and has_fractions:
+            raise DataError(
+                f"--target {self.target} holds fractions, which are no classes. Take regression, or bin them first."
+            )
+        if self.task is not None:
+            return self.task == "regression"
+        return has_fractions or (is_number and len(counts) > MOST_CLASSES)
 
     def _role(self, name: str, array: pa.Array) -> None:
         role, note = inferred_role(name, array)

@@ -51,7 +51,7 @@ def _target(seen: DataProfile) -> Iterator[str]:
     else:
         yield f"# {len(kept)} classes with rows: {shown}{' and more' if len(kept) > 10 else ''}."
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in kept) and len(kept) > 2:
-        yield "# To predict them as numbers, list models for numbers (ridge, svr, ...) in candidates instead."
+        yield "# To predict them as numbers, draft the study with --task regression."
 
 
 def _columns(seen: DataProfile) -> Iterator[str]:

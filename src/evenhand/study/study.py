@@ -175,8 +175,9 @@ class Study(Settings):
 
     @classmethod
     def auto(
-        cls, data: Any, target: str, minutes: float | None = None, *, preset: str = "balanced", name: str = "auto"
-    ) -> Self:
+        cls, data: Any, target: str, minutes: float | None = None, *, preset: str = "balanced", name: str = "auto",
+        task: str | None = None,
+    ) -> Self:  # fmt: skip
         """The study that `evenhand init` writes for a data frame, a file or an address, ready to run or change.
 
         Examples
@@ -188,7 +189,7 @@ class Study(Settings):
 
         # the room of the API stands above this one, and is asked for when a person calls, never at import
         draft = import_module("evenhand.api.drafts").draft
-        found: Self = draft(data, target, name=name, preset=preset, minutes=minutes).study
+        found: Self = draft(data, target, name=name, preset=preset, minutes=minutes, task=task).study
         return found
 
     @property
