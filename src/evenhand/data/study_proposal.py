@@ -31,7 +31,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Source, Study
 
 MOST_CLASSES = 20
-TASKS = (None, "classification", "regression")
+TASKS = ("classification", "regression")
 MOST_ODD_WORDS = 8
 NUMBERLIKE = 0.95
 NAMES_OF_TIME = re.compile(
@@ -76,8 +76,8 @@ def unread(data: Any, target: str) -> Study:
 
 def look(snapshot: Snapshot, study: Study, task: str | None = None) -> DataProfile:
     """What a study file for these rows depends on; without a task the target's values say whether they are classes."""
-    if task not in TASKS:
-        raise ConfError(f"task '{task}' is unknown.{nearest(str(task), TASKS)} Say classification or regression.")
+    if task is not None and task not in TASKS:
+        raise ConfError(f"task '{task}' is unknown.{nearest(task, TASKS)} Say classification or regression.")
     raw = pq.read_table(local(snapshot.stored))
     source = study.source.model_dump(mode="json", exclude_none=True)
     if "path" in source:
