@@ -285,3 +285,23 @@ def test_a_class_of_one_row_counts_in_the_interval_of_all_classes():
     found = intervals_of(predicted, 3, 0, metrics_of(predicted, 3))["balanced_accuracy"]
 
     assert found.low < 2 / 3 < found.high < 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_figure_that_rounding_leaves_just_below_1_has_the_interval_of_1(n_classes):
+    truth = np.arange(60) % n_classes
+    scores = np.eye(n_classes)[truth]
+    predicted = PredictionSet(truth, truth, scores[:, 1] if n_classes == 2 else scores, is_probability=True)
+    name = "average_precision" if n_classes == 2 else "average_precision_macro"
+
+    perfect, rounded = (intervals_of(predicted, n_classes, 1, {name: 1.0 - less})[name] for less in (0.0, 1e-16 * 2))
+
+    assert (rounded.low, rounded.high) == (perfect.low, perfect.high)
+    assert rounded.low < 0.95
+
+
+def test_the_mean_of_folds_that_rounding_leaves_just_below_1_stays_uncertain():
+    (low, high) = intervals_of_means([{"f1": 1 - 2e-16}] * 3, [{"f1": 0.05}] * 3)["f1"]
+
+    assert 0.9 < low < 0.97
+    assert high == 1

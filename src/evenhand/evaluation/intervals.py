@@ -155,6 +155,11 @@ def _of_ranking(predicted: PredictionSet, n_classes: int, known: dict[str, float
     return found
 
 
+def is_between(figure: float) -> bool:
+    """Whether a figure lies between its bounds of 0 and 1, by more than rounding leaves of one that is perfect."""
+    return STILL < figure < 1 - STILL
+
+
 def variance_by_class(influence: np.ndarray, truth: np.ndarray) -> float:
     """The variance of a metric from the influence of its rows, raised for the mean taken off in each class."""
     parts = [influence[truth == k] for k in np.unique(truth)]
@@ -166,7 +171,7 @@ def _of_precision(predicted: PredictionSet, figure: float, variance: float, n_up
 
     A few high-ranking positives make a small figure, and the variance is then uncertain: it is widened by up to 15 %.
     """
-    if variance == 0 or not 0 < figure < 1:
+    if variance < STILL**2 or not is_between(figure):
         return share_interval(round(figure * n_up), n_up, level=level)
     centre = (figure + _precision_without_self(predicted)) / 2
     widened = 1 + 0.15 * (1 - figure) * min(1.0, (RARE_UPS / n_up) ** 0.5)
@@ -178,7 +183,7 @@ def _of_mean_precision(
 ) -> Interval:
     """The same for the mean over classes or labels, with the degrees of freedom of the rarest."""
     n_up = int(counts.min())
-    if variance == 0 or not 0 < figure < 1:
+    if variance < STILL**2 or not is_between(figure):
         return share_interval(round(figure * n_up), n_up, level=level)
     assert predicted.scores is not None
     without = [_without_self(predicted.is_of(k), predicted.scores[:, k]) for k in range(len(counts))]
@@ -203,7 +208,7 @@ def _of_labels(judged: Judged, known: dict[str, float], level: float) -> dict[st
         elif METRICS[name].of_rows is not None:
             mean = skewed_mean_interval(influence + figure, level=level)
             found[name] = Interval(max(0.0, mean.low), min(1.0, mean.high), level)
-        elif 0 < figure < 1 and variance > 0:
+        elif is_between(figure) and variance > STILL**2:
             found[name] = logit_interval(figure, variance**0.5, degrees=n - 1, level=level)
         else:
             found[name] = share_interval(round(figure * n), n, level=level)
@@ -284,7 +289,7 @@ def _of_mean(metric: str, mean: float, error: float, level: float) -> Interval:
     """On the scale of the metric: logarithm for errors, log odds for what lies between 0 and 1, else as it is."""
     if metric in LOWER_IS_BETTER:
         return log_interval(mean, error, degrees=np.inf, level=level)
-    if metric not in {"r2", "matthews_corrcoef"} and 0 < mean < 1:
+    if metric not in {"r2", "matthews_corrcoef"} and is_between(mean):
         return logit_interval(mean, error, level=level)
     reach = float(norm.ppf(0.5 + level / 2)) * error
     least = {"r2": -np.inf, "matthews_corrcoef": -1.0}.get(metric, 0.0)
