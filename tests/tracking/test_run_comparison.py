@@ -25,8 +25,9 @@ from evenhand.tracking.champion_ledger import Contender, Decision, decide
 from evenhand.tracking.history import read_history
 from evenhand.tracking.mlflow_client import open_store
 from evenhand.tracking.past_run import PastRun
+from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded.run_reader import artifact
-from evenhand.tracking.run_names import run_named
+from evenhand.tracking.run_names import latest_run, run_named
 
 BOTH = {"gaussian_nb": {}, "dummy": {}}
 
@@ -430,3 +431,24 @@ def test_a_narrow_terminal_shows_whole_words(runs, monkeypatch):
     assert "…" not in history + compared
     assert "gaussian_nb" in history
     assert max(map(len, (history + compared).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("lost", ["first", "again"])
+def test_an_older_run_that_mlflow_has_and_does_not_list_is_reported(runs, monkeypatch, lost):
+    finished = run_reader.finished
+    hide = lambda found: [each for each in found if each.info.run_id != runs[lost].run_id]  # noqa: E731
+    monkeypatch.setattr(run_reader, "finished", lambda place, most: hide(finished(place, most)))
+
+    with pytest.raises(PlaceError, match=f"does not list run '{runs[lost].run_id}' of 'tiny', which it has"):
+        read_history("tiny")
+    assert latest_run("tiny")[1].info.run_id == runs["other_rows"].run_id  # of which the list is not whole
+
+
+def test_a_run_that_was_deleted_is_missed_by_nobody(runs):
+    client = open_store().client()
+    n_runs = len(read_history("tiny").episodes)
+    client.delete_run(runs["again"].run_id)
+    try:
+        assert len(read_history("tiny").episodes) == n_runs - 1
+    finally:
+        client.restore_run(runs["again"].run_id)

@@ -11,6 +11,7 @@ from evenhand.tracking.databases import shown
 from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import check_candidates, check_run, recorded_ids
 
+MOST_MISSING = 100
 ID = re.compile(r"[0-9a-f]{8,32}")
 NAMED = re.compile(r"(?P<study>[A-Za-z0-9][A-Za-z0-9_-]*)(?:(?P<way>[~@])(?P<number>\d+))?")
 
@@ -61,31 +62,39 @@ def finished_runs(study: str, most: int = 5000) -> tuple[mlflow_client.Place, li
         raise PlaceError(f"there is no study '{study}' in {shown(mlflow_client.tracking_uri())} yet.{hint}")
     place = mlflow_client.Place(store.uri, found.experiment_id)
     runs = run_reader.finished(place, most)
-    _check_none_is_lost(place, study, runs)
+    _check_none_is_lost(place, study, runs, len(runs) < most)
     if not runs:
         where = shown(mlflow_client.tracking_uri())
         raise PlaceError(f"study '{study}' has no finished run in {where} yet: run it first")
     return place, [check_run(run) for run in runs]
 
 
-def _check_none_is_lost(place: mlflow_client.Place, study: str, runs: Sequence[mlflow_client.Run]) -> None:
-    """Refuse a list that lacks a finished run which was recorded here and began after its newest.
+def _check_none_is_lost(
+    place: mlflow_client.Place, study: str, runs: Sequence[mlflow_client.Run], is_whole: bool
+) -> None:
+    """Refuse a list that lacks a finished run which was recorded here: one after its newest, or any of a whole list.
 
-    A run that began before it although it was recorded later is what a clock that was set back leaves.
+    A run that began before the newest although it was recorded later is what a clock that was set back leaves. Of those
+    that are missing, as deleted ones are, the latest are looked at.
     """
-    for run_id in reversed(recorded_ids(study)):
-        if run_id in {run.info.run_id for run in runs}:
-            return
+    listed_ids, recorded = {run.info.run_id for run in runs}, recorded_ids(study)
+    last = max((number for number, run_id in enumerate(recorded) if run_id in listed_ids), default=-1)
+    first = 0 if is_whole else last + 1
+    missing = [(number, run_id) for number, run_id in enumerate(recorded) if run_id not in listed_ids][-MOST_MISSING:]
+    for number, run_id in reversed([each for each in missing if each[0] >= first]):
         run = run_reader.run_if_known(place, run_id)
-        if run is None:
+        if run is None and number > last:
             logging.getLogger("evenhand").warning("run %s of '%s' is left out: MLflow has lost it", run_id, study)
-        elif run.info.lifecycle_stage != "deleted" and run.info.status == "FINISHED":
-            check_run(run)
-            if not runs or run.info.start_time > runs[0].info.start_time:
-                raise PlaceError(
-                    f"MLflow's database in {shown(mlflow_client.tracking_uri())} does not list run '{run_id}' of "
-                    f"'{study}', which it has: it is damaged. Bring it back from a backup, or run the study again."
-                )
+        if run is None or run.info.lifecycle_stage == "deleted" or run.info.status != "FINISHED":
+            continue
+        check_run(run)
+        if (run.info.experiment_id, run.data.tags.get("evenhand.kind")) != (place.experiment_id, "run"):
+            continue
+        if is_whole or (number > last and (not runs or run.info.start_time > runs[0].info.start_time)):
+            raise PlaceError(
+                f"MLflow's database in {shown(mlflow_client.tracking_uri())} does not list run '{run_id}' of "
+                f"'{study}', which it has: it is damaged. Bring it back from a backup, or run the study again."
+            )
 
 
 def runs_of(study: str) -> list[NamedRun]:
