@@ -414,3 +414,19 @@ def test_the_command_takes_a_task():
 
     assert result.exit_code == 0, result.output
     assert "target y with numbers" in result.output
+
+
+def test_numbers_beyond_what_a_float_holds_exactly_are_looked_at_all_the_same(tmp_path):
+    huge = np.array([2**64 - 1] * 30 + list(range(30)), dtype=np.uint64)
+    pd.DataFrame({"a": huge, "b": np.arange(60) * 0.5 % 7, "y": np.arange(60) % 2}).to_parquet("rows.parquet")
+
+    assert draft("rows.parquet", "y").study.target == "y"
+
+
+def test_characters_that_no_yaml_can_hold_leave_a_study_that_can_be_read():
+    frame = pd.DataFrame({"x\x00": numbers(90), "y": np.resize(["calm\x00", "storm\x1b", "fog"], 90)})
+
+    text = draft(frame, "y").text
+
+    assert not set(text) & {"\x00", "\x1b"}
+    assert yaml.safe_load(text)["target"] == "y"

@@ -245,7 +245,7 @@ class _Reader:
         for part in (left, right):
             if part.form != "number":
                 self._fail(part.place, f"'{sign.text}' needs numbers, this is a {part.form}")
-        one, other = (part.expression.cast(pa.float64()) for part in (left, right))
+        one, other = (part.expression.cast(pa.float64(), safe=False) for part in (left, right))
         return self._made(ARITHMETIC[sign.kind](one, other), left, right, form="number")
 
     def _signed(self) -> Part:

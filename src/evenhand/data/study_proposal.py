@@ -283,19 +283,19 @@ def _numbered(array: pa.Array) -> str:
     """How a column of numbers, in the order of the source, shows that it numbers rows; empty where it does not."""
     if array.null_count:
         return ""
-    values = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return "rising" if (found := row_numbers(values)) and _rises(array) else found
 
 
 def _rises(array: pa.Array) -> bool:
     if array.null_count or len(array) < ROWS_TO_FIND_KEYS:
         return False
-    return bool(pc.all(pc.greater_equal(pc.pairwise_diff(array.cast(pa.float64())), 0.0)).as_py())
+    return bool(pc.all(pc.greater_equal(pc.pairwise_diff(array.cast(pa.float64(), safe=False)), 0.0)).as_py())
 
 
 def _skew(goal: pa.Array) -> float:
     """The third standardised moment of a target of numbers."""
-    values = goal.drop_null().cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = goal.drop_null().cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     spread = values.std()
     return float((((values - values.mean()) / spread) ** 3).mean()) if spread > 0 else 0.0
 
