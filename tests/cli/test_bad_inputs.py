@@ -2,12 +2,16 @@
 
 import io
 import math
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from bad_inputs import Case, command_lines, csv_files, parquet_files, studies, wrong_with
+from bad_inputs import ROWS, Case, command_lines, csv_files, parquet_files, studies, wrong_with
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
+
+from evenhand.cli.main import main
 
 FEW = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -42,3 +46,13 @@ def test_a_target_of_numbers_without_end_ends_with_a_message_or_a_result(rooms, 
     pq.write_table(pa.table({"a": range(60), "y": target * 20}), file)
 
     assert wrong_with(Case(("init", "t.parquet", "--target", "y"), {"t.parquet": file.getvalue()}), next(rooms)) == ""
+
+
+@pytest.mark.parametrize("words", [["status"], ["init", "rows.csv", "--target", "y", "--output"], ["up"]])
+def test_a_name_that_is_too_long_for_a_file_is_one_message(words):
+    Path("rows.csv").write_bytes(ROWS)
+
+    result = CliRunner().invoke(main, [*words, "x" * 2000])
+
+    assert result.exit_code == 2, result.output
+    assert result.output.startswith("evenhand: ")

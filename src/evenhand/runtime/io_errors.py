@@ -15,6 +15,7 @@ OF_THE_MACHINE = {
     for name in (
         "ENOSPC", "EDQUOT", "EIO", "EACCES", "EPERM", "EROFS", "EMFILE", "ENFILE", "ENOMEM", "ETXTBSY", "ESTALE",
         "ENODEV", "ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH",
+        "ENAMETOOLONG", "ELOOP",
     )
 }  # fmt: skip
 
