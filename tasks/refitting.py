@@ -117,10 +117,8 @@ def _members(
 
     def fitted(plan: Plan) -> tuple[Any, Any]:
         chosen = balanced[plan.encoding, plan.balance, FINAL]
-        labels, X = (
-            read_labels(local(chosen.training.stored)),
-            fit_form(plan, read_packed(local(chosen.training.stored))),
-        )
+        folder = local(chosen.training.stored)
+        X, labels = fit_form(plan, read_packed(folder)), read_labels(folder)
         return encoders[plan.encoding], plain(fitted_model(plan, chosen, X, labels, len(table.classes), study.seed))
 
     return [fitted(plan) for plan in plans]

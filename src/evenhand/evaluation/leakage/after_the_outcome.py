@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.stats import norm, rankdata, spearmanr
 
-from evenhand.evaluation.leakage.column_times import clock_of, times_of
+from evenhand.evaluation.leakage.column_times import clock_of, seconds_of, times_of
 from evenhand.evaluation.leakage.entry import CheckedRows, CheckFinding
 from evenhand.evaluation.leakage.outcome_columns import FEWEST_PURE, REMEDY, Trace, finding, in_words, traces
 
@@ -19,7 +19,8 @@ def known_after_the_outcome(rows: CheckedRows) -> CheckFinding:
     """Amounts and times that are filled in where one outcome came only, or that move with time there only."""
     if not rows.is_class:
         return CheckFinding("skipped", "needs classes: an outcome that comes or not")
-    clock, outcomes = clock_of(rows), dict(_dates_of_outcomes(rows))
+    clock = clock_of(rows)
+    outcomes = dict(_dates_of_outcomes(rows, clock))
     warned, noted = list[str](), list[str]()
     for feature in rows.features:
         for is_grave, words in _of_feature(feature.name, feature.kind == "numeric", clock, outcomes, rows):
@@ -55,13 +56,11 @@ def _is_telling(trace: Trace) -> bool:
     return trace.is_pure and trace.marked and trace.reached >= REACHED
 
 
-def _dates_of_outcomes(rows: CheckedRows) -> Iterator[tuple[str, tuple[str, np.ndarray]]]:
+def _dates_of_outcomes(rows: CheckedRows, clock: np.ndarray | None) -> Iterator[tuple[str, tuple[str, np.ndarray]]]:
     """Dates that no model reads and that are filled in, or later than their row, where one outcome came only."""
-    clock = clock_of(rows)
     for name in rows.dates.columns:
-        times = rows.dates[name].iloc[rows.some].to_numpy().astype("datetime64[us]")
-        is_there = ~np.isnat(times)
-        seconds = np.where(is_there, times.astype("int64") / 1e6, np.nan)
+        seconds = seconds_of(rows.dates[name].iloc[rows.some])
+        is_there = np.isfinite(seconds)
         marks = [("filled in", is_there)]
         if clock is not None:
             marks.append((f"later than {rows.study.columns.time}", is_there & (seconds > clock)))

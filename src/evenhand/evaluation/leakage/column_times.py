@@ -18,7 +18,7 @@ def clock_of(rows: CheckedRows) -> np.ndarray | None:
     if rows.study.columns.time is None:
         return None
     times = rows.frame[rows.study.columns.time].iloc[rows.some]
-    return _seconds(times) if _holds_dates(times) else times.to_numpy(dtype=float)
+    return seconds_of(times) if _holds_dates(times) else times.to_numpy(dtype=float)
 
 
 def times_of(column: pd.Series, clock: np.ndarray) -> np.ndarray:
@@ -28,7 +28,7 @@ def times_of(column: pd.Series, clock: np.ndarray) -> np.ndarray:
     text = pa.array(column, type=pa.string(), from_pandas=True) if column.dtype.kind != "b" else None
     for kind in (TIME, ZONED_TIME):
         if text is not None and text.null_count < len(text) and (found := read_as(text, kind)) is not None:
-            return _seconds(found.to_pandas())
+            return seconds_of(found.to_pandas())
     return np.full(len(column), np.nan)
 
 
@@ -47,7 +47,7 @@ def _in_units(values: np.ndarray, known: np.ndarray) -> list[np.ndarray]:
     found = [values * unit for unit in UNITS]
     if known.any() and values[known].min() >= WRITTEN[0] and values[known].max() <= WRITTEN[1]:
         whole = pd.Series(values).round().astype("Int64").astype("string")
-        found.append(_seconds(pd.to_datetime(whole, format="%Y%m%d", errors="coerce")))
+        found.append(seconds_of(pd.to_datetime(whole, format="%Y%m%d", errors="coerce")))
     return found
 
 
@@ -55,7 +55,7 @@ def _holds_dates(column: pd.Series) -> bool:
     return bool(pd.api.types.is_datetime64_any_dtype(column.dtype))
 
 
-def _seconds(column: pd.Series) -> np.ndarray:
+def seconds_of(column: pd.Series) -> np.ndarray:
     """Dates as seconds since 1970, in UTC."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
