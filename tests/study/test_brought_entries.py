@@ -41,6 +41,7 @@ def forget():
     importlib.invalidate_caches()
     for registry in REGISTRIES:
         registry.__dict__.pop("_entries", None)
+        registry.__dict__.pop("modules", None)
 
 
 @pytest.fixture(scope="session")

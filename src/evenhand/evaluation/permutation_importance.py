@@ -6,7 +6,7 @@ and not in seconds, so that the same model, rows and seed give the same effects 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ MOST_COLUMNS = 200
 REPEATS, PLANNED_REPEATS, FEWEST_REPEATS = 5, 3, 2
 DRAWS = 40
 WORK, MOST_WORK = 15_000_000, 45_000_000  # cells; 15 million are about a second
+ROWS_AT_ONCE = 20_000
 A_CALL, A_TREE, KERNEL, NEIGHBOUR = 50_000, 3.0, 1 / 12, 1 / 100  # cells, and parts of one for each that is compared
 
 
@@ -47,8 +48,14 @@ class _Figure:
 
     def of(self, frame: pd.DataFrame, truth: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The metric for each line of weights."""
-        predicted = self.predicted(frame, truth)
-        return self.sign * weighted(predicted, self.metric, self.n_classes, self.minority, times)
+        return self.of_each([frame], truth, times)[0]
+
+    def of_each(self, frames: Sequence[pd.DataFrame], truth: np.ndarray, times: np.ndarray) -> list[np.ndarray]:
+        """The metric for each line of weights on each of some frames of the same rows; the model is asked once."""
+        joined = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+        all_of_them = self.predicted(joined, np.concatenate([truth] * len(frames)))
+        parts = [_part(all_of_them, slice(k * len(truth), (k + 1) * len(truth))) for k in range(len(frames))]
+        return [self.sign * weighted(each, self.metric, self.n_classes, self.minority, times) for each in parts]
 
     def predicted(self, frame: pd.DataFrame, truth: np.ndarray) -> PredictionSet:
         """Only what the metric reads: scores, probabilities or classes."""
@@ -153,11 +160,21 @@ def _rounds(
     """For each column and round, how much worse the metric got: on all rows, then on each draw of them."""
     times = np.vstack([rows.weights, rows.draws])
     gaps: dict[str, list[np.ndarray]] = {name: [] for name in columns}
-    for _ in range(n_rounds):
-        for name in columns:
-            shuffled = rows.frame.assign(**{name: _dealt(rows.frame[name], rows.weights, random)})
-            gaps[name].append(base - figure.of(shuffled, rows.truth, times))
+    at_once = max(1, ROWS_AT_ONCE // len(rows.truth))
+    for some in [list(columns[k : k + at_once]) for _ in range(n_rounds) for k in range(0, len(columns), at_once)]:
+        shuffled = [rows.frame.assign(**{name: _dealt(rows.frame[name], rows.weights, random)}) for name in some]
+        for name, found in zip(some, figure.of_each(shuffled, rows.truth, times), strict=True):
+            gaps[name].append(base - found)
     return gaps
+
+
+def _part(predicted: PredictionSet, rows: slice) -> PredictionSet:
+    """What was predicted for some of the rows."""
+    scores, decisions = (None if each is None else each[rows] for each in (predicted.scores, predicted.decisions))
+    return replace(
+        predicted, truth=predicted.truth[rows], predictions=predicted.predictions[rows], scores=scores,
+        decisions=decisions,
+    )  # fmt: skip
 
 
 def _dealt(column: pd.Series, weights: np.ndarray, random: np.random.Generator) -> pd.Series:

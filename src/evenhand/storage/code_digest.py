@@ -12,7 +12,7 @@ import importlib.util
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -165,8 +165,9 @@ def _named(source: _Source, name: str) -> list[ast.stmt] | None:
 
 def _references(node: ast.AST, source: _Source) -> Iterator[str]:
     """The places that a definition may use, through its module's own names, its imports and their attributes."""
-    imported, taken_apart = {**source.imported, **_imported_inside(node, source)}, set()
-    for each in ast.walk(node):
+    parts = list(ast.walk(node))
+    imported, taken_apart = {**source.imported, **_imported_in(parts, source)}, set()
+    for each in parts:
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
             if module := _as_module(imported.get(each.value.id, "")):
                 taken_apart.add(each.value)
@@ -177,8 +178,8 @@ def _references(node: ast.AST, source: _Source) -> Iterator[str]:
             yield _as_module(target) or target
 
 
-def _imported_inside(node: ast.AST, source: _Source) -> dict[str, str]:
-    inside = [each for each in ast.walk(node) if isinstance(each, ast.Import | ast.ImportFrom)]
+def _imported_in(parts: Iterable[ast.AST], source: _Source) -> dict[str, str]:
+    inside = [each for each in parts if isinstance(each, ast.Import | ast.ImportFrom)]
     return {name: target for each in inside for name, target in _targets(each, source.package).items()}
 
 
@@ -217,7 +218,7 @@ def _take_in(node: ast.stmt, source: _Source) -> None:
         source.imported.update(_targets(node, source.package))
         return
     if isinstance(node, ast.If | ast.Try):
-        source.imported.update(_imported_inside(node, source))
+        source.imported.update(_imported_in(ast.walk(node), source))
     names = _bound(node)
     for name in names:
         source.defined.setdefault(name, []).append(node)

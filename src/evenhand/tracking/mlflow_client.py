@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -57,7 +58,13 @@ class Place:
 
     def client(self) -> MlflowClient:
         """A client of that store; what the store cannot read or write is a PlaceError."""
-        return cast("MlflowClient", _Client(self.uri))
+        return cast("MlflowClient", _client(self.uri))
+
+
+@cache
+def _client(uri: str) -> "_Client":
+    """One client for all that this process asks: each anew would look for Spark."""
+    return _Client(uri)
 
 
 class _Client:
@@ -348,16 +355,16 @@ def log_model(
 @contextmanager
 def _no_look_at_requirements() -> Iterator[None]:
     """MLflow would read every installed package to compare the requirements with; ours are what is installed."""
-    from mlflow.utils import environment
-
-    if (look := getattr(environment, (name := "warn_dependency_requirement_mismatches"), None)) is None:
-        yield  # a version of MLflow that has no such look
-        return
-    setattr(environment, name, lambda requirements: None)
+    name = "warn_dependency_requirement_mismatches"
+    modules = [import_module(each) for each in ("mlflow.utils.environment", "mlflow.pyfunc")]  # `mlflow.pyfunc` is lazy
+    looks = {module: getattr(module, name) for module in modules if hasattr(module, name)}
+    for module in looks:
+        setattr(module, name, lambda requirements: None)
     try:
         yield
     finally:
-        setattr(environment, name, look)
+        for module, look in looks.items():
+            setattr(module, name, look)
 
 
 @around("mlflow.metrics_of_model")
