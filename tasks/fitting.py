@@ -238,9 +238,10 @@ def _measure(entry: Entry, n_classes: int, training: Path) -> dict[str, dict[str
     training_metrics = metrics_of(prediction_set("training_"), n_classes, minority)
     if not len(held["truth"]):
         return {"held": {}, "training": training_metrics, "spreads": {}}
-    spreads = spreads_of(prediction_set(""), n_classes, minority)
+    known = metrics_of(prediction_set(""), n_classes, minority)
+    spreads = spreads_of(prediction_set(""), n_classes, minority, known=known)
     return {
-        "held": metrics_of(prediction_set(""), n_classes, minority),
+        "held": known,
         "training": training_metrics,
         "spreads": {name: [each.low, each.high, each.error] for name, each in spreads.items()},
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from evenhand.evaluation.bootstrap import drawn_rows, figures_of_tables
 from evenhand.evaluation.influence import EACH_AGAINST_REST, influence_of
@@ -42,12 +42,20 @@ class Spread:
 
 
 def spreads_of(
-    predicted: PredictionSet, n_classes: int, minority: int = 1, *, level: float = 0.95
+    predicted: PredictionSet,
+    n_classes: int,
+    minority: int = 1,
+    *,
+    level: float = 0.95,
+    known: dict[str, float] | None = None,
 ) -> dict[str, Spread]:
-    """The spread of every metric that these rows give and whose interval covers with so many rows of each class."""
+    """The spread of every metric that these rows give and whose interval covers with so many rows of each class.
+
+    `known` are the metrics, where the caller has them.
+    """
     if len(predicted.truth) < 2:
         return {}
-    known = metrics_of(predicted, n_classes, minority)
+    known = metrics_of(predicted, n_classes, minority) if known is None else known
     found = intervals_of(predicted, n_classes, minority, known, level=level)
     return {
         name: Spread(interval.low, interval.high, _error(predicted, name, interval, n_classes, minority))
@@ -66,7 +74,7 @@ def error_of(predicted: PredictionSet, metric: str, n_classes: int, minority: in
 def _error(predicted: PredictionSet, metric: str, interval: Interval, n_classes: int, minority: int) -> float:
     """The standard error by influence; by the width of the interval where no row moves the metric, as at its bounds."""
     error = _by_influence(predicted, metric, n_classes, minority)
-    return error if error > STILL else (interval.high - interval.low) / 2 / float(norm.ppf(0.5 + interval.level / 2))
+    return error if error > STILL else (interval.high - interval.low) / 2 / float(ndtri(0.5 + interval.level / 2))
 
 
 def _by_influence(predicted: PredictionSet, metric: str, n_classes: int, minority: int) -> float:
@@ -95,24 +103,24 @@ def intervals_of(
 
 def _of_others(judged: Judged, names: Sequence[str], level: float) -> dict[str, Interval]:
     """Metrics that no method is known to cover for, such as those of other packages: percentiles of rows drawn anew."""
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    drawn = drawn_rows(judged, names, seed=0, n_draws=N_DRAWS)
+    return _percentiles(drawn_rows(judged, names, seed=0, n_draws=N_DRAWS), level)
+
+
+def _percentiles(drawn: Mapping[str, np.ndarray], level: float) -> dict[str, Interval]:
+    """Where the middle of the draws of each metric lies; none for one that some draws do not give."""
+    finite = {name: values for name, values in drawn.items() if np.isfinite(values).all()}
+    if not finite:
+        return {}
+    lows, highs = np.quantile(np.stack(list(finite.values())), [(1 - level) / 2, (1 + level) / 2], axis=1)
     return {
-        name: Interval(float(np.quantile(values, tails[0])), float(np.quantile(values, tails[1])), level)
-        for name, values in drawn.items()
-        if np.isfinite(values).all()
+        name: Interval(float(low), float(high), level) for name, low, high in zip(finite, lows, highs, strict=True)
     }
 
 
 def _of_table(table: np.ndarray, minority: int, known: Iterable[str], level: float) -> dict[str, Interval]:
     """Plain shares by Wilson, others by tables drawn with their class counts."""
     drawn = figures_of_tables(drawn_tables(table) * (table.sum(axis=1) > 0)[:, None], minority, known)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    found = {
-        name: Interval(float(np.quantile(values, tails[0])), float(np.quantile(values, tails[1])), level)
-        for name, values in drawn.items()
-        if np.isfinite(values).all()
-    }
+    found = _percentiles(drawn, level)
     right, true = np.diag(table), table.sum(axis=1)
     found["accuracy"] = share_interval(int(right.sum()), int(table.sum()), level=level)
     if true[minority]:
@@ -291,6 +299,6 @@ def _of_mean(metric: str, mean: float, error: float, level: float) -> Interval:
         return log_interval(mean, error, degrees=np.inf, level=level)
     if metric not in {"r2", "matthews_corrcoef"} and is_between(mean):
         return logit_interval(mean, error, level=level)
-    reach = float(norm.ppf(0.5 + level / 2)) * error
+    reach = float(ndtri(0.5 + level / 2)) * error
     least = {"r2": -np.inf, "matthews_corrcoef": -1.0}.get(metric, 0.0)
     return Interval(max(least, mean - reach), min(1.0, mean + reach), level)

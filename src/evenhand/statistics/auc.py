@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit, owens_t
+from scipy.special import expit, logit, ndtri, owens_t, stdtrit
 from scipy.stats import norm, rankdata, t
 
 from evenhand.statistics.records import Comparison, Interval, codes_of_two
@@ -75,7 +75,7 @@ def auc_interval(y: np.ndarray, scores: np.ndarray, *, level: float = 0.95, scal
     if variance == 0:
         _, counts = np.unique(y, return_counts=True)
         return wilson_interval(area, int(counts.min()), level=level)
-    reach = float(norm.ppf(0.5 + level / 2)) * math.sqrt(variance)
+    reach = float(ndtri(0.5 + level / 2)) * math.sqrt(variance)
     if scale == "plain":
         return Interval(max(0.0, area - reach), min(1.0, area + reach), level)
     stretched = reach / (area * (1 - area))
@@ -84,7 +84,7 @@ def auc_interval(y: np.ndarray, scores: np.ndarray, *, level: float = 0.95, scal
 
 def wilson_interval(share: float, n_trials: float, *, level: float = 0.95) -> Interval:
     """Return Wilson's score interval of a share seen in n_trials independent trials."""
-    z = norm.ppf(0.5 + level / 2)
+    z = ndtri(0.5 + level / 2)
     centre = (share + z**2 / (2 * n_trials)) / (1 + z**2 / n_trials)
     reach = z / (1 + z**2 / n_trials) * math.sqrt(share * (1 - share) / n_trials + z**2 / (4 * n_trials**2))
     return Interval(max(0.0, float(centre - reach)), min(1.0, float(centre + reach)), level)
@@ -99,7 +99,7 @@ def delong_test(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, level: 
     parts = delong_parts(y, np.column_stack([first, second]))
     deviations, degrees = parts.of_differences()
     difference, deviation, freedom = float(parts.areas[0] - parts.areas[1]), float(deviations[0, 1]), degrees[0, 1]
-    reach = float(t.ppf(0.5 + level / 2, freedom)) * deviation
+    reach = float(stdtrit(freedom, 0.5 + level / 2)) * deviation
     statistic = difference / deviation if deviation > 0 else 0.0
     interval = Interval(difference - reach, difference + reach, level)
     return Comparison(difference, interval, statistic, float(2 * t.sf(abs(statistic), freedom)), "DeLong")
@@ -112,7 +112,7 @@ def auc_variance(auc: float, n_positive: int, n_negative: int) -> float:
     normal quantile of A and T Owen's function. The exponential scores of Hanley and McNeil (1982) give the same where
     classes are even but overstate the variance where positives are rare.
     """
-    both = auc - 2 * owens_t(norm.ppf(auc), 1 / math.sqrt(3))
+    both = auc - 2 * owens_t(ndtri(auc), 1 / math.sqrt(3))
     spread = (n_positive + n_negative - 2) * (both - auc**2)
     return float((auc * (1 - auc) + spread) / (n_positive * n_negative))
 
@@ -122,7 +122,7 @@ def auc_by_chance(n_positive: int, n_negative: int, *, level: float = 0.95) -> I
 
     A leak is suspected when an area lies outside: even twelve rows and twenty-four do not part completely by chance.
     """
-    reach = float(norm.ppf(0.5 + level / 2)) * math.sqrt(auc_variance(0.5, n_positive, n_negative))
+    reach = float(ndtri(0.5 + level / 2)) * math.sqrt(auc_variance(0.5, n_positive, n_negative))
     return Interval(max(0.0, 0.5 - reach), min(1.0, 0.5 + reach), level)
 
 
@@ -142,5 +142,5 @@ def auc_power(
     variances = [auc_variance(area, n_positive, n_negative) for area in (auc, auc + difference)]
     joint = 2 * correlation * math.sqrt(variances[0] * variances[1])
     shift = abs(difference) / math.sqrt(sum(variances) - joint)
-    z = norm.ppf(1 - alpha / 2)
+    z = ndtri(1 - alpha / 2)
     return float(norm.cdf(shift - z) + norm.cdf(-shift - z))

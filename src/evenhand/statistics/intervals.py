@@ -4,15 +4,14 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import expit, logit, owens_t
-from scipy.stats import norm, t
+from scipy.special import expit, logit, ndtri, owens_t, stdtrit
 
 from evenhand.statistics.auc import wilson_interval
 from evenhand.statistics.records import Interval
 
 N_DRAWS = 1000
 AREAS = np.linspace(0.5, 0.9999, 1000)
-ABOVE_TWO = AREAS - 2 * owens_t(norm.ppf(AREAS), 1 / math.sqrt(3))  # chance to lie above two rows, as in auc_variance
+ABOVE_TWO = AREAS - 2 * owens_t(ndtri(AREAS), 1 / math.sqrt(3))  # chance to lie above two rows, as in auc_variance
 
 
 def share_interval(n_hits: float, n_trials: float, *, level: float = 0.95) -> Interval:
@@ -52,7 +51,7 @@ def area_interval(area: float, variance: float, n_up: int, n_down: int, *, level
     """
     model = (AREAS * (1 - AREAS) + (n_up + n_down - 2) * (ABOVE_TWO - AREAS**2)) / (n_up * n_down)
     seen = float(np.interp(max(area, 1 - area), AREAS, model))
-    deviation = float(norm.ppf(0.5 + level / 2)) * np.sqrt(model * max(1.0, variance / seen))
+    deviation = float(ndtri(0.5 + level / 2)) * np.sqrt(model * max(1.0, variance / seen))
     low, high = (_farthest(side, deviation) for side in (area, 1 - area))
     return Interval(low, 1 - high, level)
 
@@ -68,7 +67,7 @@ def logit_interval(
     estimate: float, deviation: float, *, degrees: float = math.inf, level: float = 0.95, centre: float | None = None
 ) -> Interval:
     """Return the interval of a figure between 0 and 1 on the scale of log odds; `centre` where the figure is biased."""
-    stretched = float(t.ppf(0.5 + level / 2, degrees)) * deviation / (estimate * (1 - estimate))
+    stretched = float(stdtrit(degrees, 0.5 + level / 2)) * deviation / (estimate * (1 - estimate))
     middle = logit(estimate if centre is None else centre)
     return Interval(float(expit(middle - stretched)), float(expit(middle + stretched)), level)
 
@@ -77,7 +76,7 @@ def log_interval(estimate: float, deviation: float, *, degrees: float, level: fl
     """Return the interval of a positive figure on the scale of its logarithm."""
     if estimate <= 0 or deviation <= 0:
         return Interval(max(estimate, 0.0), max(estimate, 0.0), level)
-    stretched = float(t.ppf(0.5 + level / 2, degrees)) * deviation / estimate
+    stretched = float(stdtrit(degrees, 0.5 + level / 2)) * deviation / estimate
     return Interval(estimate * math.exp(-stretched), estimate * math.exp(min(stretched, 50.0)), level)
 
 
@@ -91,7 +90,7 @@ def skewed_mean_interval(values: np.ndarray, *, level: float = 0.95) -> Interval
     if variance == 0:
         return Interval(mean, mean, level)
     skewness = float(((values - mean) ** 3).mean()) / variance**1.5 / math.sqrt(n)
-    deviation, z = math.sqrt(variance / (n - 1)), float(norm.ppf(0.5 + level / 2))
+    deviation, z = math.sqrt(variance / (n - 1)), float(ndtri(0.5 + level / 2))
     low, high = (mean - deviation * _without_skew(each, skewness) for each in (z, -z))
     return Interval(low, high, level)
 
