@@ -255,9 +255,8 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         shown |= {"solver": figures.solver}
-        mlflow_client.log_params(run.place, run_id, shown)
-        mlflow_client.log_figures(run.place, run_id, figures, roc_by_percent(scored, results.table))
-        mlflow_client.log_metrics(run.place, run_id, gap_metrics(results.judgement, plan.name))
+        gaps, curve = gap_metrics(results.judgement, plan.name), roc_by_percent(scored, results.table)
+        mlflow_client.log_candidate(run.place, run_id, shown, figures, gaps, curve)
         predicted = predictions_of(scored, results.table.classes, results.source_rows)
         mlflow_client.log_table(run.place, run_id, predicted, "predictions.parquet")
         if results.table.classes:

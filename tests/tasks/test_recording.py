@@ -451,7 +451,7 @@ def test_a_page_that_fails_costs_the_page_alone(mlruns, monkeypatch):
 
 def test_a_record_that_fails_leaves_no_run_open_and_its_figures_in_a_file(mlruns, monkeypatch):
     write_two_clouds()
-    monkeypatch.setattr(mlflow_client, "log_params", raising(RuntimeError("database is locked")))
+    monkeypatch.setattr(mlflow_client, "log_candidate", raising(RuntimeError("database is locked")))
 
     with pytest.raises(PlaceError, match=r"MLflow did not take its record: database is locked.*run the study again"):
         recorded(make_study())

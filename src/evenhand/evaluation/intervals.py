@@ -112,9 +112,7 @@ def _percentiles(drawn: Mapping[str, np.ndarray], level: float) -> dict[str, Int
     if not finite:
         return {}
     lows, highs = np.quantile(np.stack(list(finite.values())), [(1 - level) / 2, (1 + level) / 2], axis=1)
-    return {
-        name: Interval(float(low), float(high), level) for name, low, high in zip(finite, lows, highs, strict=True)
-    }
+    return {name: Interval(float(low), float(high), level) for name, low, high in zip(finite, lows, highs, strict=True)}
 
 
 def _of_table(table: np.ndarray, minority: int, known: Iterable[str], level: float) -> dict[str, Interval]:

@@ -212,13 +212,19 @@ def end_run(place: Place, run_id: str, status: str = "FINISHED") -> None:
 @around("mlflow.params")
 def log_params(place: Place, run_id: str, params: Mapping[str, Any]) -> None:
     """Parameters, nested ones by dotted names, cut to MLflow's limits; the whole is an artifact where one was cut."""
+    _log_params(place, run_id, _shown_params(place, run_id, params))
+
+
+def _shown_params(place: Place, run_id: str, params: Mapping[str, Any]) -> list[Param]:
     flat = flattened(params)
-    shown = [Param(key[:KEY_LIMIT], value[:VALUE_LIMIT]) for key, value in flat.items()]
-    client = place.client()
-    for start in range(0, len(shown), PARAMS_PER_BATCH):
-        client.log_batch(run_id, params=shown[start : start + PARAMS_PER_BATCH])
     if any(len(key) > KEY_LIMIT or len(value) > VALUE_LIMIT for key, value in flat.items()):
         log_text(place, run_id, json.dumps(params, indent=2, default=str), "params.json")
+    return [Param(key[:KEY_LIMIT], value[:VALUE_LIMIT]) for key, value in flat.items()]
+
+
+def _log_params(place: Place, run_id: str, shown: Sequence[Param]) -> None:
+    for start in range(0, len(shown), PARAMS_PER_BATCH):
+        place.client().log_batch(run_id, params=shown[start : start + PARAMS_PER_BATCH])
 
 
 def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
@@ -236,9 +242,23 @@ def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
 @around("mlflow.figures")
 def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[float] | None = None) -> None:
     """The metrics of a candidate in one batch: means, spreads, holdout, training and costs."""
-    _log_numbers(
-        place, run_id, [*measured(figures), *((ROC_KEY, value, step) for step, value in enumerate(curve or ()))]
-    )
+    _log_numbers(place, run_id, _numbers_of(figures, curve))
+
+
+@around("mlflow.candidate")
+def log_candidate(
+    place: Place, run_id: str, params: Mapping[str, Any], figures: Figures, more: Mapping[str, float],
+    curve: Sequence[float] | None = None,
+) -> None:  # fmt: skip
+    """The parameters and metrics of a candidate, in as few batches as MLflow allows: each is a write of its own."""
+    shown = _shown_params(place, run_id, params)
+    numbers = [*_numbers_of(figures, curve), *((key, value, 0) for key, value in more.items())]
+    _log_numbers(place, run_id, numbers, shown[:PARAMS_PER_BATCH])
+    _log_params(place, run_id, shown[PARAMS_PER_BATCH:])
+
+
+def _numbers_of(figures: Figures, curve: Sequence[float] | None) -> list[tuple[str, float | None, int]]:
+    return [*measured(figures), *((ROC_KEY, value, step) for step, value in enumerate(curve or ()))]
 
 
 @around("mlflow.metrics")
@@ -247,13 +267,19 @@ def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     _log_numbers(place, run_id, [(key, value, 0) for key, value in values.items()])
 
 
-def _log_numbers(place: Place, run_id: str, values: Sequence[tuple[str, float | None, int]]) -> None:
-    """Metrics in batches; those that are missing or not finite are left out, and a tag names them."""
+def _log_numbers(
+    place: Place, run_id: str, values: Sequence[tuple[str, float | None, int]], params: Sequence[Param] = ()
+) -> None:
+    """Metrics in batches; those that are missing or not finite are left out, and a tag names them.
+
+    Parameters go with the first batch.
+    """
     now = int(time.time() * 1000)
     kept, lacking = only_finite(values)
     metrics = [Metric(key, value, now, step) for key, value, step in kept]
-    for start in range(0, len(metrics), METRICS_PER_BATCH):
-        place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+    most = METRICS_PER_BATCH - len(params)  # what a batch may hold of all kinds
+    for start in range(0, len(metrics) or len(params), most):
+        place.client().log_batch(run_id, metrics=metrics[start : start + most], params=() if start else params)
     if lacking:
         logging.getLogger("evenhand").warning("not finite, so not in MLflow run %s: %s", run_id, ", ".join(lacking))
         log_tags(place, run_id, {"evenhand.not_finite": ", ".join(lacking)})
