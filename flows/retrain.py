@@ -1,6 +1,6 @@
 """Retrain and compare: from raw rows to a ranked comparison, a model and a record of both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import product
@@ -10,7 +10,7 @@ from prefect import flow
 from evenhand.models.failures import Failures, of_plans
 from evenhand.models.halving.share import forget_rows
 from evenhand.models.halving.under_way import FITTED_AT, UnderWay, under_way
-from evenhand.records.pipeline import FINAL, Ledger, Plan, Table
+from evenhand.records.pipeline import FINAL, Judgement, Ledger, Plan, Prepared, Scores, Table
 from evenhand.records.report import Report
 from evenhand.runtime.engines.side_by_side import side_by_side
 from evenhand.runtime.progress import report_judged
@@ -89,15 +89,24 @@ def retrain(
 
         fitted = [settled[made.name, FINAL] for made in failures.left]
         scores, tuned = of_plans(fitted, scores), of_plans(fitted, tuned)
-        judged = judge(fitted, scores, prepared, table, study, failures.found)
-        compared = compare(select(judged, table, study), table, study)
-        judgement = decide(compared, scores, table, study)
-        report_judged(study.name, judgement)
+        judgement = judged(fitted, scores, prepared, table, study, failures)
         model = refit(judgement, prepared, balanced, table, study)
         explained = explain(model, judgement, table, ledger, study, settled)
-        found = (tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
-        results = Results(study, snapshot, table, ledger, judgement, model, *found)
+        found = (model, tuple(scores.values()), (*checks, traced), tuple(tuned.values()), explained)
+        results = Results(study, snapshot, table, ledger, judgement, *found)
         return publish(gate(run, record(run, results), table, ledger, study))
+
+
+def judged(
+    fitted: Sequence[Plan], scores: Mapping[tuple[str, str], Scores], prepared: Mapping[tuple[str, str], Prepared],
+    table: Table, study: Study, failures: Failures,
+) -> Judgement:  # fmt: skip
+    """The candidates ranked and compared, with the decision of what is served; shown as soon as it is known."""
+    figures = judge(fitted, scores, prepared, table, study, failures.found)
+    compared = compare(select(figures, table, study), table, study)
+    judgement = decide(compared, scores, table, study)
+    report_judged(study.name, judgement)
+    return judgement
 
 
 def halve(plans: Sequence[Plan], table: Table, ledger: Ledger, study: Study) -> UnderWay:

@@ -42,10 +42,7 @@ def page_content(
         title=_title(study, judgement),
         served=judgement.winner.plan.name,
         study=_facts(report, study, snapshot, table, ledger, when, links),
-        leaderboard=tuple(
-            _marked(_candidate(rank, each, judgement.metric, judgement), champion)
-            for rank, each in enumerate(judgement.figures, 1)
-        ),
+        leaderboard=_leaderboard(judgement, champion),
         curves=_curves(judgement, predictions, table, champion),
         class_curves=_class_curves(best, table),
         calibration=calibration_of(best, judgement, table),
@@ -77,6 +74,14 @@ def page_content(
             protocol=" ".join(protocol(study, ledger)),
         ),
         notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *ledger.notes, *report.notes))),
+    )
+
+
+def _leaderboard(judgement: Judgement, champion: str) -> tuple[content.CandidateRow, ...]:
+    """Every candidate by its rank; the one that serves at present is marked."""
+    return tuple(
+        _marked(_candidate(rank, each, judgement.metric, judgement), champion)
+        for rank, each in enumerate(judgement.figures, 1)
     )
 
 
