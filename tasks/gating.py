@@ -13,7 +13,7 @@ from evenhand.evaluation.metrics import usual_metric
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import predictions_on
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import Distrusted, folder_digest, load_model
+from evenhand.models.serialization import load_model
 from evenhand.monitoring.notifications import notify, promotion
 from evenhand.records.pipeline import Ledger, Table
 from evenhand.records.report import Report
@@ -23,6 +23,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.runtime.whole_files import write_text
 from evenhand.storage.artifact_store import local
+from evenhand.storage.model_files import Distrusted, folder_digest
 from evenhand.study.registry import PROBABILITY_METRICS
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client

@@ -21,14 +21,7 @@ from evenhand.errors import PlaceError
 from evenhand.evaluation.class_report import class_report
 from evenhand.evaluation.explanation.insight import background_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.models.serialization import (
-    BACKGROUND,
-    HOLDOUT_SCORES,
-    MODEL_FILE,
-    folder_digest,
-    models_named,
-    read_model,
-)
+from evenhand.models.serialization import models_named, read_model
 from evenhand.monitoring.reference_profile import PROFILE_FILE, profile_of
 from evenhand.records.checks import Check
 from evenhand.records.decision import Explained, Stage, as_plain, metrics_of_decided
@@ -80,6 +73,7 @@ from evenhand.service.supervisor import pages_kept_up
 from evenhand.storage.artifact_store import Store, home, local, versions
 from evenhand.storage.digests import file_digest, text_digest
 from evenhand.storage.locks import one_run_of
+from evenhand.storage.model_files import BACKGROUND, HOLDOUT_SCORES, MODEL_FILE, folder_digest
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.recorded import run_reader

@@ -19,7 +19,7 @@ from evenhand.models.model_code import model_key
 from evenhand.models.packing.forms import fit_form
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import HOLDOUT_SCORES, MODEL_FILE, models_named, read_model
+from evenhand.models.serialization import models_named, read_model
 from evenhand.records.pipeline import FINAL, Balanced, Judgement, Model, Plan, Prepared, Table
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -27,6 +27,7 @@ from evenhand.statistics.label_sets import label_columns
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.digests import file_digest
 from evenhand.storage.matrices import read_labels, read_matrix_rows, read_packed
+from evenhand.storage.model_files import HOLDOUT_SCORES, MODEL_FILE
 from evenhand.study.study import Study
 
 PreparedAt = Mapping[tuple[str, str], Prepared]

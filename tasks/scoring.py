@@ -15,13 +15,14 @@ from evenhand.errors import DataError, PlaceError, listed
 from evenhand.evaluation.explanation.scored_reasons import reason_columns
 from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import BACKGROUND, Distrusted, folder_digest, load_model
+from evenhand.models.serialization import load_model
 from evenhand.monitoring.input_check import Incoming
 from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, write_manifest
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.storage.digests import file_digest
+from evenhand.storage.model_files import BACKGROUND, Distrusted, folder_digest
 from evenhand.study.study import Cleaning, Source, Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, decisions_of

@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from makers import make_study, two_clouds, work, write_two_clouds
 
 from evenhand.cli.main import main
-from evenhand.models.serialization import Distrusted
 from evenhand.service.access_key import key
 from evenhand.service.servers import free_port
 from evenhand.storage.artifact_store import local
+from evenhand.storage.model_files import Distrusted
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model, score_rows

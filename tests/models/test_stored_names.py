@@ -21,11 +21,12 @@ from evenhand.models.encoder import TableEncoder
 from evenhand.models.fitting import fitted_model
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import Distrusted, load_model, read_model
+from evenhand.models.serialization import load_model, read_model
 from evenhand.models.stored_names import BEFORE_ROOMS, DOORS, OURS, source_module
 from evenhand.records.pipeline import Balanced, Training
 from evenhand.records.reference import NOWHERE
 from evenhand.storage.digests import file_digest
+from evenhand.storage.model_files import Distrusted
 from evenhand.study.registry import CLASSIFIERS, REGRESSORS
 from evenhand.study.study import Encoding
 

@@ -12,8 +12,8 @@ from sklearn.metrics import log_loss
 from evenhand.data.splits import fold_rows
 from evenhand.errors import EvenhandError
 from evenhand.evaluation.metrics import PredictionSet
-from evenhand.models.serialization import folder_digest
 from evenhand.records.pipeline import FINAL
+from evenhand.storage.model_files import folder_digest
 from evenhand.study.study import Gate
 from evenhand.tasks.gating import challenge, gate
 from evenhand.tasks.recording import Results, opened, record

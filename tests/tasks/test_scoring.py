@@ -15,8 +15,9 @@ from sklearn.svm import LinearSVC
 from evenhand.errors import ConfError, DataError, EvenhandError, PlaceError
 from evenhand.models.encoder import TableEncoder
 from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import Distrusted, folder_digest, load_model
+from evenhand.models.serialization import load_model
 from evenhand.storage.digests import file_digest
+from evenhand.storage.model_files import Distrusted, folder_digest
 from evenhand.study.study import Encoding
 from evenhand.tasks import scoring
 from evenhand.tasks.recording import opened

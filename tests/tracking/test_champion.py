@@ -13,8 +13,8 @@ from evenhand.api.champions import go_back, promote_run, standing
 from evenhand.cli.main import main
 from evenhand.cli.serving import _show_champion
 from evenhand.errors import EvenhandError
-from evenhand.models.serialization import HOLDOUT_SCORES, Distrusted, folder_digest
 from evenhand.storage.ledger import anchor_of
+from evenhand.storage.model_files import HOLDOUT_SCORES, Distrusted, folder_digest
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model

@@ -14,10 +14,10 @@ from sklearn.utils._testing import check_output
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.models.serialization import Distrusted, folder_digest
 from evenhand.runtime.io_errors import run_folder
 from evenhand.storage.digests import file_digest
 from evenhand.storage.ledger import Broken, anchor_of
+from evenhand.storage.model_files import Distrusted, folder_digest
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model

@@ -5,28 +5,13 @@ from typing import Any
 
 import skops.io
 
-from evenhand.errors import EvenhandError
 from evenhand.models.encoder_steps import steps_named
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.stored_names import with_current_names
 from evenhand.models.trusted_types import STEP, check_types
-from evenhand.storage.digests import digest, file_digest
+from evenhand.storage.digests import file_digest
+from evenhand.storage.model_files import MODEL_FILE, Distrusted
 from evenhand.study.study import Study
-
-MODEL_FILE = "model.skops"
-NOTED_BY_MLFLOW = "registered_model_meta"  # name and version, which MLflow writes beside the files it serves
-BACKGROUND = "background.parquet"  # training rows that reasons of scores are set against
-HOLDOUT_SCORES = "holdout_scores.npz"  # of the refitted model, before it was stored
-
-
-class Distrusted(EvenhandError):
-    """A model's file is not what was recorded."""
-
-
-def folder_digest(folder: Path) -> str:
-    """The digest of all files of a model, by their names; what MLflow notes there when it serves them is none."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and file != folder / NOTED_BY_MLFLOW)
-    return digest({str(file.relative_to(folder)): file_digest(file) for file in files})
 
 
 def models_named(study: Study) -> list[str]:

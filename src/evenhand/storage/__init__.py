@@ -13,6 +13,7 @@ __all__ = [
     "locks",
     "machine_identity",
     "matrices",
+    "model_files",
     "shared_store",
     "verification",
     "whole_folders",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.errors import EvenhandError, PlaceError
-from evenhand.models.serialization import HOLDOUT_SCORES, folder_digest
+from evenhand.storage.model_files import HOLDOUT_SCORES, folder_digest
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import PROMOTING, Contender, Decision, Decisions, decide, decisions_of, repair

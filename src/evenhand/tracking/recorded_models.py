@@ -8,21 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from evenhand.models.raw_row_model import RawRowModel
-from evenhand.models.serialization import MODEL_FILE, Distrusted, folder_digest, load_model
 from evenhand.runtime.fault_injection import around
 from evenhand.storage.artifact_store import home
 from evenhand.storage.digests import digest, file_digest
 from evenhand.storage.ledger import append_line, broken, held, ledgers_in, read_chain, repair_chain
 from evenhand.storage.locks import now, who
+from evenhand.storage.model_files import MODEL_FILE, Distrusted, folder_digest
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
 from evenhand.tracking.recorded import run_reader
+
+if TYPE_CHECKING:
+    from evenhand.models.raw_row_model import RawRowModel
 
 NAME = "ledger of recorded models"
 LINKS = {"number", "before", "hash"}
@@ -174,8 +176,10 @@ def study_of_model(found: RecordedModel, place: mlflow_client.Place) -> Study:
     return Study.model_validate(yaml.safe_load(check_logged(found, place, "study.yaml").read_text(encoding="utf-8")))
 
 
-def load_recorded(place: mlflow_client.Place, study: str, run_id: str) -> RawRowModel:
+def load_recorded(place: mlflow_client.Place, study: str, run_id: str) -> "RawRowModel":
     """The model of a run, if it is what our own ledger has of it."""
+    from evenhand.models.serialization import load_model  # with all that a model needs; most only read the ledger
+
     folder = run_reader.model_folder(place, run_id)
     found = recorded_model(study, run_id, folder)
     return load_model(folder, found.digest, list(found.models))

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from evenhand.models.serialization import Distrusted, load_model
+from evenhand.models.serialization import load_model
+from evenhand.storage.model_files import Distrusted
 
 MOST_SECONDS = 3600
 
