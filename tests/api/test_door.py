@@ -101,3 +101,14 @@ def test_a_source_is_reported_by_what_is_given(given, kind, value):
     source = eh.Study(name="a", source=given, target="y", candidates=["svm"]).source
 
     assert getattr(source, kind) == value
+
+
+def test_the_note_that_nothing_changed_loads_no_learner():
+    program = (
+        "import sys, evenhand.api.launch, evenhand.service.unchanged, evenhand.flows.recall\n"
+        "sys.exit(', '.join({'sklearn', 'skops', 'imblearn', 'numba', 'matplotlib'} & set(sys.modules)) or 0)"
+    )
+
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (result.returncode, result.stderr) == (0, "")
