@@ -44,7 +44,7 @@ class Registry(Mapping[str, Any]):
         """Whether an entry is ours, and so is proved by our tests."""
         return any(entry.name == name for entry in import_module(self.home).ENTRIES)
 
-    @property
+    @cached_property
     def modules(self) -> list[str]:
         """The modules that entries are defined in: numbers may change when their code does."""
         return [self.home, *sorted(point.module for point in entry_points(group=self.group))]

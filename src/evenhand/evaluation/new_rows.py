@@ -1,0 +1,56 @@
+"""What a figure over folds says of new rows: of many, and of as few as somebody has.
+
+Average precision is too high on few rows: each positive row counts itself among those found. With five of 50 rows
+positive the mean over folds lies .10 above the figure of many rows. Out-of-fold rows taken together, each by its rank
+within its fold, are as many times more as there are folds, and their figure is that many times nearer.
+"""
+
+from math import hypot, inf
+
+import numpy as np
+from scipy.stats import rankdata
+
+from evenhand.evaluation.metrics import ranking_figures
+from evenhand.evaluation.predictions import CandidatePredictions
+from evenhand.records.verdicts import Expected
+from evenhand.study.registry import LOWER_IS_BETTER
+
+Z_95 = 1.96
+SHARES = ("roc_auc", "average_precision", "accuracy", "balanced_accuracy", "f1", "precision", "recall", "jaccard")
+
+
+def bounds_of(metric: str) -> tuple[float, float]:
+    """Between which values a metric can lie."""
+    if metric in LOWER_IS_BETTER:
+        return 0.0, inf
+    return (0.0 if metric.startswith(SHARES) else -inf), 1.0
+
+
+def of_new_rows(expected: Expected, n_rows: int) -> tuple[float, float, float]:
+    """The figure of so many new rows, and the limits within which it lies in 95 of 100 cases."""
+    middle, drawn = expected.estimate + expected.row_bias / n_rows, Z_95 * expected.row_error / n_rows**0.5
+    half = hypot(max(expected.high - expected.estimate, expected.estimate - expected.low), drawn)
+    least, most = bounds_of(expected.metric)
+    middle = float(np.clip(middle, least, most))
+    return middle, max(middle - half, least), min(middle + half, most)
+
+
+def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> float:
+    """By how much the mean over folds is too high because they have few rows; 0 where that is not known to be so.
+
+    It is known of average precision, where every fold has the same share of positive rows to within one row.
+    """
+    ranks = judged.ranks
+    if metric != "average_precision" or ranks is None or ranks.ndim != 1:
+        return 0.0
+    places = [np.flatnonzero(judged.fold == name) for name in dict.fromkeys(judged.fold)]
+    positives = [int((judged.truth[rows] == 1).sum()) for rows in places]
+    n_parts = len(np.unique(judged.row)) * len(places) / len(judged.row)
+    if max(positives) - min(positives) > 1 or n_parts <= 1:
+        return 0.0
+    shares = np.empty(len(ranks))
+    for rows in places:
+        shares[rows] = (rankdata(ranks[rows]) - 0.5) / len(rows)
+    together = np.empty(len(ranks))
+    together[np.lexsort((ranks, shares))] = np.arange(len(ranks))
+    return float(mean - ranking_figures(judged.truth == 1, together)[1]) * n_parts / (n_parts - 1)
