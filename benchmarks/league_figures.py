@@ -80,7 +80,9 @@ class Played:
             for each in rivals
         ]
         winner = next((found["name"] for found in self.answers.values() if found.get("name")), "")
-        return f"{self.name:28} {self.n_rows:6,} {self.metric:18} " + "  ".join(f"{c:>18}" for c in cells) + f"  {winner}"
+        return (
+            f"{self.name:28} {self.n_rows:6,} {self.metric:18} " + "  ".join(f"{c:>18}" for c in cells) + f"  {winner}"
+        )
 
 
 def summary(played: list[Played], rivals: Sequence[str], minutes: float, picture: Path) -> None:
@@ -162,9 +164,14 @@ def _stated(rival: str, played: list[Played]) -> list[str]:
     if not sets:
         return [f"{rival}: no figure stated by the metric of a set"]
     words = []
-    for key, what in (("said_of_new", "the interval stated for as many new rows"), ("said", "that of the expected score")):
+    for key, what in (
+        ("said_of_new", "the interval stated for as many new rows"),
+        ("said", "that of the expected score"),
+    ):
         known = [one for one in sets if key in one.answers[rival]]
-        inside = [one for one in known if one.answers[rival][key][-2] <= one.scores[rival] <= one.answers[rival][key][-1]]
+        inside = [
+            one for one in known if one.answers[rival][key][-2] <= one.scores[rival] <= one.answers[rival][key][-1]
+        ]
         words.append(f"inside {what}: {len(inside)} of {len(known)}")
     gaps = np.array([one.answers[rival]["said"][0] - one.scores[rival] for one in sets])
     return [
