@@ -130,8 +130,9 @@ def _gain(rival: str, played: list[Played], share: float, gain: float) -> str:
     gaps = np.array([one.gap(rival, BASE) for one in sets])
     level = sum(not one.is_behind(rival, BASE) for one in sets)
     by_size = gaps[np.argsort(gaps)]
+    found = f"{level} of {len(sets)} ({level / len(sets):.0%})"
     return (
-        f"{rival} against {BASE}: better or level on at least {share:.0%}: {level} of {len(sets)} ({level / len(sets):.0%}); "
+        f"{rival} against {BASE}: better or level on at least {share:.0%}: {found}; "
         f"mean gain at least {gain}: {gaps.mean():+.4f} (median {np.median(gaps):+.4f}, "
         f"without the greatest {by_size[:-1].mean() if len(sets) > 1 else np.nan:+.4f})"
     )
@@ -185,9 +186,10 @@ def _clock(rival: str, played: list[Played], minutes: float) -> str:
     asked = 60 * minutes
     over = [f"{one.name} {value:.0f}" for one, value in zip(played, seconds, strict=True) if value > 1.1 * asked]
     load = np.median([one.answers[rival].get("load", np.nan) for one in played])
+    held = f"{len(played) - len(over)} of {len(played)}"
     return (
-        f"{rival}: whole command at most {1.1 * asked:.0f} s of {asked:.0f}: {len(played) - len(over)} of {len(played)} "
-        f"(from {seconds.min():.0f} to {seconds.max():.0f} s; longer: {', '.join(over) or 'none'}; load before {load:.1f})"
+        f"{rival}: whole command at most {1.1 * asked:.0f} s of {asked:.0f}: {held} (from {seconds.min():.0f} "
+        f"to {seconds.max():.0f} s; longer: {', '.join(over) or 'none'}; load before {load:.1f})"
     )
 
 

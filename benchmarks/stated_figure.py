@@ -6,8 +6,8 @@ on the other half, as a study judges them, and refitted for the rows kept away. 
 of one fold leaves, with its ensemble and stack.
 
 Printed are the mean differences from the score on the rows kept away: of the chosen one's mean over folds, of that mean
-corrected for the choice, and of what is stated for as many new rows, which allows for how few rows a fold has; how often
-the score lies within the limits stated for as many new rows ("covered", with their width) and within those of the
+corrected for the choice, and of what is stated for as many new rows, which allows for how few rows a fold has; and how
+often the score lies within the limits stated for as many new rows ("covered", with their width) and within those of the
 expected score, which do not allow for the draw of the rows kept away ("alone").
 
 usage: nice -n 12 python benchmarks/stated_figure.py [--draws 40] [--only REGEX] [--part portfolio] [--rows 600]
@@ -19,7 +19,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from development_sets import development_sets
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis

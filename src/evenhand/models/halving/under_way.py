@@ -21,6 +21,7 @@ from evenhand.study.study import Study
 ROUNDS = 0.3  # of the time: for all rounds on shares of the rows
 BEFORE_AND_AFTER, SERVED = 12.0, 0.25  # seconds to start and record; share of the rest to judge, explain and refit
 FITTED_AT, MOST_KEPT = 0.8, 0.5  # of the minutes: when fits are stopped at the latest; most that is kept for the end
+LIKE_START = 0.65  # of what starting took: what the end takes
 BEGUN = 0.5  # of its forecast: what must be left of the time of fits for one to be begun
 LONGEST = 0.25  # of the time of one round: what one attempt in it may take
 SHORT = 0.15  # of the time: what all fits of the leader may take to be spared where the time is over
@@ -146,11 +147,11 @@ class UnderWay:
 
 
 def kept_for_the_end(minutes: float, started: float) -> float:
-    """The seconds kept to judge, explain, refit and record: a fifth of the minutes, or as many as it took to start.
+    """The seconds kept to judge, explain, refit and record: a fifth of the minutes, or by what it took to start.
 
-    Starting and recording are much the same work, so that on a busy machine both take as much longer.
+    On a busy machine both take as much longer; on few rows the end takes about two thirds of what the start took.
     """
-    return min(max((1 - FITTED_AT) * 60 * minutes, started), MOST_KEPT * 60 * minutes)
+    return min(max((1 - FITTED_AT) * 60 * minutes, LIKE_START * started), MOST_KEPT * 60 * minutes)
 
 
 def under_way(plans: Sequence[Plan], ledger: Ledger, study: Study) -> UnderWay:
