@@ -44,7 +44,7 @@ from evenhand.records.verdicts import Expected
 from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import FoldInfluence, joint_figures
 
-N_FOLDS = 5
+N_FOLDS, SPARE = 5, 0.1  # as presets have them
 WAYS = ("a learners", "b + ensemble", "c + stack", "d after halving")
 CLASSIFIERS = {
     "logistic": LogisticRegression(max_iter=500),
@@ -172,10 +172,10 @@ def of_draw(task, seed):
     y, truth = task.y[kept], task.y[away]
 
     def selection():
-        return EnsembleSelection(metric=task.scorer, bags=10, initial=5, random_state=0)
+        return EnsembleSelection(metric=task.scorer, bags=10, initial=3, random_state=0, spare=SPARE)
 
     def stack():
-        return ScoreStacking(metric=task.scorer if task.is_number else "balanced_accuracy")
+        return ScoreStacking(metric=task.scorer if task.is_number else "balanced_accuracy", spare=SPARE)
 
     def with_both(columns):
         pairs = [joined(task, made, y, fold, out[:, columns], new[:, columns]) for made in (selection, stack)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.evaluation.metrics import ranking_figures
-from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, of_new_rows
+from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, few_rows_words, of_new_rows
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
 
@@ -75,3 +75,13 @@ def test_limits_stay_where_a_metric_can_lie():
     assert of_new_rows(wide, 10)[1:] == (0.0, 1.0)
     assert of_new_rows(replace(wide, metric="r2"), 10)[1] < 0
     assert bounds_of("log_loss") == (0.0, np.inf)
+
+
+def test_limits_for_few_rows_are_said_where_the_draw_of_a_row_is_known():
+    stated = Expected("roc_auc", 0.8, 0.75, 0.85, row_error=0.5)
+
+    words = few_rows_words(stated, lambda value: f"{value:.2f}")
+
+    # sqrt(.05^2 + (1.96 * .5 / sqrt(200))^2) = .085
+    assert words == "; of 200 new rows 0.71 to 0.89"
+    assert few_rows_words(Expected("roc_auc", 0.8, 0.75, 0.85), str) == ""

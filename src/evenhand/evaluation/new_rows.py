@@ -5,6 +5,7 @@ positive the mean over folds lies .10 above the figure of many rows. Out-of-fold
 within its fold, are as many times more as there are folds, and their figure is that many times nearer.
 """
 
+from collections.abc import Callable
 from math import hypot, inf
 
 import numpy as np
@@ -15,7 +16,7 @@ from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
 from evenhand.study.registry import LOWER_IS_BETTER
 
-Z_95 = 1.96
+Z_95, FEW = 1.96, 200
 SHARES = ("roc_auc", "average_precision", "accuracy", "balanced_accuracy", "f1", "precision", "recall", "jaccard")
 
 
@@ -33,6 +34,14 @@ def of_new_rows(expected: Expected, n_rows: int) -> tuple[float, float, float]:
     least, most = bounds_of(expected.metric)
     middle = float(np.clip(middle, least, most))
     return middle, max(middle - half, least), min(middle + half, most)
+
+
+def few_rows_words(expected: Expected, written: Callable[[float], str]) -> str:
+    """Within which limits a check on few new rows may come out, in words; nothing where that is not known."""
+    if not expected.row_error:
+        return ""
+    _, low, high = of_new_rows(expected, FEW)
+    return f"; of {FEW} new rows {written(low)} to {written(high)}"
 
 
 def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> float:

@@ -30,8 +30,8 @@ def expected_of_chosen(
     simulations with learners ask. `least_error` is the error
     where no row moves the chosen one, as at the bounds of a metric.
 
-    A candidate behind whose figure varies over three times as much as the leader's takes no part in the choice that is
-    drawn: a few wild rows pull it down, as squared errors do, and there is no luck that lifts it as far up.
+    A candidate behind whose figure varies over three times as much as the leader's, and as that in the middle, takes no
+    part in the choice that is drawn: a few wild rows pull it down, as squared errors do, and there is no luck that lifts it as far up.
     """
     factor = redrawn(joint.degrees)
     steady = _steady(joint)
@@ -50,10 +50,13 @@ def expected_of_chosen(
 
 
 def _steady(joint: JointFigures) -> np.ndarray:
-    """The candidates that could be chosen by luck; the leader is one, and all are where no row moves the leader."""
+    """The candidates that could be chosen by luck; the leader is one.
+
+    A leader at the bounds of its metric hardly varies: half of the candidates always take part.
+    """
     deviations = np.sqrt(np.maximum(np.diag(joint.covariance), 0))
-    most = deviations[joint.leader]
-    return np.flatnonzero((deviations <= UNSTEADY * most) | (most <= 0))
+    most = max(deviations[joint.leader], float(np.median(deviations)))
+    return np.flatnonzero(deviations <= UNSTEADY * most)
 
 
 def redrawn(degrees: int) -> float:

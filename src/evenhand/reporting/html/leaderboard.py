@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from evenhand.evaluation.new_rows import few_rows_words
 from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import Decided
 from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, Pairs, StudyFacts
@@ -167,7 +168,8 @@ def _expected(content: PageContent) -> Html | None:
     if (one := content.expected) is None:
         return None
     value = tag("b", f"{number(one.estimate)} ({number(one.low)} to {number(one.high)})")
-    return joined(f"{titled(one.metric)} of the best is expected to be ", value, ", corrected for the choice.")
+    few = few_rows_words(one, number)
+    return joined(f"{titled(one.metric)} of the best is expected to be ", value, f", corrected for the choice{few}.")
 
 
 def _key_facts(study: StudyFacts, n_candidates: int) -> Html:

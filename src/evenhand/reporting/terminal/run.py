@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenhand.errors import listed
+from evenhand.evaluation.new_rows import few_rows_words
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome, trials_words
 from evenhand.records.failures import Failed
@@ -171,7 +172,8 @@ def verdict_lines(judgement: Judgement) -> list[str]:
         lines.append(f"chosen: {judgement.winner.plan.name}, the simplest of those practically the same")
     if (expected := judgement.expected) is not None:
         ends = f"{expected.low:.4f} to {expected.high:.4f}"
-        lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends})")
+        few = few_rows_words(expected, lambda value: f"{value:.4f}")
+        lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends}){few}")
     return lines
 
 
