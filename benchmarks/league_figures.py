@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import average_precision_score, f1_score, r2_score
 
-LEVEL, DRAWS = 0.005, 200
+LEVEL, DRAWS, FAST_MINUTES = 0.005, 200, 0.5
 BASE = "hist_boosting"
 BALANCED, FAST, BEST, CLASSICAL = (f"evenhand:{name}" for name in ("balanced", "fast", "best", "classical"))
 MEDIUM, HIGH, PYCARET = "autogluon:medium_quality", "autogluon:best_quality", "pycaret"
@@ -183,7 +183,7 @@ def _stated(rival: str, played: list[Played]) -> list[str]:
 
 def _clock(rival: str, played: list[Played], minutes: float) -> str:
     seconds = np.array([one.answers[rival]["seconds"] for one in played])
-    asked = 60 * minutes
+    asked = 60 * (min(minutes, FAST_MINUTES) if rival == FAST else minutes)
     over = [f"{one.name} {value:.0f}" for one, value in zip(played, seconds, strict=True) if value > 1.1 * asked]
     load = np.median([one.answers[rival].get("load", np.nan) for one in played])
     held = f"{len(played) - len(over)} of {len(played)}"

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 CLASSICAL = ("boosting", "random_forest")
-MANY = 20_000
+MANY, FAST_MINUTES = 20_000, 0.5
 
 
 def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int, how: str) -> dict[str, Any]:
@@ -27,6 +27,7 @@ def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int
     from evenhand.evaluation.new_rows import of_new_rows
 
     preset = "balanced" if how == "classical" else how
+    minutes = min(minutes, FAST_MINUTES) if how == "fast" else minutes
     shift = _shift(rows["target"])
     rows = rows.assign(target=rows["target"] + shift) if shift else rows
     settings = yaml.safe_load(eh.draft(rows, "target", preset=preset, minutes=minutes).text)

@@ -83,7 +83,7 @@ def fit(
         matrix = read_packed(local(balanced.training.stored))
         check_room(plan, matrix)
         with room_for(bytes_to_fit(plan, matrix)):
-            is_late = begins_by is not None and time.time() > begins_by
+            is_late = (seconds_until(begins_by) or 0.0) < 0
             limit = 0.0 if is_late else shorter(time_limit, seconds_until(ends_at))
             return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from evenhand.evaluation.metrics import ranking_figures
-from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, few_rows_words, of_new_rows
+from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, of_new_rows
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
+from evenhand.reporting.new_row_words import few_rows_words
 
 
 def judged(draw, n_folds=5, positives=5, negatives=45, apart=1.0, shift=0.0):

@@ -1,11 +1,5 @@
-"""What a figure over folds says of new rows: of many, and of as few as somebody has.
+"""What a figure over folds says of new rows: of many, and of as few as somebody has."""
 
-Average precision is too high on few rows: each positive row counts itself among those found. With five of 50 rows
-positive the mean over folds lies .10 above the figure of many rows. Out-of-fold rows taken together, each by its rank
-within its fold, are as many times more as there are folds, and their figure is that many times nearer.
-"""
-
-from collections.abc import Callable
 from math import hypot, inf
 
 import numpy as np
@@ -16,15 +10,14 @@ from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
 from evenhand.study.registry import LOWER_IS_BETTER
 
-Z_95, FEW = 1.96, 200
+Z_95 = 1.96
 SHARES = ("roc_auc", "average_precision", "accuracy", "balanced_accuracy", "f1", "precision", "recall", "jaccard")
 
 
 def bounds_of(metric: str) -> tuple[float, float]:
     """Between which values a metric can lie."""
-    if metric in LOWER_IS_BETTER:
-        return 0.0, inf
-    return (0.0 if metric.startswith(SHARES) else -inf), 1.0
+    least = 0.0 if metric.startswith(SHARES) else -inf
+    return (0.0, inf) if metric in LOWER_IS_BETTER else (least, 1.0)
 
 
 def of_new_rows(expected: Expected, n_rows: int) -> tuple[float, float, float]:
@@ -32,22 +25,14 @@ def of_new_rows(expected: Expected, n_rows: int) -> tuple[float, float, float]:
     middle, drawn = expected.estimate + expected.row_bias / n_rows, Z_95 * expected.row_error / n_rows**0.5
     half = hypot(max(expected.high - expected.estimate, expected.estimate - expected.low), drawn)
     least, most = bounds_of(expected.metric)
-    middle = float(np.clip(middle, least, most))
+    middle = min(max(middle, least), most)
     return middle, max(middle - half, least), min(middle + half, most)
 
 
-def few_rows_words(expected: Expected, written: Callable[[float], str]) -> str:
-    """Within which limits a check on few new rows may come out, in words; nothing where that is not known."""
-    if not expected.row_error:
-        return ""
-    _, low, high = of_new_rows(expected, FEW)
-    return f"; of {FEW} new rows {written(low)} to {written(high)}"
-
-
 def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> float:
-    """By how much the mean over folds is too high because they have few rows; 0 where that is not known to be so.
+    """By how much a mean over folds of few rows is too high: of average precision, in folds alike to within a row.
 
-    It is known of average precision, where every fold has the same share of positive rows to within one row.
+    There each positive row counts itself among those found. Rows of all folds, by their ranks within folds, are as many times nearer to many rows as there are folds.
     """
     ranks = judged.ranks
     if metric != "average_precision" or ranks is None or ranks.ndim != 1:
@@ -60,6 +45,5 @@ def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> flo
     shares = np.empty(len(ranks))
     for rows in places:
         shares[rows] = (rankdata(ranks[rows]) - 0.5) / len(rows)
-    together = np.empty(len(ranks))
-    together[np.lexsort((ranks, shares))] = np.arange(len(ranks))
+    together = np.argsort(np.lexsort((ranks, shares)))
     return float(mean - ranking_figures(judged.truth == 1, together)[1]) * n_parts / (n_parts - 1)

@@ -31,7 +31,7 @@ def expected_of_chosen(
     where no row moves the chosen one, as at the bounds of a metric.
 
     A candidate behind whose figure varies over three times as much as the leader's, and as that in the middle, takes no
-    part in the choice that is drawn: a few wild rows pull it down, as squared errors do, and there is no luck that lifts it as far up.
+    part in the choice that is drawn: a few wild rows pull it down, as squared errors do; no luck lifts it as far up.
     """
     factor = redrawn(joint.degrees)
     steady = _steady(joint)

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evenhand.evaluation.new_rows import few_rows_words
 from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import Decided
 from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, Pairs, StudyFacts
@@ -30,6 +29,7 @@ from evenhand.reporting.html.elements import (
 from evenhand.reporting.html.svg import Strip, strip_ends
 from evenhand.reporting.html.templates import render
 from evenhand.reporting.leaderboard_columns import Line, columns, columns_of_page
+from evenhand.reporting.new_row_words import few_rows_words
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 

@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from evenhand.errors import listed
-from evenhand.evaluation.new_rows import few_rows_words
 from evenhand.records.checks import Check, counted_by_severity
 from evenhand.records.decision import Decided, DecisionOutcome, trials_words
 from evenhand.records.failures import Failed
@@ -19,6 +18,7 @@ from evenhand.records.report import Report
 from evenhand.records.standing import Recalled, Standing
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
+from evenhand.reporting.new_row_words import few_rows_words
 from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.text import counted, in_short, time_text
 from evenhand.study.registry import MODELS
