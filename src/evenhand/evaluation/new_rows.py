@@ -32,7 +32,7 @@ def of_new_rows(expected: Expected, n_rows: int) -> tuple[float, float, float]:
 def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> float:
     """By how much a mean over folds of few rows is too high: of average precision, in folds alike to within a row.
 
-    There each positive row counts itself among those found. Rows of all folds, by their ranks within folds, are as many times nearer to many rows as there are folds.
+    Each positive row counts itself as found. All folds by ranks are as many times nearer to many rows as there are.
     """
     ranks = judged.ranks
     if metric != "average_precision" or ranks is None or ranks.ndim != 1:
