@@ -195,7 +195,7 @@ COLUMNS = ("folds", "chosen", "stated", "covered", "alone", "width")
 
 def report(known):
     """Of each way the bias of the plain mean, of that corrected for the choice, and of what is stated; coverages."""
-    print(f"{'set':18}{'way':18}{'draws':>6}" + "".join(f"{name:>9}" for name in COLUMNS))
+    print(f"{'set':20}{'way':18}{'draws':>6}" + "".join(f"{name:>9}" for name in COLUMNS))
     whole = {way: [] for way in WAYS}
     for name, draws in known.items():
         for place, way in enumerate(WAYS):
@@ -217,7 +217,7 @@ def _of_way(rows):
 
 def _line(name, way, n_draws, found):
     signs = "".join(f"{value:+9.4f}" for value in found[:3])
-    return f"{name:18}{way:18}{n_draws:6}{signs}" + "".join(f"{value:9.3f}" for value in found[3:])
+    return f"{name:20}{way:18}{n_draws:6}{signs}" + "".join(f"{value:9.3f}" for value in found[3:])
 
 
 def main():
