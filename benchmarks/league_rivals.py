@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 CLASSICAL = ("boosting", "random_forest")
-MANY = 20_000
+MANY, FAST_MINUTES = 20_000, 0.5
 
 
 def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int, how: str) -> dict[str, Any]:
@@ -24,13 +24,17 @@ def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int
     import yaml
 
     import evenhand as eh
+    from evenhand.evaluation.new_rows import of_new_rows
 
     preset = "balanced" if how == "classical" else how
+    minutes = min(minutes, FAST_MINUTES) if how == "fast" else minutes
     shift = _shift(rows["target"])
     rows = rows.assign(target=rows["target"] + shift) if shift else rows
     settings = yaml.safe_load(eh.draft(rows, "target", preset=preset, minutes=minutes).text)
     settings["split"] = {key: value for key, value in settings["split"].items() if key != "holdout_share"}
     settings["split"]["holdout"] = "none"
+    if rows["target"].dtype.kind != "f" and rows["target"].nunique() == 2:  # what is judged, as rivals are told too
+        settings |= {"metric": "average_precision", "positive": str(rows["target"].value_counts().index[-1])}
     if how == "classical":
         settings["candidates"] = {
             name: each for name, each in settings["candidates"].items() if not name.startswith(CLASSICAL)
@@ -43,6 +47,7 @@ def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int
     found: dict[str, Any] = {"seconds": seconds, "name": run.chosen or run.best}
     if judgement is not None and judgement.expected is not None:
         found["said"] = [judgement.expected.estimate, judgement.expected.low, judgement.expected.high]
+        found["said_of_new"] = list(of_new_rows(judgement.expected, len(others)))
         found["said_metric"] = judgement.expected.metric
         found["stopped"] = [each.name for each in judgement.failed if each.is_stopped]
     answers = _answers(model, others)
@@ -92,7 +97,7 @@ def autogluon(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: in
 
     began = time.perf_counter()
     problem = "regression" if rows["target"].dtype.kind == "f" else None
-    fitted = TabularPredictor("target", problem_type=problem, verbosity=0).fit(
+    fitted = TabularPredictor("target", problem_type=problem, verbosity=0, **_goal_of(rows["target"])).fit(
         rows, presets=how, time_limit=60 * minutes, num_cpus=2
     )
     found: dict[str, Any] = {"seconds": time.perf_counter() - began, "name": fitted.model_best}
@@ -101,6 +106,16 @@ def autogluon(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: in
         chances = fitted.predict_proba(others.drop(columns="target"))
         found |= {"classes": [str(name) for name in chances.columns], "probabilities": chances.to_numpy().tolist()}
     return found
+
+
+def _goal_of(target: pd.Series) -> dict[str, Any]:
+    """The metric that the league judges by, and the class it is about."""
+    if target.dtype.kind == "f":
+        return {"eval_metric": "r2"}
+    counts = target.value_counts()
+    if len(counts) > 2:
+        return {"eval_metric": "f1_macro"}
+    return {"eval_metric": "average_precision", "positive_class": counts.index[-1]}
 
 
 def pycaret(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from prefect import flow
 
 from evenhand.models.failures import Failures, of_plans
 from evenhand.models.halving.share import forget_rows
-from evenhand.models.halving.under_way import FITTED_AT, UnderWay, under_way
+from evenhand.models.halving.under_way import UnderWay, kept_for_the_end, under_way
 from evenhand.records.pipeline import FINAL, Judgement, Ledger, Plan, Prepared, Scores, Table
 from evenhand.records.report import Report
 from evenhand.runtime.engines.side_by_side import side_by_side
 from evenhand.runtime.progress import report_judged
-from evenhand.runtime.wall_clock import end_of
+from evenhand.runtime.wall_clock import elapsed, end_of
 from evenhand.service.flow_run_names import run_name
 from evenhand.study.study import Study
 from evenhand.tasks.balancing import balance
@@ -56,11 +56,11 @@ def retrain(
         snapshot = ingest(study, accepts_contract)
         table = clean(snapshot, study, as_of)
         ledger = split(table, study)
-        end_of_fits = end_of(study.minutes, FITTED_AT)
+        end_of_fits = end_of(study.minutes, kept_for_the_end(study.minutes or 0.0, elapsed()))
         checks = check(table, ledger, plans, study, allows_leaks)
 
         running = halve(plans, table, ledger, study)
-        end = partial(running.end_for, end_of_fits=end_of_fits)
+        ends = partial(running.ends_for, end_of_fits=end_of_fits)
 
         folds, failures = [*ledger.folds, FINAL], Failures(running.left, study.strict, running.stopped)
         each = partial(side_by_side, spares=failures.spares)
@@ -82,7 +82,7 @@ def retrain(
         scores = each(
             fit,
             {
-                (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, *limits, end(p))
+                (p.name, f): (p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, *limits, *ends(p))
                 for p, f in ((settled[made.name, f], f) for made, f in product(in_order, folds))
             },
         )

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from evenhand.evaluation.new_rows import bias_of_folds, bounds_of
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import by_holdout, clipped_joint, joint_of, ranked, region_of
@@ -29,7 +32,7 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     evidence = _evidence(judgement.metric, comparable, predicted, table)
     if evidence is None:
         return replace(judgement, chosen=judgement.best_served.plan.name)
-    judgement = replace(judgement, expected=_expected(judgement.best, judgement.metric, evidence.joint))
+    judgement = replace(judgement, expected=_expected(judgement.best, evidence))
     if not (others := comparable[1:]):
         return replace(judgement, chosen=judgement.best_served.plan.name)
     judgement = replace(
@@ -115,13 +118,18 @@ def _verdicts(evidence: _Evidence, study: Study) -> list[GapToBest]:
     return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))
 
 
-def _expected(best: Figures, metric: str, joint: JointFigures) -> Expected:
+def _expected(best: Figures, evidence: _Evidence) -> Expected:
+    """What the leader is expected to score on many new rows; folds of few rows show some metrics too high."""
+    metric, joint = evidence.metric, evidence.joint
     low, high = best.cv_interval.get(metric, (0.0, 0.0))
     at_bound = (high - low) / Z_95 if joint.covariance[joint.leader, joint.leader] < STILL else 0.0
     estimate, interval = expected_of_chosen(joint, least_error=at_bound)
-    if metric in LOWER_IS_BETTER:
-        return Expected(metric, -estimate, -interval.high, -interval.low)
-    return Expected(metric, estimate, interval.low, min(interval.high, 1.0))
+    judged, row_error = evidence.predicted[joint.leader].out_of_fold, float(joint.row_errors[joint.leader])
+    bias = bias_of_folds(judged, float(joint.means[joint.leader]), metric)
+    row_bias = bias * float(np.mean(joint.rows_of_folds))
+    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+    ends = np.clip([sign * (each - bias) for each in (estimate, interval.low, interval.high)], *bounds_of(metric))
+    return Expected(metric, float(ends[0]), float(min(ends)), float(max(ends)), row_error, row_bias)
 
 
 def _simplest(judgement: Judgement, study: Study) -> Figures:

@@ -62,10 +62,11 @@ def fit(
     seed: int,
     time_limit: float | None = None,
     ends_at: float | None = None,
+    begins_by: float | None = None,
 ) -> Scores:
     """The scores of one candidate on one fold, with metrics and costs; one that takes longer than its limit fails.
 
-    What would still be under way at the moment `ends_at` is stopped then.
+    What would still be under way at the moment `ends_at` is stopped then, and after `begins_by` it is not begun.
     """
     inputs = {
         **model_key(plan),
@@ -82,10 +83,11 @@ def fit(
         matrix = read_packed(local(balanced.training.stored))
         check_room(plan, matrix)
         with room_for(bytes_to_fit(plan, matrix)):
-            limit = shorter(time_limit, seconds_until(ends_at))
+            is_late = (seconds_until(begins_by) or 0.0) < 0
+            limit = 0.0 if is_late else shorter(time_limit, seconds_until(ends_at))
             return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
 
-    with _late_by(plan, ends_at):
+    with _late_by(plan, ends_at if begins_by is None else begins_by):
         entry = Store().keep("scores", inputs, CODE, build)
     facts = entry.facts
     if "failed" in facts:

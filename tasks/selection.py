@@ -33,7 +33,7 @@ from evenhand.study.study import Study
 
 TASK = "evenhand.records.pipeline:Table.task"
 CODE = ("evenhand.tasks.selection:_build", "evenhand.models.ensembling:new_ensemble", TASK)
-SELECTION_ONLY, VOTING_ONLY = {"initial", "bags", "bag_share", "max_size"}, {"voters"}
+SELECTION_ONLY, VOTING_ONLY = {"initial", "bags", "bag_share", "max_size", "spare"}, {"voters", "spare"}
 Made = Callable[[np.ndarray], EnsembleSelection]
 
 

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn.metrics import average_precision_score, log_loss, r2_score, roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import DecisionMetric, EnsembleSelection, ScoreStacking, ScoreVoting
 from evenhand.estimators.ensemble._auc import exact_auc, screened_areas
 from evenhand.estimators.ensemble._ranks import RankScale
+from evenhand.estimators.ensemble._sparing import standard_error
 
 ONE_BAG = {"initial": 1, "bags": 1}
 
@@ -437,3 +439,50 @@ def test_stacking_with_given_weights_says_what_the_stacking_said_that_found_them
     part = ScoreStacking(0.1).fit_weighted(scores[:, used], y, whole.weights_[used])
 
     assert part.predict_proba(scores[:, used]) == pytest.approx(whole.predict_proba(scores), abs=1e-12)
+
+
+def _of_two_halves(n_rows=400):
+    """Two models that each know half of what is true, twice each, and two that know nothing."""
+    draw = np.random.default_rng(0)
+    parts = draw.normal(size=(n_rows, 2))
+    y = (parts.sum(axis=1) + 0.3 * draw.normal(size=n_rows) > 0).astype(int)
+    noise = draw.normal(size=(n_rows, 4))
+    scores = expit(np.column_stack([2 * parts, 2 * parts + 0.01 * noise[:, :2], noise[:, 2:] / 10]))
+    return scores, y
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda spare: EnsembleSelection(bags=5, random_state=0, spare=spare), lambda spare: ScoreStacking(spare=spare)],
+)
+def test_members_that_say_what_others_say_leave_and_those_that_are_needed_stay(made):
+    scores, y = _of_two_halves()
+
+    all_of_them, fewer = (made(spare).fit(scores, y) for spare in (0.0, 0.2))
+
+    kept = np.flatnonzero(fewer.weights_)
+    assert len(kept) < np.count_nonzero(all_of_them.weights_)
+    assert {place % 2 for place in kept if place < 4} == {0, 1}
+    assert roc_auc_score(y, fewer.predict_proba(scores)[:, 1]) > roc_auc_score(y, scores[:, 0]) + 0.05
+
+
+@pytest.mark.parametrize("kind", ["selection", "stack"])
+def test_members_of_a_mean_of_numbers_leave_too(kind):
+    draw = np.random.default_rng(0)
+    y = draw.normal(size=300)
+    scores = np.column_stack([y + 0.1 * draw.normal(size=300), y + 2 * draw.normal(size=300)])
+    made = ScoreStacking(metric="r2", spare=0.1) if kind == "stack" else EnsembleSelection("r2", bags=1, spare=0.1)
+
+    weights = made.fit(scores, y).weights_
+
+    assert weights[0] > 0
+    assert weights[1] == 0
+
+
+def test_a_share_of_the_error_is_that_of_ten_blocks_left_out():
+    # of a mean, leaving out one of ten values at a time gives the usual error: deviation / sqrt(10)
+    values = np.arange(10.0)
+
+    found = standard_error(lambda rows: values[rows].mean(), np.zeros(10))
+
+    assert found == pytest.approx(values.std(ddof=1) / np.sqrt(10))

@@ -3,7 +3,7 @@
 import pytest
 from makers import make_study
 
-from evenhand.models.halving.under_way import UnderWay, under_way
+from evenhand.models.halving.under_way import UnderWay, kept_for_the_end, under_way
 from evenhand.records.halving import Attempt
 from evenhand.records.pipeline import Ledger, Plan
 from evenhand.records.reference import NOWHERE
@@ -138,8 +138,8 @@ def test_the_same_attempts_decide_alike_whatever_the_clock_says():
 def test_fits_are_stopped_at_a_moment_but_for_the_cheapest_kind():
     found = UnderWay((plan("svm", 100.0), plan("nb", 1.0)))
 
-    assert found.end_for(plan("svm", 100.0), 12.0) == 12.0
-    assert found.end_for(plan("nb"), 12.0) is None
+    assert found.ends_for(plan("svm", 100.0), 12.0)[0] == 12.0
+    assert found.ends_for(plan("nb"), 12.0)[0] is None
 
 
 def test_the_best_so_far_is_not_stopped_either_where_all_its_fits_take_little():
@@ -150,8 +150,8 @@ def test_the_best_so_far_is_not_stopped_either_where_all_its_fits_take_little():
     after = quick.after([attempt(name, score) for name, score in scores.items()])
     slow = quick.after([attempt(name, score, 1.0) for name, score in scores.items()])
 
-    assert {each.name: after.end_for(each, 12.0) for each in after.left} == {"svm": None, "nb": None, "knn": 12.0}
-    assert {each.name: slow.end_for(each, 12.0) for each in slow.left} == {"svm": 12.0, "nb": None, "knn": 12.0}
+    assert {each.name: after.ends_for(each, 12.0)[0] for each in after.left} == {"svm": None, "nb": None, "knn": 12.0}
+    assert {each.name: slow.ends_for(each, 12.0)[0] for each in slow.left} == {"svm": 12.0, "nb": None, "knn": 12.0}
 
 
 def test_the_best_are_fitted_first_after_a_round_and_as_given_without_one():
@@ -182,3 +182,23 @@ def test_nobody_is_stopped_for_the_time_of_all_fits_after_one_attempt_on_few_row
     assert names(first) == ["a", "b"]
     assert names(second) == ["b"]  # as it grew, 6 s become 6 * 1.3 * 33 s for each of six fits
     assert "all its fits would take about" in second.stopped[0].why
+
+
+def test_a_fit_is_not_begun_where_less_than_half_of_its_forecast_is_left():
+    # on all rows it takes 1.3 x 10 x 3^1.1 + .1 = 43.6 s, of which half must be left before the moment 1,000
+    found = running("ab").after([attempt("a", 0.9, 0.1), attempt("b", 0.8, 10.0)])
+
+    stopped_at, begun_until = found.ends_for(plan("b"), 1000.0)
+
+    assert stopped_at == 1000.0
+    assert begun_until == pytest.approx(1000 - 43.6 / 2, abs=0.1)
+    assert found.ends_for(plan("a"), 1000.0) == (None, None)
+    assert found.ends_for(plan("b"), None) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("started", "kept"),
+    [(8.0, 12.0), (20.0, 13.0), (50.0, 30.0)],  # of a minute: a fifth, .65 of what starting took, at most half
+)
+def test_what_is_kept_for_the_end_grows_with_what_starting_took(started, kept):
+    assert kept_for_the_end(1.0, started) == pytest.approx(kept)

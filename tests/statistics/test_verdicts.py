@@ -335,3 +335,28 @@ def test_a_holdout_with_four_rows_of_a_class_has_no_say():
 
     assert joint_figures([fold, fold], held).held is None
     assert on_holdout(joint_figures([fold, fold], held)) is None
+
+
+def test_one_that_a_few_wild_rows_pull_down_does_not_move_what_the_best_is_expected_to_score():
+    draw = np.random.default_rng(0)
+    losses = draw.normal([0.5, 0.52, 0.48], 0.1, (400, 3))
+    wild = np.append(draw.normal(0.5, 0.1, 398), [-900.0, -1200.0])
+
+    alone, beside = (expected_of_chosen(of_losses(each)) for each in (losses, np.column_stack([losses, wild])))
+
+    assert beside[0] == pytest.approx(alone[0], abs=0.002)
+    assert beside[1].low == pytest.approx(alone[1].low, abs=0.002)
+
+
+def test_rivals_of_a_leader_that_never_varies_still_have_their_luck():
+    losses = np.random.default_rng(0).normal([1.0, 0.99, 0.985], [1e-9, 0.2, 0.2], (200, 3))
+
+    estimate, _ = expected_of_chosen(of_losses(losses))
+
+    assert estimate < 0.998
+
+
+def test_a_figure_varies_with_the_draw_of_one_row_as_its_rows_do():
+    joint = of_losses(np.random.default_rng(0).normal(0.5, 0.2, size=(2000, 1)))
+
+    assert joint.row_errors == pytest.approx([0.2], rel=0.05)

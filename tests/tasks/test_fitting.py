@@ -372,6 +372,17 @@ def test_a_fit_is_late_where_the_minutes_are_over_and_is_not_begun(tmp_path, str
     assert not found.value.is_lasting
 
 
+def test_a_fit_that_would_end_too_late_is_not_begun(tmp_path, strange):
+    strange(_endless)
+    prepared = make_prepared(tmp_path / "prepared", rows(), rows(20, 1))
+    given = (make_plan("gaussian_nb"), prepared, Balanced("none", prepared.training), table_of(tmp_path), 0)
+
+    with pytest.raises(CandidateError, match="the minutes of the study were over") as found:
+        fit.fn(*given, ends_at=time.time() + 3600, begins_by=1.0)
+
+    assert found.value.is_late
+
+
 def test_a_fit_that_was_made_before_is_found_although_the_minutes_are_over(tmp_path):
     prepared = make_prepared(tmp_path / "prepared", rows(), rows(20, 1))
     given = (make_plan("gaussian_nb"), prepared, Balanced("none", prepared.training), table_of(tmp_path), 0)

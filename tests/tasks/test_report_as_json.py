@@ -90,7 +90,7 @@ def test_the_expected_score_is_there_with_its_limits(run):
 
     assert found == {
         "metric": "log_loss", "estimate": judgement.expected.estimate, "low": judgement.expected.low,
-        "high": judgement.expected.high,
+        "high": judgement.expected.high, "row_error": judgement.expected.row_error, "row_bias": 0.0,
     }  # fmt: skip
     assert found["low"] < found["estimate"] < found["high"]
 

@@ -132,7 +132,7 @@ def new_ensemble(
     if name != ENSEMBLE:
         scorer = "neg_mean_squared_error" if table.task == "regression" else "balanced_accuracy"
         if name == VOTES["stacked"]:
-            return ScoreStacking(metric=scorer)
+            return ScoreStacking(metric=scorer, spare=settings.spare)
         return ScoreVoting(**_vote(name), voters=settings.voters, metric=scorer)
     return EnsembleSelection(
         metric=steering(metric, table, minority),
@@ -142,6 +142,7 @@ def new_ensemble(
         max_size=settings.max_size,
         average=average_of(members),
         random_state=study.seed,
+        spare=settings.spare,
     )
 
 

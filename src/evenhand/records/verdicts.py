@@ -59,12 +59,18 @@ class Versus:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the candidate that leads is expected to score on new rows, corrected for having been chosen by its score."""
+    """What the candidate that leads is expected to score on many new rows, corrected for having been chosen by it.
+
+    On few new rows the figure varies more: by `row_error` over the square root of their number; and some metrics are
+    higher on few rows: by `row_bias` over their number.
+    """
 
     metric: str
     estimate: float
     low: float
     high: float
+    row_error: float = 0.0
+    row_bias: float = 0.0
 
 
 @dataclass(frozen=True)

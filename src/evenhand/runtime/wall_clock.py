@@ -42,9 +42,14 @@ def process_began() -> float:
     return time.perf_counter() - age
 
 
-def end_of(minutes: float | None, share: float = 1.0) -> float | None:
-    """The moment, by the clock that processes share, at which a share of so many minutes will have passed."""
-    return None if minutes is None else time.time() + 60 * share * minutes - (time.perf_counter() - began())
+def elapsed() -> float:
+    """The seconds since the moment that is counted from."""
+    return time.perf_counter() - began()
+
+
+def end_of(minutes: float | None, less: float = 0.0) -> float | None:
+    """The moment, by the clock that processes share, so many seconds before so many minutes will have passed."""
+    return None if minutes is None else time.time() + 60 * minutes - less - elapsed()
 
 
 def seconds_until(moment: float | None) -> float | None:

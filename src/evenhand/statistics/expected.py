@@ -9,6 +9,7 @@ from evenhand.statistics.joint import JointFigures
 from evenhand.statistics.records import Interval
 
 N_DRAWS = 4000
+UNSTEADY = 3.0
 REDRAWN, MOST_REDRAWN, FEW_ROWS = 1.4, 1.75, 200
 LEFT_OUT = 0.5
 
@@ -28,10 +29,15 @@ def expected_of_chosen(
     fifths for that, and by more where the rarest class has fewer than 200 rows, in the draws and in the interval, as
     simulations with learners ask. `least_error` is the error
     where no row moves the chosen one, as at the bounds of a metric.
+
+    A candidate behind whose figure varies over three times as much as the leader's, and as that in the middle, takes no
+    part in the choice that is drawn: a few wild rows pull it down, as squared errors do; no luck lifts it as far up.
     """
-    means, lead = joint.means, joint.leader
     factor = redrawn(joint.degrees)
-    values, vectors = np.linalg.eigh(factor * joint.covariance)
+    steady = _steady(joint)
+    means, covariance = joint.means[steady], joint.covariance[np.ix_(steady, steady)]
+    lead = int(np.flatnonzero(steady == joint.leader)[0])
+    values, vectors = np.linalg.eigh(factor * covariance)
     draw = np.random.default_rng(seed)
     drawn = draw.normal(size=(N_DRAWS, len(means))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
     chosen = (means + drawn).argmax(axis=1)
@@ -39,8 +45,18 @@ def expected_of_chosen(
     left_out = float(means[chosen].mean()) - optimism
     estimate = LEFT_OUT * left_out + (1 - LEFT_OUT) * (float(means[lead]) - optimism)
     reach = float(t.ppf(0.5 + level / 2, max(joint.degrees, 1)))
-    reach *= math.sqrt(factor * max(float(joint.covariance[lead, lead]), least_error**2))
+    reach *= math.sqrt(factor * max(float(covariance[lead, lead]), least_error**2))
     return estimate, Interval(estimate - reach, estimate + reach, level)
+
+
+def _steady(joint: JointFigures) -> np.ndarray:
+    """The candidates that could be chosen by luck; the leader is one.
+
+    A leader at the bounds of its metric hardly varies: half of the candidates always take part.
+    """
+    deviations = np.sqrt(np.maximum(np.diag(joint.covariance), 0))
+    most = max(deviations[joint.leader], float(np.median(deviations)))
+    return np.flatnonzero(deviations <= UNSTEADY * most)
 
 
 def redrawn(degrees: int) -> float:

@@ -27,7 +27,7 @@ class JointFigures:
 
     `covariance` is that of the means over folds; `of_folds` that of the figures of each fold. Redrawing the training
     rows is in neither. `degrees` counts the rows of the rarest class beyond one in each fold; 0 where there are none.
-    `held` is there where a holdout has enough rows to say something.
+    `held` is there where a holdout has enough rows to say something. `rows_of_folds` counts the rows of each fold.
     """
 
     folds: np.ndarray
@@ -35,6 +35,7 @@ class JointFigures:
     of_folds: np.ndarray
     degrees: int
     held: HeldFigures | None = None
+    rows_of_folds: tuple[int, ...] = ()
 
     @property
     def all_degrees(self) -> int:
@@ -45,6 +46,12 @@ class JointFigures:
     def means(self) -> np.ndarray:
         """The mean of every candidate over folds."""
         return np.asarray(self.folds.mean(axis=0))
+
+    @property
+    def row_errors(self) -> np.ndarray:
+        """The deviation of every candidate's figure by the draw of a single judged row: by n rows it is 1/sqrt(n)."""
+        variances = np.diagonal(self.of_folds, axis1=1, axis2=2)
+        return np.asarray(np.sqrt((variances * np.array(self.rows_of_folds)[:, None]).mean(axis=0)))
 
     @property
     def leader(self) -> int:
@@ -81,6 +88,7 @@ def joint_figures(folds: Sequence[FoldInfluence], held: FoldInfluence | None = N
         of_folds=np.array([_scatter(fold.influence / len(fold.rows), fold.strata, 1) for fold in folds]),
         degrees=max(int(np.unique(strata, return_counts=True)[1].min()) - n_means, 0),
         held=None if held is None else _held(held, len(rows)),
+        rows_of_folds=tuple(len(fold.rows) for fold in folds),
     )
 
 

@@ -257,6 +257,11 @@ class EnsembleSettings(Settings):
     )
     bag_share: Share = Field(0.5, description="share of the candidates in each draw")
     max_size: Annotated[int, Field(ge=1)] = Field(50, description="steps of each selection")
+    spare: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="members leave a selection or a stack, the least weighty first, while its figure falls by at most "
+        "this share of its standard error; 0 keeps all",
+    )
     votes: Annotated[tuple[Vote, ...], listed_as(Vote)] = Field(
         (),
         description="candidates beside the selection, named as in soft_vote: the mean of probabilities or numbers "

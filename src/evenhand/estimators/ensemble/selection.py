@@ -20,6 +20,7 @@ from evenhand.estimators.ensemble._cuts import DecisionMetric
 from evenhand.estimators.ensemble._greedy import bagged_select, draw_bags
 from evenhand.estimators.ensemble._measures import judge, measure_for
 from evenhand.estimators.ensemble._ranks import RankCalibration, RankScale, rank_columns
+from evenhand.estimators.ensemble._sparing import sparing, standard_error
 
 REGRESSION_METRICS = {
     "d2_absolute_error_score",
@@ -100,6 +101,9 @@ class EnsembleSelection(BaseEstimator):
         Most models, counted with repetition, in one bag's ensemble.
     random_state : int, RandomState instance or None, default=None
         Draws the bags.
+    spare : float, default=0.0
+        Models with the least weight leave while the metric falls by at most this share of its standard error; 0 keeps
+        all that have a weight.
 
     Attributes
     ----------
@@ -139,6 +143,7 @@ class EnsembleSelection(BaseEstimator):
         "average": [StrOptions({"probability", "rank"})],
         "max_size": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+        "spare": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
@@ -151,6 +156,7 @@ class EnsembleSelection(BaseEstimator):
         average="probability",
         max_size=30,
         random_state=None,
+        spare=0.0,
     ):
         self.metric = metric
         self.initial = initial
@@ -159,6 +165,7 @@ class EnsembleSelection(BaseEstimator):
         self.average = average
         self.max_size = max_size
         self.random_state = random_state
+        self.spare = spare
 
     def fit(self, scores, y, sample_weight=None):
         """Choose the weights from validation scores.
@@ -183,7 +190,24 @@ class EnsembleSelection(BaseEstimator):
         measure = measure_for(self.metric, ranked, y, weight, self._codes())
         library_bags = draw_bags(scores.shape[1], self.bags, self.bag_share, random_state)
         self.weights_, self.path_ = bagged_select(measure, library_bags, self.initial, self.max_size)
+        if self.spare:
+            self.weights_ = self._spared(ranked, y, weight)
         return self._settle(scores, ranked, y, weight)
+
+    def _spared(self, ranked, y, weight):
+        """The weights without models that the metric hardly needs."""
+        whole, codes = self.weights_, self._codes()
+
+        def figure_of(weights, rows=slice(None)):
+            averaged = np.tensordot(ranked[rows], weights, axes=(1, 0))
+            return judge(self.metric, y[rows], averaged, weight[rows], codes)
+
+        def without(left):
+            return np.where(left, whole, 0.0) / whole[left].sum()
+
+        strata = np.zeros(len(y), dtype=int) if codes is None else y
+        slack = self.spare * standard_error(lambda rows: figure_of(whole, rows), strata)
+        return sparing(whole, without, figure_of, slack)
 
     def fit_weighted(self, scores, y, weights, sample_weight=None):
         """Take given weights of the models instead of choosing them.

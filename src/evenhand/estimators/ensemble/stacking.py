@@ -9,6 +9,7 @@ from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.utils._param_validation import Interval
 
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators.ensemble._sparing import sparing
 from evenhand.estimators.ensemble.selection import EnsembleSelection
 
 CLOSEST = 1e-4  # to 0 and 1: what a probability is cut to before its logarithm is taken
@@ -31,6 +32,9 @@ class ScoreStacking(EnsembleSelection):
         numbers: half the squared errors in units of the target's variance).
     metric : str or callable, default="balanced_accuracy"
         What `score` gives; a scorer of numbers makes this a regressor.
+    spare : float, default=0.0
+        Models with the least weight leave, and the others are weighed anew, while the mean loss of the rows rises by at
+        most this share of its standard error; 0 keeps all that have a weight.
 
     Attributes
     ----------
@@ -57,12 +61,14 @@ class ScoreStacking(EnsembleSelection):
     _parameter_constraints: ClassVar = {
         "penalty": [Interval(Real, 0, None, closed="neither")],
         "metric": [str, callable],
+        "spare": [Interval(Real, 0, None, closed="left")],
     }
     average = "probability"
 
-    def __init__(self, penalty=10.0, *, metric="balanced_accuracy"):
+    def __init__(self, penalty=10.0, *, metric="balanced_accuracy", spare=0.0):
         self.penalty = penalty
         self.metric = metric
+        self.spare = spare
 
     def fit(self, scores, y, sample_weight=None):
         """Weigh the models by stored scores of rows that they had not seen.
@@ -82,9 +88,36 @@ class ScoreStacking(EnsembleSelection):
         """
         self._validate_params()
         scores, y, weight = self._check_rows(scores, y, sample_weight)
+        found = self._weighed(scores, y, weight)
+        if self.spare:
+            found = self._spared(found, scores, y, weight)
+        return self._with_weights(found, scores, y, weight)
+
+    def _weighed(self, scores, y, weight):
+        """The weights of all models; those that come to hardly anything have none."""
         found = self._of_numbers(scores, y, weight) if self.classes_ is None else self._of_classes(scores, y, weight)
         found[found < LEAST_WEIGHT] = 0.0
-        return self._with_weights(found if found.any() else np.full(len(found), 1 / len(found)), scores, y, weight)
+        return found if found.any() else np.full(len(found), 1 / len(found))
+
+    def _spared(self, whole, scores, y, weight):
+        """The weights of the models that the loss of the rows needs."""
+
+        def losses(weights):
+            combined = self._with_weights(weights, scores, y, weight)._combine(scores)
+            if self.classes_ is None:
+                return (y - combined) ** 2
+            chances = combined if combined.ndim == 2 else np.column_stack([1 - combined, combined])
+            return -np.log(chances[np.arange(len(y)), y].clip(CLOSEST**2, 1))
+
+        def without(left):
+            found = np.zeros(len(left))
+            found[left] = self._weighed(scores[:, left], y, weight)
+            return found
+
+        mean, all_losses = np.average, losses(whole)
+        middle = mean(all_losses, weights=weight)
+        error = np.sqrt(mean((all_losses - middle) ** 2, weights=weight) / len(y))
+        return sparing(whole, without, lambda weights: -mean(losses(weights), weights=weight), self.spare * error)
 
     def fit_weighted(self, scores, y, weights, sample_weight=None):
         """Take given weights of the models and fit the intercepts alone.

@@ -20,7 +20,9 @@ from evenhand.study.study import Study
 
 ROUNDS = 0.3  # of the time: for all rounds on shares of the rows
 BEFORE_AND_AFTER, SERVED = 12.0, 0.25  # seconds to start and record; share of the rest to judge, explain and refit
-FITTED_AT = 0.8  # of the minutes: when what is still being fitted is stopped
+FITTED_AT, MOST_KEPT = 0.8, 0.5  # of the minutes: when fits are stopped at the latest; most that is kept for the end
+LIKE_START = 0.65  # of what starting took: what the end takes
+BEGUN = 0.5  # of its forecast: what must be left of the time of fits for one to be begun
 LONGEST = 0.25  # of the time of one round: what one attempt in it may take
 SHORT = 0.15  # of the time: what all fits of the leader may take to be spared where the time is over
 FEWEST_GOING_ON, BEYOND_CHANCE = 4, 3.0
@@ -53,9 +55,14 @@ class UnderWay:
         """The seconds that one attempt of a round may take."""
         return LONGEST * self._of_a_round
 
-    def end_for(self, made: Plan, end_of_fits: float | None) -> float | None:
-        """The moment at which a fit is stopped; some never are, so that there is a good one to serve."""
-        return None if made.name in self._sure else end_of_fits
+    def ends_for(self, made: Plan, end_of_fits: float | None) -> tuple[float | None, float | None]:
+        """The moments at which a fit is stopped, and from which it is not begun: compiled code cannot be stopped.
+
+        Some are always made, so that there is a good one to serve.
+        """
+        if end_of_fits is None or made.name in self._sure:
+            return None, None
+        return end_of_fits, end_of_fits - BEGUN * self._forecast(made, 1.0)
 
     def in_order(self, plans: Sequence[Plan]) -> list[Plan]:
         """Plans by their last score, so that where time runs out the least are lost; without one as given."""
@@ -137,6 +144,14 @@ class UnderWay:
     def _seen(self, made: Plan) -> list[Attempt]:
         """The attempts of a candidate that came to a score."""
         return [each for each in self.attempts if each.plan == made.name and math.isfinite(each.score)]
+
+
+def kept_for_the_end(minutes: float, started: float) -> float:
+    """The seconds kept to judge, explain, refit and record: a fifth of the minutes, or by what it took to start.
+
+    On a busy machine both take as much longer; on few rows the end takes about two thirds of what the start took.
+    """
+    return min(max((1 - FITTED_AT) * 60 * minutes, LIKE_START * started), MOST_KEPT * 60 * minutes)
 
 
 def under_way(plans: Sequence[Plan], ledger: Ledger, study: Study) -> UnderWay:

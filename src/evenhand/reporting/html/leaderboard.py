@@ -29,6 +29,7 @@ from evenhand.reporting.html.elements import (
 from evenhand.reporting.html.svg import Strip, strip_ends
 from evenhand.reporting.html.templates import render
 from evenhand.reporting.leaderboard_columns import Line, columns, columns_of_page
+from evenhand.reporting.new_row_words import few_rows_words
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 
@@ -167,7 +168,8 @@ def _expected(content: PageContent) -> Html | None:
     if (one := content.expected) is None:
         return None
     value = tag("b", f"{number(one.estimate)} ({number(one.low)} to {number(one.high)})")
-    return joined(f"{titled(one.metric)} of the best is expected to be ", value, ", corrected for the choice.")
+    few = few_rows_words(one, number)
+    return joined(f"{titled(one.metric)} of the best is expected to be ", value, f", corrected for the choice{few}.")
 
 
 def _key_facts(study: StudyFacts, n_candidates: int) -> Html:

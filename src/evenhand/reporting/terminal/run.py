@@ -18,6 +18,7 @@ from evenhand.records.report import Report
 from evenhand.records.standing import Recalled, Standing
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
+from evenhand.reporting.new_row_words import few_rows_words
 from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.text import counted, in_short, time_text
 from evenhand.study.registry import MODELS
@@ -171,7 +172,8 @@ def verdict_lines(judgement: Judgement) -> list[str]:
         lines.append(f"chosen: {judgement.winner.plan.name}, the simplest of those practically the same")
     if (expected := judgement.expected) is not None:
         ends = f"{expected.low:.4f} to {expected.high:.4f}"
-        lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends})")
+        few = few_rows_words(expected, lambda value: f"{value:.4f}")
+        lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends}){few}")
     return lines
 
 

@@ -1,0 +1,49 @@
+"""What a figure over folds says of new rows: of many, and of as few as somebody has."""
+
+from math import hypot, inf
+
+import numpy as np
+from scipy.stats import rankdata
+
+from evenhand.evaluation.metrics import ranking_figures
+from evenhand.evaluation.predictions import CandidatePredictions
+from evenhand.records.verdicts import Expected
+from evenhand.study.registry import LOWER_IS_BETTER
+
+Z_95 = 1.96
+SHARES = ("roc_auc", "average_precision", "accuracy", "balanced_accuracy", "f1", "precision", "recall", "jaccard")
+
+
+def bounds_of(metric: str) -> tuple[float, float]:
+    """Between which values a metric can lie."""
+    least = 0.0 if metric.startswith(SHARES) else -inf
+    return (0.0, inf) if metric in LOWER_IS_BETTER else (least, 1.0)
+
+
+def of_new_rows(expected: Expected, n_rows: int) -> tuple[float, float, float]:
+    """The figure of so many new rows, and the limits within which it lies in 95 of 100 cases."""
+    middle, drawn = expected.estimate + expected.row_bias / n_rows, Z_95 * expected.row_error / n_rows**0.5
+    half = hypot(max(expected.high - expected.estimate, expected.estimate - expected.low), drawn)
+    least, most = bounds_of(expected.metric)
+    middle = min(max(middle, least), most)
+    return middle, max(middle - half, least), min(middle + half, most)
+
+
+def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> float:
+    """By how much a mean over folds of few rows is too high: of average precision, in folds alike to within a row.
+
+    Each positive row counts itself as found. All folds by ranks are as many times nearer to many rows as there are.
+    """
+    ranks = judged.ranks
+    if metric != "average_precision" or ranks is None or ranks.ndim != 1:
+        return 0.0
+    places = [np.flatnonzero(judged.fold == name) for name in dict.fromkeys(judged.fold)]
+    positives = [int((judged.truth[rows] == 1).sum()) for rows in places]
+    n_parts = len(np.unique(judged.row)) * len(places) / len(judged.row)
+    if max(positives) - min(positives) > 1 or n_parts <= 1:
+        return 0.0
+    shares = np.empty(len(ranks))
+    for rows in places:
+        shares[rows] = (rankdata(ranks[rows]) - 0.5) / len(rows)
+    together = np.argsort(np.lexsort((ranks, shares)))
+    return float(mean - ranking_figures(judged.truth == 1, together)[1]) * n_parts / (n_parts - 1)

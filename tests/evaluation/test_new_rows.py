@@ -1,0 +1,88 @@
+"""What a figure over folds says of new rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.evaluation.metrics import ranking_figures
+from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, of_new_rows
+from evenhand.evaluation.predictions import CandidatePredictions
+from evenhand.records.verdicts import Expected
+from evenhand.reporting.new_row_words import few_rows_words
+
+
+def judged(draw, n_folds=5, positives=5, negatives=45, apart=1.0, shift=0.0):
+    """Scores of rows in folds with the same number of positives, each fold on a scale of its own."""
+    parts = []
+    for name in range(n_folds):
+        truth = np.repeat([1, 0], [positives, negatives])
+        scores = draw.normal(size=len(truth)) + apart * truth + shift * draw.normal()
+        parts.append((np.full(len(truth), name), truth, scores))
+    fold, truth, scores = map(np.concatenate, zip(*parts, strict=True))
+    return CandidatePredictions("a", fold.astype(str), np.arange(len(fold)), truth, truth, scores, False)
+
+
+def mean_of_folds(found):
+    parts = [found.only(found.fold == name) for name in np.unique(found.fold)]
+    return float(np.mean([ranking_figures(each.truth == 1, each.ranks)[1] for each in parts]))
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_average_precision_without_the_bias_of_small_folds_is_that_of_many_rows(shift):
+    draw = np.random.default_rng(0)
+    many = judged(draw, n_folds=1, positives=20_000, negatives=180_000)
+    true = ranking_figures(many.truth == 1, many.ranks)[1]
+
+    found = [judged(draw, shift=shift) for _ in range(200)]
+    means = np.array([mean_of_folds(each) for each in found])
+    biases = [bias_of_folds(each, mean, "average_precision") for each, mean in zip(found, means, strict=True)]
+
+    assert np.mean(means) - true > 0.08
+    assert np.mean(means - biases) == pytest.approx(true, abs=0.02)
+
+
+def test_the_bias_does_not_hang_on_the_scale_of_each_fold():
+    found = judged(np.random.default_rng(1))
+    other = replace(found, scores=found.scores * 3 + 7 * (found.fold == "2"))
+
+    same = [bias_of_folds(each, mean_of_folds(each), "average_precision") for each in (found, other)]
+
+    assert same[0] == pytest.approx(same[1], abs=0.02)
+
+
+def test_other_metrics_and_folds_with_other_shares_are_left_as_they_are():
+    found = judged(np.random.default_rng(1))
+    uneven = found.only(~((found.fold == "2") & (found.truth == 1) & (found.row % 50 > 1)))
+
+    assert bias_of_folds(found, 0.5, "roc_auc") == 0
+    assert bias_of_folds(uneven, 0.5, "average_precision") == 0
+
+
+def test_few_new_rows_have_wider_limits_and_the_bias_of_few_rows():
+    stated = Expected("average_precision", 0.4, 0.3, 0.5, row_error=1.0, row_bias=5.0)
+
+    middle, low, high = of_new_rows(stated, 100)
+
+    # .4 + 5 / 100, and both errors: .1 of the expected score, 1.96 / sqrt(100) of the rows
+    assert middle == pytest.approx(0.45)
+    assert high - middle == pytest.approx(np.hypot(0.1, 0.196))
+    assert middle - low == pytest.approx(np.hypot(0.1, 0.196))
+
+
+def test_limits_stay_where_a_metric_can_lie():
+    wide = Expected("average_precision", 0.2, 0.0, 0.6, row_error=9.0)
+
+    assert of_new_rows(wide, 10)[1:] == (0.0, 1.0)
+    assert of_new_rows(replace(wide, metric="r2"), 10)[1] < 0
+    assert bounds_of("log_loss") == (0.0, np.inf)
+
+
+def test_limits_for_few_rows_are_said_where_the_draw_of_a_row_is_known():
+    stated = Expected("roc_auc", 0.8, 0.75, 0.85, row_error=0.5)
+
+    words = few_rows_words(stated, lambda value: f"{value:.2f}")
+
+    # sqrt(.05^2 + (1.96 * .5 / sqrt(200))^2) = .085
+    assert words == "; of 200 new rows 0.71 to 0.89"
+    assert few_rows_words(Expected("roc_auc", 0.8, 0.75, 0.85), str) == ""
