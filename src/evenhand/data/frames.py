@@ -1,6 +1,8 @@
 """Cleaned rows as frames, and any raw frame brought into exactly that form, so that a served model takes raw rows."""
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,38 @@ from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
 ROWS, TARGET, ORDER, SLICES, DATES = "rows.parquet", "target.npy", "order.npy", "slices.parquet", "dates.parquet"
+
+
+class ColumnSource(Protocol):
+    """What a data frame and the columns of a table have in common."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    @property
+    def dtypes(self) -> Any: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, name: str) -> pd.Series: ...
+
+
+class TableColumns:
+    """The columns of a table as its frame has them, each read when it is asked for, so that one is held at a time."""
+
+    def __init__(self, table: Table, columns: Iterable[str]) -> None:
+        self.table, self.columns = table, list(columns)
+
+    def __len__(self) -> int:
+        return self.table.n_rows
+
+    def __getitem__(self, name: str) -> pd.Series:
+        return read_rows(self.table, [name])[name]
+
+    @cached_property
+    def dtypes(self) -> pd.Series:
+        """The type of each column."""
+        return pq.read_schema(local(self.table.stored) / ROWS).empty_table().to_pandas().dtypes[self.columns]
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
