@@ -1,7 +1,8 @@
 """Cleaned rows as frames, and any raw frame brought into exactly that form, so that a served model takes raw rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenhand.data.casting import as_kind, as_numbers, as_text, without
-from evenhand.data.snapshot import arrow_column
+from evenhand.data.snapshot import CELLS_AT_ONCE, arrow_column
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Table
 from evenhand.runtime.text import counted
@@ -20,6 +21,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
+MANY_ROWS = 100_000
 ROWS, TARGET, ORDER, SLICES, DATES = "rows.parquet", "target.npy", "order.npy", "slices.parquet", "dates.parquet"
 
 
@@ -58,7 +60,10 @@ class TableColumns:
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """The cleaned rows, all columns that were kept or those named, in the order asked for."""
     names = None if columns is None else list(columns)
-    return pq.read_table(local(table.stored) / ROWS, columns=names).to_pandas()
+    read = pq.read_table(local(table.stored) / ROWS, columns=names)
+    if len(read) < MANY_ROWS:
+        return read.to_pandas()
+    return read.to_pandas(split_blocks=True, self_destruct=True)  # so that no column is held twice
 
 
 def read_slices(table: Table) -> pd.DataFrame:
@@ -127,5 +132,21 @@ def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
 
 def as_array(table: pa.Table, name: str) -> pa.Array:
     """One column of an Arrow table in one piece."""
-    column = table.column(name)
+    return in_one_piece(table.column(name))
+
+
+def columns_of(file: Path) -> Iterator[tuple[str, pa.Array]]:
+    """The columns of a canonical file, some at a time, so that the whole of it is never held as it was read."""
+    names, n_rows = pq.read_schema(file).names, max(1, pq.read_metadata(file).num_rows)
+    size = max(1, CELLS_AT_ONCE // n_rows)
+    for start in range(0, len(names), size):
+        read = pq.read_table(file, columns=names[start : start + size])
+        for name in names[start : start + size]:
+            array = as_array(read, name)
+            read = read.drop_columns([name])
+            yield name, array
+
+
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """A column that is copied only where it comes in several pieces."""
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -124,11 +124,15 @@ def canonical_order(rows: pa.Table, time: str | None) -> np.ndarray:
 
     The same rows make the same table whatever order their source has them in, and draws by place are the same draws.
     """
-    hashes = (_column_hashes(column.to_pandas()) for column in rows.columns)
-    content = joined_hashes(hashes, rows.shape)
+    content = table_hashes(rows)
     if time is None:
         return np.argsort(content, kind="stable")
     return np.lexsort((content, rows[time].to_pandas().to_numpy()))
+
+
+def table_hashes(rows: pa.Table) -> np.ndarray:
+    """`content_hashes` of an Arrow table, with one column as a series at a time."""
+    return joined_hashes((_column_hashes(column.to_pandas()) for column in rows.columns), rows.shape)
 
 
 def sides_of(y: np.ndarray, table: Table) -> dict[str, np.ndarray]:
