@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenhand.data.casting import as_kind, as_numbers, as_text, without
-from evenhand.data.snapshot import CELLS_AT_ONCE, arrow_column
+from evenhand.data.snapshot import CELLS_AT_ONCE, arrow_column, rows_at_once
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Table
 from evenhand.runtime.text import counted
@@ -57,6 +57,22 @@ class TableColumns:
         return pq.read_schema(local(self.table.stored) / ROWS).empty_table().to_pandas().dtypes[self.columns]
 
 
+class SomeRows:
+    """Some rows of a table; its columns are read when they are asked for, by one name or by several."""
+
+    def __init__(self, table: Table, rows: np.ndarray) -> None:
+        self.table, self.rows = table, rows
+        self.columns = [feature.name for feature in table.features]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, names: Any) -> Any:
+        if isinstance(names, str):
+            return read_rows(self.table, [names])[names].iloc[self.rows].reset_index(drop=True)
+        return pd.DataFrame({name: self[name] for name in names})
+
+
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """The cleaned rows, all columns that were kept or those named, in the order asked for."""
     names = None if columns is None else list(columns)
@@ -64,6 +80,13 @@ def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFram
     if len(read) < MANY_ROWS:
         return read.to_pandas()
     return read.to_pandas(split_blocks=True, self_destruct=True)  # so that no column is held twice
+
+
+def row_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The cleaned rows of some columns, in the order asked for, some rows after others."""
+    with pq.ParquetFile(local(table.stored) / ROWS) as file:
+        for batch in file.iter_batches(rows_at_once(len(columns)), columns=columns):
+            yield batch.select(columns)
 
 
 def read_slices(table: Table) -> pd.DataFrame:
