@@ -97,7 +97,8 @@ def _judged(known: Known) -> Insight:
     whole = _once(known.predictions.out_of_fold)
     part = _some(whole, known.seed)
     predicted, n_classes = part.prediction_set, known.n_classes
-    frame = pd.concat([each.iloc[part.row].reset_index(drop=True) for each in (known.frame, known.beside)], axis=1)
+    beside = [known.frame, known.beside] if len(known.beside.columns) else [known.frame]
+    frame = pd.concat([each.iloc[part.row].reset_index(drop=True) for each in beside], axis=1)
     kinds = dict(known.model.features)
     sliced = frame[[name for name in frame.columns if kinds.get(name) != "text"]]
     found = slices_of(predicted, sliced, known.metric, n_classes, minority_of(predicted, n_classes))
