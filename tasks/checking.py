@@ -12,8 +12,12 @@ from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.checks.kernel_columns import check_kernels
 from evenhand.models.ensembling import ensemble_mistakes
 from evenhand.models.samplers import fraction_mistakes
+from evenhand.errors import listed
+from evenhand.models.packing.estimates import check_memory, estimated_needs, memory_in_words
 from evenhand.records.checks import Check
-from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table
+from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Plan, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import local
 from evenhand.study.loader import refuse
@@ -32,11 +36,24 @@ def check(
     _check_purpose(frame, table, study)
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     check_kernels(study, table, [made.candidate for made in plans])
+    _check_memory(plans, study, table, frame, y[fold_rows(ledger, FINAL)[0]])
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
     beside = read_order(table), read_dates(table)
     found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, *beside)))
     stop_at_leaks(found, allows_leaks)
     return found
+
+
+def _check_memory(plans: list[Plan], study: Study, table: Table, frame: pd.DataFrame, y: np.ndarray) -> None:
+    """Say what fits will take, and end a run of which none has enough memory before anything is fitted."""
+    needs = estimated_needs(plans, study, table, frame, y)
+    logger().info(memory_in_words(needs, study))
+    if too_large := check_memory(needs):
+        words = (
+            f"more memory than is free is estimated for {listed(too_large, 4)}: each is refused unless some is freed"
+        )
+        logger().warning(words)
+        remark("check", words)
 
 
 def _check_purpose(frame: pd.DataFrame, table: Table, study: Study) -> None:

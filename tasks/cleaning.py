@@ -146,9 +146,7 @@ def _write_in_order(kept: pa.Table, order: np.ndarray, file: Path) -> str:
     return content.digest()
 
 
-def _read(
-    file: Path, study: Study, given: Mapping[str, str], until: pa.Scalar | None, notes: list[str]
-) -> pa.Table:
+def _read(file: Path, study: Study, given: Mapping[str, str], until: pa.Scalar | None, notes: list[str]) -> pa.Table:
     """The rows that are seen, their columns as configured, with the place of each row in the source."""
     read = _read_as_configured(file, study.cleaning, given, notes)
     read = read.append_column(PLACE, pa.array(np.arange(read.num_rows)))

@@ -23,7 +23,7 @@ from evenhand.storage.matrices import SOURCE, write_matrix
 from evenhand.study.study import Encoding, Study
 
 CODE = ("evenhand.tasks.encoding:_build", "evenhand.models.packing.kept:KeptMatrices")
-CELLS_COPIED = 4  # of the table while it is encoded
+CELLS_COPIED, CELLS_IN_PARTS = 4, 2  # of the table while it is encoded, whole or one column at a time
 MANY_BYTES = 2**25  # of a table as numbers, from which its columns are read one at a time; its matrix is packed then
 
 
@@ -42,7 +42,8 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        with room_for(CELLS_COPIED * 8 * table.n_rows * len(table.features)):
+        copies = CELLS_IN_PARTS if _is_in_parts(table, study.encodings[encoding]) else CELLS_COPIED
+        with room_for(copies * 8 * table.n_rows * len(table.features)):
             return _build(folder, table, ledger, study, (encoding, fold))
 
     entry = Store().keep("prepared", inputs, CODE, build)
@@ -96,12 +97,17 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
 
 def _rows_of(table: Table, encoding: Encoding) -> Callable[[np.ndarray], Any]:
     """Some rows of the table: a frame of them, or where they are many their columns as they are asked for."""
-    kinds = {feature.kind for feature in table.features}
-    is_many = 8 * table.n_rows * len(table.features) >= MANY_BYTES
-    if is_many and "text" not in kinds and not encoding.unit_length and encoding.select is None:
+    if _is_in_parts(table, encoding):
         return partial(SomeRows, table)
     frame = read_rows(table, [feature.name for feature in table.features])
     return lambda rows: frame.iloc[rows]
+
+
+def _is_in_parts(table: Table, encoding: Encoding) -> bool:
+    """Whether columns are read one at a time: of many rows whose matrix will be packed."""
+    has_text = any(feature.kind == "text" for feature in table.features)
+    is_many = 8 * table.n_rows * len(table.features) >= MANY_BYTES
+    return is_many and not has_text and not encoding.unit_length and encoding.select is None
 
 
 def _matrix(entry: Entry, part: str, kind: type) -> Any:

@@ -153,7 +153,11 @@ class _Look:
             return
         n_values = len(array) - array.null_count
         numbers, wrong = as_numbers(array)
-        if not has_codes(pc.unique(array)) and len(wrong) <= (1 - NUMBERLIKE) * n_values and numbers.null_count < len(numbers):
+        if (
+            not has_codes(pc.unique(array))
+            and len(wrong) <= (1 - NUMBERLIKE) * n_values
+            and numbers.null_count < len(numbers)
+        ):
             odd = pc.unique(wrong).to_pylist()
             self.odd |= dict.fromkeys(odd[:MOST_ODD_WORDS])
             self.unreadable += int(pc.sum(pc.is_in(wrong, pa.array(odd[MOST_ODD_WORDS:], pa.string()))).as_py() or 0)

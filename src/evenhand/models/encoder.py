@@ -82,7 +82,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fitted_part(self, frame: Any, y: np.ndarray, kind: str, names: list[str], transformer: Any) -> Any:
         if isinstance(frame, SomeRows) and kind == "numeric" and is_alone(transformer):
             of = partial(cells, frame, kind)
-            if (found := fitted_as_read(transformer, of, names, len(frame))) is not None and _are_finite(found, of, names):
+            if (found := fitted_as_read(transformer, of, names, len(frame))) is not None and _are_finite(
+                found, of, names
+            ):
                 return found
         given = cells(frame, kind, names, transformer)
         return _finite(fitted_part(transformer, given, y), given, kind, names)
@@ -249,7 +251,9 @@ def _cells_by_columns(frame: SomeRows, kind: str, names: list[str], transformer:
     if kind == "categorical" and is_coded:
         found = [pd.factorize(frame[name]) for name in names]
         known = [np.array([*values, None], dtype=object)[:-1] for _, values in found]
-        return CodedColumns(known, [codes.astype(np.min_scalar_type(-len(v) - 1)) for (codes, _), v in zip(found, known, strict=True)])
+        return CodedColumns(
+            known, [codes.astype(np.min_scalar_type(-len(v) - 1)) for (codes, _), v in zip(found, known, strict=True)]
+        )
     values = np.empty((len(frame), len(names)), object if kind == "categorical" else np.float64, "F")
     for j, name in enumerate(names):
         values[:, j] = _objects(frame[name]) if kind == "categorical" else frame[name].to_numpy(dtype=np.float64)

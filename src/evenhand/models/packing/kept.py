@@ -34,7 +34,9 @@ class KeptMatrices:
         """Parts as the matrix to be kept, with numbers of the table in place of what was made of them by columns."""
         parts = [self._as_read(k, part, rows) if isinstance(part, AsRead) else part for k, part in enumerate(parts)]
         if not self.encoder.is_packable(parts, self.n_rows):
-            return self.encoder.joined([part.dense(EVERY, EVERY) if isinstance(part, Scaled) else part for part in parts])
+            return self.encoder.joined(
+                [part.dense(EVERY, EVERY) if isinstance(part, Scaled) else part for part in parts]
+            )
         steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
         matrix = packed(parts)
         if all(each is None for each in steps):
