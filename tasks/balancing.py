@@ -75,8 +75,8 @@ def _check_room(needed: int, X: Any, y: np.ndarray, resampler: Resampler) -> Non
     if needed > (free := free_bytes()):
         raise DataError(
             f"balance {resampler.name} ({resampler.kind}) of {len(y):,} training rows x {X.shape[1]:,} columns takes "
-            f"about {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB of memory are free. Write undersample, oversample or "
-            "class_weight, which make no rows, lower its ratio, or give the candidates an encoding of fewer columns "
+            f"about {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB of memory are free. Write undersample, oversample "
+            "or class_weight, which make no rows, lower its ratio, or give the candidates an encoding of fewer columns "
             "(as: ordinal)"
         )
 

@@ -6,14 +6,14 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_dates, read_order, read_rows, read_target
 from evenhand.data.splits import content_hashes, fold_rows
+from evenhand.errors import listed
 from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.checks.kernel_columns import check_kernels
 from evenhand.models.ensembling import ensemble_mistakes
-from evenhand.models.samplers import fraction_mistakes
-from evenhand.errors import listed
 from evenhand.models.packing.estimates import check_memory, estimated_needs, memory_in_words
+from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Plan, Table
 from evenhand.runtime.logs import logger

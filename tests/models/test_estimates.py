@@ -79,4 +79,5 @@ def test_what_fits_side_by_side_take_is_said(asked, monkeypatch):
 
     words = memory_in_words({"a": 10**12, "b": 2 * 10**12, "c": 3 * 10**12}, study)
 
-    assert words.startswith("about 500") and "3000.0 GB of them for c; 8.0 GB are free" in words
+    assert words.startswith("about 500")
+    assert "3000.0 GB of them for c; 8.0 GB are free" in words

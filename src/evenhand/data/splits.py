@@ -65,7 +65,7 @@ def _column_hashes(column: pd.Series, is_near: bool = False) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RowHashes:
-    """One number for what each row holds, for what it holds on a grid of numbers, and the rows that it is linked with."""
+    """A number for what each row holds, one for what it holds on a grid of numbers, and one that linked rows share."""
 
     content: np.ndarray
     near: np.ndarray

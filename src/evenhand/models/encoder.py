@@ -246,7 +246,7 @@ def cells(frame: Any, kind: str, names: list[str], transformer: Any = None) -> A
 
 
 def _cells_by_columns(frame: SomeRows, kind: str, names: list[str], transformer: Any) -> Any:
-    """The same, read one column after the other; of text that is only counted, the different values and their places."""
+    """The same, read one column after another; of text that is only counted, the different values and their places."""
     is_coded = isinstance(transformer, Pipeline) and type(transformer.steps[0][1]) is TopValues
     if kind == "categorical" and is_coded:
         found = [pd.factorize(frame[name]) for name in names]

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from copy import copy
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from sklearn.naive_bayes import GaussianNB

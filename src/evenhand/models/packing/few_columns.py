@@ -1,4 +1,4 @@
-"""Steps that treat each column of numbers by itself, learned a few columns at a time, so that no copy of all is made."""
+"""Steps that treat each column of numbers by itself, learned a few columns at a time, so that all are never copied."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
