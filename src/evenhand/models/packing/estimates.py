@@ -85,7 +85,8 @@ def check_memory(needs: Needs) -> list[str]:
         raise DataError(
             f"no candidate fits into memory: {listed(too_large, 4)}. The least, {least}, takes about "
             f"{needs[least] * LEAST_COPIES / COPIES / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free. Give it fewer "
-            "rows (cleaning.rows, balance: undersample or rows_per_class) or fewer columns (categorical.top, as: ordinal)."
+            "rows (cleaning.rows, balance: undersample or rows_per_class) or fewer columns (categorical.top, as: "
+            "ordinal)."
         )
     return too_large
 
