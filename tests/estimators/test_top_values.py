@@ -115,13 +115,9 @@ def test_top_must_keep_a_value():
 def test_columns_that_come_as_values_and_their_places_are_coded_as_their_cells_are(top, min_count):
     X = np.column_stack([column("b", "a", "b", "c", None, "b", "a"), column(3, 1, 1, "x", 2, None, 3)])
     places = [{value: k for k, value in enumerate(dict.fromkeys(each[each != None]))} for each in X.T]  # noqa: E711
-    given = CodedColumns(
-        [np.array([*each, None], dtype=object)[:-1] for each in places],
-        [
-            np.array([each.get(value, -1) for value in cells], dtype=np.int8)
-            for each, cells in zip(places, X.T, strict=False)
-        ],
-    )
+    pairs = zip(places, X.T, strict=True)
+    codes = [np.array([each.get(value, -1) for value in cells], dtype=np.int8) for each, cells in pairs]
+    given = CodedColumns([np.array([*each, None], dtype=object)[:-1] for each in places], codes)
     cells, coded = (TopValues(top, min_count).fit(each) for each in (X, given))
 
     assert coded.values_ == cells.values_
