@@ -163,11 +163,10 @@ def columns_of(file: Path) -> Iterator[tuple[str, pa.Array]]:
     names, n_rows = pq.read_schema(file).names, max(1, pq.read_metadata(file).num_rows)
     size = max(1, CELLS_AT_ONCE // n_rows)
     for start in range(0, len(names), size):
-        read = pq.read_table(file, columns=names[start : start + size])
-        for name in names[start : start + size]:
-            array = as_array(read, name)
-            read = read.drop_columns([name])
-            yield name, array
+        group = names[start : start + size]
+        columns = pq.read_table(file, columns=group).select(group).columns[::-1]
+        for name in group:
+            yield name, in_one_piece(columns.pop())
 
 
 def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
