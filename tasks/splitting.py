@@ -140,7 +140,7 @@ def split_id_of(columns: Mapping[str, np.ndarray], classes: Sequence[str], is_by
 def _rows(table: Table, study: Study) -> _Rows:
     hashes = splits.row_hashes(TableColumns(table, [feature.name for feature in table.features]))
     key_columns = [name for name, role in table.roles.items() if role == "key"]
-    beside = {*key_columns, study.columns.time, study.columns.group} - {None}
+    beside = {name for name in (*key_columns, study.columns.time, study.columns.group) if name is not None}
     frame = read_rows(table, beside) if beside else pd.DataFrame(index=range(table.n_rows))
     y = read_target(table)
     return _Rows(

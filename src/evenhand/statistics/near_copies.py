@@ -116,14 +116,14 @@ def _prepared(columns: Columns, first: np.ndarray, blocks: np.ndarray) -> _Rows 
         found.append((k, spread, bulk, unit))
     if not len(shared.places) or not found:
         return None
-    varies, spread, bulk, unit = (np.array(each) for each in zip(*found, strict=True))
+    varies, spreads, bulks, units = (np.array(each) for each in zip(*found, strict=True))
     X, grid = np.empty((len(shared.places), len(varies))), np.zeros((len(shared.places), len(varies)), dtype=np.bool_)
     for j, k in enumerate(varies):
         X[:, j] = _filled(columns, first[shared.places], k)
-        if unit[j]:
-            grid[:, j] = _is_close(np.round(X[:, j], round(-np.log10(unit[j]))), X[:, j])
+        if units[j]:
+            grid[:, j] = _is_close(np.round(X[:, j], round(-np.log10(units[j]))), X[:, j])
     some = [partial(_first_filled, columns, first, k) for k in varies]
-    return _Rows(X, shared.blocks, spread, bulk, grid, unit, shared.places, len(first), some)
+    return _Rows(X, shared.blocks, spreads, bulks, grid, units, shared.places, len(first), some)
 
 
 class _Shared:
@@ -310,7 +310,7 @@ def _free_distances(rows: _Rows, pairs: _Pairs, level: _Level) -> np.ndarray:
     if asked not in rows.distances:
         column_of, left, right = _any_pairs(rows, pairs)
         worst = np.zeros(len(left))
-        for j in np.flatnonzero(rows.unit < COARSE_UNIT):
+        for j in map(int, np.flatnonzero(rows.unit < COARSE_UNIT)):
             a, b = column_of(j)[left], column_of(j)[right]
             np.maximum(worst, (a - b) ** 2 / (np.maximum(a * a, b * b) + level.scale[j] ** 2), out=worst)
         rows.distances[asked] = np.sqrt(worst)
