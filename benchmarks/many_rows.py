@@ -4,7 +4,7 @@ Rows have 20 numbers and 10 categories (3 to 200 values each); 1 % are positive,
 something about it. The same fits follow in plain scikit-learn, one after another, where it has the model: Gaussian
 naive Bayes and linear SVM on standardised numbers beside one-hot categories.
 
-usage: python benchmarks/many_rows.py [ROWS] [FOLDS]
+usage: python benchmarks/many_rows.py [ROWS] [FOLDS] [MODEL,MODEL]
        python benchmarks/many_rows.py init [ROWS]
 
 `init` writes a table of 121 columns as payments have them (an id, a time, counts, amounts with gaps, codes of 2 to
@@ -161,7 +161,10 @@ def main() -> None:
         room = Path(name)
         write_rows(room / "rows.parquet", n_rows)
         split = {"holdout": "hash", "holdout_share": 0.2, "folds": n_folds}
-        (room / "many.yaml").write_text(yaml.safe_dump({**STUDY, "split": split}), encoding="utf-8")
+        chosen = sys.argv[3].split(",") if sys.argv[3:] else list(STUDY["candidates"])
+        candidates = {name: STUDY["candidates"][name] for name in chosen}
+        study = {**STUDY, "split": split, "candidates": candidates}
+        (room / "many.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
         around = os.environ | {"EVENHAND_HOME": str(room / "home"), "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "evenhand", "run", "many.yaml", "--json", "report.json"]
         subprocess.run(command, cwd=room, env=around, check=True)

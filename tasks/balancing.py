@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from evenhand.errors import DataError, listed
 from evenhand.models.sampler_lineage import NOBODY
 from evenhand.models.samplers import Resampled, Resampler, sampler_arguments, sampler_code
 from evenhand.records.pipeline import Balanced, Table, Training
+from evenhand.runtime.memory import free_bytes, room_for
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.matrices import (
@@ -53,6 +55,35 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
     X, y = read_packed(local(training.stored)), read_labels(local(training.stored))
+    is_by_place = isinstance(X, Packed) and resampler.is_blind
+    needed = 0 if is_by_place else _bytes_needed(X, y, resampler, len(table.classes))
+    _check_room(needed, X, y, resampler)
+    with room_for(needed):
+        return _balanced(folder, training, table, resampler, X, y)
+
+
+def _bytes_needed(X: Any, y: np.ndarray, resampler: Resampler, n_classes: int) -> int:
+    """About what a sampler that reads the rows takes: these and what comes out, dense, and a copy of both."""
+    if sparse.issparse(X):
+        return 0
+    counts = np.bincount(y.astype(int), minlength=n_classes)
+    return 2 * 8 * int(X.shape[1]) * (len(y) + resampler.n_rows(counts[counts > 0]))
+
+
+def _check_room(needed: int, X: Any, y: np.ndarray, resampler: Resampler) -> None:
+    """Refuse, before it begins, a balance that memory is not enough for."""
+    if needed > (free := free_bytes()):
+        raise DataError(
+            f"balance {resampler.name} ({resampler.kind}) of {len(y):,} training rows x {X.shape[1]:,} columns takes "
+            f"about {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB of memory are free. Write undersample, oversample "
+            "or class_weight, which make no rows, lower its ratio, or give the candidates an encoding of fewer columns "
+            "(as: ordinal)"
+        )
+
+
+def _balanced(
+    folder: Path, training: Training, table: Table, resampler: Resampler, X: Any, y: np.ndarray
+) -> dict[str, Any]:
     is_by_place = isinstance(X, Packed) and resampler.is_blind
     given = np.arange(len(y))[:, None] if is_by_place else _whole(X)
     found = resampler.resample(given, y, table.classes)

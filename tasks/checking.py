@@ -6,14 +6,18 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import read_dates, read_order, read_rows, read_target
 from evenhand.data.splits import content_hashes, fold_rows
+from evenhand.errors import listed
 from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.checks.kernel_columns import check_kernels
 from evenhand.models.ensembling import ensemble_mistakes
+from evenhand.models.packing.estimates import check_memory, estimated_needs, memory_in_words
 from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
-from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger, Plan, Table
+from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Plan, Table
+from evenhand.runtime.logs import logger
+from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import local
 from evenhand.study.loader import refuse
@@ -32,11 +36,24 @@ def check(
     _check_purpose(frame, table, study)
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     check_kernels(study, table, [made.candidate for made in plans])
+    _check_memory(plans, study, table, frame, y[fold_rows(ledger, FINAL)[0]])
     copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
     beside = read_order(table), read_dates(table)
     found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, *beside)))
     stop_at_leaks(found, allows_leaks)
     return found
+
+
+def _check_memory(plans: list[Plan], study: Study, table: Table, frame: pd.DataFrame, y: np.ndarray) -> None:
+    """Say what fits will take, and end a run of which none has enough memory before anything is fitted."""
+    needs = estimated_needs(plans, study, table, frame, y)
+    logger().info(memory_in_words(needs, study))
+    if too_large := check_memory(needs):
+        words = (
+            f"more memory than is free is estimated for {listed(too_large, 4)}: each is refused unless some is freed"
+        )
+        logger().warning(words)
+        remark("check", words)
 
 
 def _check_purpose(frame: pd.DataFrame, table: Table, study: Study) -> None:
@@ -49,7 +66,8 @@ def _check_purpose(frame: pd.DataFrame, table: Table, study: Study) -> None:
 def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
     """Whether a row has an exact or near copy on the other side of the holdout or of a fold."""
     name = "copies across sides"
-    features = frame[[feature.name for feature in table.features]]
+    names = [feature.name for feature in table.features]
+    features = frame if list(frame.columns) == names else frame[names]  # so that all of it is not copied
     columns = pq.read_table(local(ledger.stored), columns=["side", "link"])
     side, links = columns["side"].to_numpy(), columns["link"].to_numpy()
     n_exact = n_near = 0

@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 from evenhand.data.as_of import Bound, bound, is_seen
 from evenhand.data.casting import as_configured, as_dates, as_numbers, as_text
 from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, judged_by, summary
-from evenhand.data.frames import DATES, ORDER, ROWS, SLICES, TARGET, as_array
+from evenhand.data.frames import DATES, ORDER, ROWS, SLICES, TARGET, as_array, columns_of, in_one_piece
 from evenhand.data.row_filter import compile_rule
-from evenhand.data.snapshot import fingerprint
-from evenhand.data.splits import canonical_order
+from evenhand.data.snapshot import Fingerprint, fingerprint, rows_at_once
+from evenhand.data.splits import canonical_order, table_hashes
 from evenhand.data.targets import target_of
 from evenhand.data.type_inference import TIME, ZONED_TIME, read_as
 from evenhand.errors import DataError, listed, nearest
@@ -96,36 +96,35 @@ def _bound(snapshot: Snapshot, study: Study, as_of: datetime | None) -> Bound:
 
 
 def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Path) -> Mapping[str, Any]:
-    raw = pq.read_table(local(snapshot.stored))
-    given = given_roles(study.columns, study.targets, raw.column_names)
+    file = local(snapshot.stored)
+    given = given_roles(study.columns, study.targets, pq.read_schema(file).names)
     notes: list[str] = []
-    read = _read_as_configured(raw, study.cleaning, given, notes).append_column(
-        PLACE, pa.array(np.arange(raw.num_rows))
-    )
-    rows, taken = _by_rules(_bounded(read, str(study.columns.time), until, notes), study, notes)
+    rows, taken = _by_rules(_read(file, study, given, until, notes), study, notes)
     places, rows = as_array(rows, PLACE).to_numpy(), rows.drop_columns([PLACE])
     roles = _roles(rows, given, notes)
-    kept = _kept(rows, roles)
-    classes, target, target_notes = target_of(rows, study)
+    wanted = {*judged_by(study.columns, rows.column_names), *study.targets}
+    beside = rows.select([name for name in rows.column_names if name in wanted or roles[name] == "ignored"])
+    columns = dict(zip(rows.column_names, rows.columns, strict=True))
+    del rows  # so that no column is held twice
+    kept = _kept(columns, roles)
+    classes, target, target_notes = target_of(beside, study)
     features = [Feature(name, role) for name, role in roles.items() if role in FEATURES]  # type: ignore[arg-type]
     _check_some(features, roles)
     order = canonical_order(kept.append_column(TARGET, pa.array(target)), study.columns.time)
-    kept, target = kept.take(order), target[order]
-    pq.write_table(kept, folder / ROWS, compression="zstd", compression_level=1, use_dictionary=_texts(kept))
-    beside = [name for name in judged_by(study.columns, raw.column_names) if name not in kept.column_names]
-    pq.write_table(rows.select([name for name in beside if name != study.target]).take(order), folder / SLICES)
-    pq.write_table(_dates(rows, roles).take(order), folder / DATES)
-    np.save(folder / TARGET, target)
-    np.save(folder / ORDER, places[order])
     content = [
-        fingerprint(kept),
-        fingerprint(pa.table({study.target_name: target})),
+        _write_in_order(kept, order, folder / ROWS),
+        fingerprint(pa.table({study.target_name: target[order]})),
         classes,
         [asdict(f) for f in features],
     ]
+    judged = [name for name in judged_by(study.columns, list(roles)) if name not in kept.column_names]
+    pq.write_table(beside.select([name for name in judged if name != study.target]).take(order), folder / SLICES)
+    pq.write_table(_dates(beside, roles).take(order), folder / DATES)
+    np.save(folder / TARGET, target[order])
+    np.save(folder / ORDER, places[order])
     return {
         "digest": digest(content),
-        "n_rows": rows.num_rows,
+        "n_rows": len(order),
         "features": [asdict(feature) for feature in features],
         "classes": list(classes),
         "roles": roles,
@@ -134,14 +133,35 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
     }
 
 
-def _read_as_configured(raw: pa.Table, cleaning: Cleaning, given: Mapping[str, str], notes: list[str]) -> pa.Table:
+def _write_in_order(kept: pa.Table, order: np.ndarray, file: Path) -> str:
+    """Write rows in this order, piece by piece, so that they are not held twice; their fingerprint."""
+    content, size = Fingerprint(kept.schema), rows_at_once(kept.num_columns)
+    with pq.ParquetWriter(
+        file, kept.schema, compression="zstd", compression_level=1, use_dictionary=_texts(kept)
+    ) as writer:
+        for start in range(0, len(order), size):
+            piece = kept.take(order[start : start + size])
+            content.add(piece)
+            writer.write_table(piece)
+    return content.digest()
+
+
+def _read(file: Path, study: Study, given: Mapping[str, str], until: pa.Scalar | None, notes: list[str]) -> pa.Table:
+    """The rows that are seen, their columns as configured, with the place of each row in the source."""
+    read = _read_as_configured(file, study.cleaning, given, notes)
+    read = read.append_column(PLACE, pa.array(np.arange(read.num_rows)))
+    return _bounded(read, str(study.columns.time), until, notes)
+
+
+def _read_as_configured(file: Path, cleaning: Cleaning, given: Mapping[str, str], notes: list[str]) -> pa.Table:
     """The columns after `missing_values` and `types`; text that orders rows in time is read as dates."""
+    names = pq.read_schema(file).names
     for name in cleaning.types:
-        if name not in raw.column_names:
-            raise DataError(f"cleaning.types names '{name}', which is no column.{nearest(name, raw.column_names)}")
+        if name not in names:
+            raise DataError(f"cleaning.types names '{name}', which is no column.{nearest(name, names)}")
     columns = {}
-    for name in raw.column_names:
-        columns[name], lost = as_configured(name, as_array(raw, name), cleaning, given.get(name) == "time")
+    for name, array in columns_of(file):
+        columns[name], lost = as_configured(name, array, cleaning, given.get(name) == "time")
         notes += [lost] * bool(lost)
     return pa.table(columns)
 
@@ -227,12 +247,10 @@ def _some_left(rows: pa.Table, rule: str) -> pa.Table:
 
 def _repeats(rows: pa.Table) -> np.ndarray:
     """Which rows are exact copies of an earlier one."""
-    frame = rows.to_pandas()
-    hashes = pd.util.hash_pandas_object(frame, index=False)
-    repeats = hashes.duplicated(keep=False).to_numpy(copy=True)
+    repeats = pd.Series(table_hashes(rows)).duplicated(keep=False).to_numpy(copy=True)
     if repeats.any():
         suspects = np.flatnonzero(repeats)
-        repeats[suspects] = frame.iloc[suspects].duplicated().to_numpy()
+        repeats[suspects] = rows.take(suspects).to_pandas().duplicated().to_numpy()
     return repeats
 
 
@@ -263,15 +281,16 @@ def _role(name: str, array: pa.Array, given: str | None) -> tuple[str, str]:
     return given, ""
 
 
-def _kept(rows: pa.Table, roles: Mapping[str, str]) -> pa.Table:
-    columns = {name: _as_role(as_array(rows, name), role) for name, role in roles.items() if role in KEPT}
-    numeric = {name: array for name, array in columns.items() if roles[name] == "numeric"}
+def _kept(columns: dict[str, pa.ChunkedArray], roles: Mapping[str, str]) -> pa.Table:
+    """The columns that are kept, in the form of their role; they are taken out of what is given."""
+    kept = {name: _as_role(in_one_piece(columns.pop(name)), role) for name, role in roles.items() if role in KEPT}
+    numeric = {name: array for name, array in kept.items() if roles[name] == "numeric"}
     if infinite := list(_infinite(numeric)):
         raise DataError(
             f"infinite values in {counted(len(infinite), 'numeric column')}: {'; '.join(infinite[:8])}. Name them in "
             "cleaning.missing_values ([inf, -inf]), or leave those rows out with cleaning.rows."
         )
-    return pa.table(columns)
+    return pa.table(kept)
 
 
 def _as_role(array: pa.Array, role: str) -> pa.Array:

@@ -1,12 +1,14 @@
 """Each encoding on each fold, once for all candidates that use it."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.data.frames import read_rows, read_target
+from evenhand.data.frames import SomeRows, read_rows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.models.encoder import new_encoder, without_outliers
@@ -18,10 +20,11 @@ from evenhand.runtime.memory import room_for
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import SOURCE, write_matrix
-from evenhand.study.study import Study
+from evenhand.study.study import Encoding, Study
 
 CODE = ("evenhand.tasks.encoding:_build", "evenhand.models.packing.kept:KeptMatrices")
-CELLS_COPIED = 4  # of the table while it is encoded
+CELLS_COPIED, CELLS_IN_PARTS = 4, 2  # of the table while it is encoded, whole or one column at a time
+MANY_BYTES = 2**25  # of a table as numbers, from which its columns are read one at a time; its matrix is packed then
 
 
 @step("prepare", anywhere=True)
@@ -39,7 +42,8 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        with room_for(CELLS_COPIED * 8 * table.n_rows * len(table.features)):
+        copies = CELLS_IN_PARTS if _is_in_parts(table, study.encodings[encoding]) else CELLS_COPIED
+        with room_for(copies * 8 * table.n_rows * len(table.features)):
             return _build(folder, table, ledger, study, (encoding, fold))
 
     entry = Store().keep("prepared", inputs, CODE, build)
@@ -64,18 +68,18 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
 def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tuple[str, str]) -> dict[str, Any]:
     encoding, fold = place
     trained, judged = fold_rows(ledger, fold)
-    frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
+    rows_of, y = _rows_of(table, study.encodings[encoding]), read_target(table)
     encoder, removed = new_encoder(table, study.encodings[encoding], study.seed), None
     if study.cleaning.outliers != "none":
-        is_kept = without_outliers(frame.iloc[trained], y[trained], table, study)
+        is_kept = without_outliers(rows_of(trained), y[trained], table, study)
         has_classes = table.classes and not table.is_multilabel
         by_class = np.bincount(y[trained[~is_kept]].astype(int), minlength=len(table.classes)) if has_classes else ()
         removed = {"n_rows": len(trained), "by_class": [*map(int, by_class)] or [int(np.sum(~is_kept))]}
         trained = trained[is_kept]
     started = time.perf_counter()
     try:
-        X = encoder.fit_parts(frame.iloc[trained], y[trained])
-        held = encoder.parts(frame.iloc[judged]) if len(judged) else None
+        X = encoder.fit_parts(rows_of(trained), y[trained])
+        held = encoder.parts(rows_of(judged)) if len(judged) else None
     except ValueError as error:
         why = " ".join(str(error).split()).rstrip(".")
         raise DataError(
@@ -85,10 +89,25 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
     seconds = time.perf_counter() - started
     kept = KeptMatrices(folder, table, encoder, len(trained) + len(judged))
     write_matrix(folder / "training", kept.matrix(X, trained), y[trained], trained)
-    asked = encoder.transform(frame.iloc[judged]) if held is None else kept.matrix(held, judged)
+    asked = encoder.transform(rows_of(judged)) if held is None else kept.matrix(held, judged)
     write_matrix(folder / "held", asked, y[judged], judged)
     n_rows = {"n_training": len(trained), "n_held": len(judged)}
     return {"outputs": encoder.outputs_, **n_rows, "removed": removed, "seconds": seconds}
+
+
+def _rows_of(table: Table, encoding: Encoding) -> Callable[[np.ndarray], Any]:
+    """Some rows of the table: a frame of them, or where they are many their columns as they are asked for."""
+    if _is_in_parts(table, encoding):
+        return partial(SomeRows, table)
+    frame = read_rows(table, [feature.name for feature in table.features])
+    return lambda rows: frame.iloc[rows]
+
+
+def _is_in_parts(table: Table, encoding: Encoding) -> bool:
+    """Whether columns are read one at a time: of many rows whose matrix will be packed."""
+    has_text = any(feature.kind == "text" for feature in table.features)
+    is_many = 8 * table.n_rows * len(table.features) >= MANY_BYTES
+    return is_many and not has_text and not encoding.unit_length and encoding.select is None
 
 
 def _matrix(entry: Entry, part: str, kind: type) -> Any:

@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 )
 
 from evenhand.data import splits
-from evenhand.data.frames import read_rows, read_target
+from evenhand.data.frames import TableColumns, read_rows, read_target
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
 from evenhand.runtime.logs import logger
@@ -138,15 +138,16 @@ def split_id_of(columns: Mapping[str, np.ndarray], classes: Sequence[str], is_by
 
 
 def _rows(table: Table, study: Study) -> _Rows:
-    frame = read_rows(table)
-    features = frame[[feature.name for feature in table.features]]
+    hashes = splits.row_hashes(TableColumns(table, [feature.name for feature in table.features]))
     key_columns = [name for name, role in table.roles.items() if role == "key"]
+    beside = {name for name in (*key_columns, study.columns.time, study.columns.group) if name is not None}
+    frame = read_rows(table, beside) if beside else pd.DataFrame(index=range(table.n_rows))
     y = read_target(table)
     return _Rows(
         y=y,
         strata=splits.strata_of(y, table, study.split.folds),
-        content=splits.content_hashes(features, is_near=True),
-        links=splits.linked_rows(features),
+        content=hashes.near,
+        links=hashes.links,
         keys=splits.content_hashes(frame[key_columns]) if key_columns else None,
         times=_times(frame, study),
         groups=_groups(frame, study),

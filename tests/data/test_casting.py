@@ -153,3 +153,20 @@ def test_an_exponent_without_a_number_before_it_is_a_word():
 
     assert wrong.to_pylist() == ["e208", "E5", "-e1", ".e2"]
     assert pc.drop_null(read).to_pylist() == [1e5, 5.0, 20.0]
+
+
+def test_the_form_of_numbers_is_that_of_most_rows_and_not_of_most_different_values():
+    found, wrong = as_numbers(pa.array(["1,5"] * 5 + ["1,234.5", "2,345.6", None]))
+
+    # five rows have a decimal comma, two a decimal point
+    assert found.to_pylist() == [1.5] * 5 + [None] * 3
+    assert wrong.to_pylist() == ["1,234.5", "2,345.6"]
+
+
+def test_each_row_has_the_number_or_the_date_of_its_value():
+    numbers, _ = as_numbers(pa.array(["2", None, "1", "2", "odd", "2"]))
+    dates, wrong = as_kind("day", pa.array(["01.02.2024", None, "01.02.2024", "13.02.2024"]), "date", True)
+
+    assert numbers.to_pylist() == [2.0, None, 1.0, 2.0, None, 2.0]
+    assert [each and each.day for each in dates.to_pylist()] == [1, None, 1, 13]
+    assert wrong == 0

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import TopValues
+from evenhand.estimators._columns import CodedColumns
 
 
 @parametrize_with_checks([TopValues(), TopValues(top=None)])
@@ -108,3 +109,18 @@ def test_an_unhashable_cell_at_transform_is_an_unseen_value():
 def test_top_must_keep_a_value():
     with pytest.raises(ValueError, match="top must be 1 or more"):
         TopValues(top=0).fit(column("a"))
+
+
+@pytest.mark.parametrize(("top", "min_count"), [(2, 1), (None, 1), (None, 2), (20, 3)])
+def test_columns_that_come_as_values_and_their_places_are_coded_as_their_cells_are(top, min_count):
+    X = np.column_stack([column("b", "a", "b", "c", None, "b", "a"), column(3, 1, 1, "x", 2, None, 3)])
+    places = [{value: k for k, value in enumerate(dict.fromkeys(each[each != None]))} for each in X.T]  # noqa: E711
+    pairs = zip(places, X.T, strict=True)
+    codes = [np.array([each.get(value, -1) for value in cells], dtype=np.int8) for each, cells in pairs]
+    given = CodedColumns([np.array([*each, None], dtype=object)[:-1] for each in places], codes)
+    cells, coded = (TopValues(top, min_count).fit(each) for each in (X, given))
+
+    assert coded.values_ == cells.values_
+    assert coded.n_codes_.tolist() == cells.n_codes_.tolist()
+    assert coded.transform(given).tolist() == cells.transform(X).tolist()
+    assert cells.transform(given).tolist() == cells.transform(X).tolist()

@@ -1,3 +1,5 @@
+from dataclasses import astuple
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from evenhand.evaluation.explanation.effects import coefficients_of, curves_of, 
 from evenhand.evaluation.explanation.lift import lifts_of
 from evenhand.evaluation.explanation.reasons import parts_of
 from evenhand.evaluation.explanation.slices import parities_of, slices_of
-from evenhand.evaluation.metrics import PredictionSet
+from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.raw_row_model import RawRowModel
 
 ASKED = Answers("prediction", ("",), lambda frame: (2 * frame["a"] - 3 * frame["b"]).to_numpy(float)[:, None])
@@ -174,6 +176,31 @@ def test_of_many_slices_of_noise_seldom_one_is_called_worse():
 
     # 5 % of 40 are 2; more than 7 would have a chance of 0.1 % (binomial)
     assert n_false <= 7
+
+
+@pytest.mark.parametrize("metric", ["average_precision", "roc_auc", "recall"])
+def test_slices_are_the_same_whatever_the_order_of_rows(metric):
+    random = np.random.default_rng(0)
+    truth, scores = random.integers(0, 2, 500), random.random(500)
+    frame = pd.DataFrame({"town": random.choice(["north", "south"], 500), "size": random.normal(size=500)})
+    order = random.permutation(500)
+    predicted = [
+        PredictionSet(truth[rows], (scores[rows] > 0.5).astype(int), scores[rows], True)
+        for rows in (np.arange(500), order)
+    ]
+
+    first, again = (
+        {(one.column, one.value): one for one in slices_of(each, frame.iloc[rows], metric, 2, 1)}
+        for each, rows in zip(predicted, (np.arange(500), order), strict=True)
+    )
+
+    assert len(first) == 2 + 4
+    for place, one in first.items():
+        assert astuple(again[place])[2:-1] == pytest.approx(astuple(one)[2:-1], rel=1e-9)
+    town = frame["town"] == "north"
+    assert first["town", "north"].figure == pytest.approx(
+        metrics_of(PredictionSet(truth[town], (scores[town] > 0.5).astype(int), scores[town], True), 2)[metric]
+    )
 
 
 def test_slices_with_too_few_rows_are_left_out():

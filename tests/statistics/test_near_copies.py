@@ -186,3 +186,25 @@ def test_copies_below_the_tolerance_are_no_evidence_of_chance():
 
 def test_no_pair_outside_is_no_chance():
     assert chance_pairs(np.array([0.01]), np.ones(1), 0.05) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("n_shared", [6, 400])
+def test_copies_are_found_among_rows_that_nearly_all_share_their_categories_with_no_other(n_shared):
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame({f"n{j}": draw.normal(size=3000) for j in range(4)})
+    frame["town"] = [f"t{k}" for k in range(3000)]
+    copied = frame.head(n_shared)
+
+    links = linked_rows(pd.concat([frame, altered(copied, "noise relative to each value")], ignore_index=True))
+
+    assert (links[3000:] == links[:n_shared]).all()
+    assert len(set(links)) == 3000
+
+
+def test_rows_of_one_block_of_counts_are_told_apart_by_each_count():
+    rows = pd.DataFrame({"calls": [1.0, 1.0, 2.0, 2.0], "visits": [5.0, 6.0, 5.0, 5.0], "town": ["n"] * 4})
+
+    links = linked_rows(pd.concat([rows] * 30, ignore_index=True))
+
+    # 1-5, 1-6, 2-5 and 2-5 again
+    assert len(set(links)) == 3

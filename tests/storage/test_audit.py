@@ -20,7 +20,7 @@ from evenhand.models.packing import forms, parts
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import NOT_NUMERIC, _bound, code_digest, code_of
 from evenhand.storage.digests import file_digest
-from evenhand.tasks import fitting, tuning
+from evenhand.tasks import encoding, fitting, tuning
 from evenhand.tasks.halving import attempting
 
 HARMLESS_FILES = {
@@ -326,6 +326,7 @@ def test_no_stage_uses_what_is_not_in_its_key(name, tmp_path, monkeypatch):
     if name == "packed_rows":
         monkeypatch.setattr(parts, "PACKED_FROM", 0)
         monkeypatch.setattr(forms, "MANY_BYTES", 0)
+        monkeypatch.setattr(encoding, "MANY_BYTES", 0)
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "first"))
     whole(study)  # so that all that is imported is imported
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "second"))

@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from makers import make_held, make_study, make_table, make_training, two_clouds
@@ -6,6 +8,7 @@ from evenhand.errors import DataError
 from evenhand.storage.artifact_store import local
 from evenhand.storage.matrices import read_matrix
 from evenhand.study.registry import BALANCES
+from evenhand.tasks import balancing
 from evenhand.tasks.balancing import balance
 
 
@@ -112,3 +115,24 @@ def test_rows_that_were_made_are_counted(tmp_path):
     assert over.n_made == over.training.n_rows - training.n_rows > 10
     assert drawn.n_made == 0
     assert drawn.training.n_rows == over.training.n_rows
+
+
+def test_a_balance_that_memory_is_not_enough_for_is_refused_with_numbers_before_it_begins(tmp_path, monkeypatch):
+    monkeypatch.setattr(balancing, "free_bytes", lambda: 1000)
+
+    #   60 common and 20 rare rows become 120; 2 copies of (80 + 120) rows x 2 columns x 8 bytes are 6,400 bytes
+    with pytest.raises(DataError, match=r"mine \(smote\) of 80 training rows x 2 columns takes about 0\.0 GB") as error:
+        balanced(tmp_path, "smote")
+
+    assert "Write undersample, oversample or class_weight" in str(error.value)
+
+
+def test_what_a_balance_takes_grows_with_the_rows_that_come_out_of_it(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(balancing, "room_for", lambda n_bytes: nullcontext(asked.append(n_bytes)))
+
+    balanced(tmp_path / "more", "smote")
+    balanced(tmp_path / "fewer", "near_miss")
+
+    #   2 copies x 8 bytes x 2 columns x (80 + 120 rows, or 80 + 40)
+    assert asked == [32 * 200, 32 * 120]

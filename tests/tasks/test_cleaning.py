@@ -435,3 +435,14 @@ def test_drop_missing_that_leaves_nothing_is_reported():
 
 def test_what_outliers_leave_out_is_no_matter_of_the_table():
     assert cleaned(GAPPY).stored == cleaned(GAPPY, cleaning={"outliers": "iqr"}).stored
+
+
+def test_a_table_is_the_same_whether_its_columns_are_read_at_once_or_one_by_one(monkeypatch, tmp_path):
+    at_once = cleaned()
+    monkeypatch.setattr(frames, "CELLS_AT_ONCE", 1)
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "other"))
+
+    one_by_one = cleaned()
+
+    assert one_by_one.digest == at_once.digest
+    assert one_by_one.roles == at_once.roles

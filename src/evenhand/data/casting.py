@@ -1,5 +1,6 @@
 """Values that mean missing made missing, and columns read as another kind; what cannot be read is counted."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -73,22 +74,26 @@ def as_numbers(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     if not pa.types.is_string(array.type):
         array = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
         numbers = array if array.type == NUMBER else array.cast(NUMBER, safe=False)
-        return pc.if_else(pc.is_nan(numbers), pa.scalar(None, NUMBER), numbers), pa.array([], pa.string())
-    text = tidy(array)
-    best = max((in_form(text, *form) for form in NUMBER_FORMS), key=lambda read: len(read) - read.null_count)
-    return best, text.filter(pc.and_(best.is_null(), text.is_valid()))
+        if pc.any(pc.is_nan(numbers)).as_py():
+            numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, NUMBER), numbers)
+        return numbers, pa.array([], pa.string())
+    different = Different(array)
+    text = tidy(different.values)
+    best = max((in_form(text, *form) for form in NUMBER_FORMS), key=different.n_valid)
+    return different.each(best), different.each(text).filter(different.each(pc.and_(best.is_null(), text.is_valid())))
 
 
 def as_dates(name: str, array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """A column as timestamps in the one form that reads most of it, and the texts that are no dates."""
     if pa.types.is_timestamp(array.type):
         return array, pa.array([], pa.string())
-    text = tidy(as_text(array))
+    different = Different(as_text(array))
+    text = tidy(different.values)
     for standard in (TIME, ZONED_TIME):
         if (dates := read_as(text, standard)) is not None:
-            return dates, pa.array([], pa.string())
+            return different.each(dates), pa.array([], pa.string())
     read = {form: pc.strptime(text, format=form, unit="us", error_is_null=True) for form in DATE_FORMS}
-    counts = {form: len(dates) - dates.null_count for form, dates in read.items()}
+    counts = {form: different.n_valid(dates) for form, dates in read.items()}
     best = max(DATE_FORMS, key=lambda form: counts[form])
     twin = best.replace("%d/%m", "%m/%d")
     if twin != best and counts[best] and counts[twin] == counts[best] and not read[best].equals(read[twin]):
@@ -96,7 +101,25 @@ def as_dates(name: str, array: pa.Array) -> tuple[pa.Array, pa.Array]:
             f"column '{name}' holds dates such as '{pc.drop_null(text)[0]}', in which day and month "
             "cannot be distinguished: write them as year-month-day in the source."
         )
-    return read[best].cast(TIME), text.filter(pc.and_(read[best].is_null(), text.is_valid()))
+    is_wrong = pc.and_(read[best].is_null(), text.is_valid())
+    return different.each(read[best].cast(TIME)), different.each(text).filter(different.each(is_wrong))
+
+
+class Different:
+    """The different values of a text, what was made of them for each row, and how many rows have something."""
+
+    def __init__(self, array: pa.StringArray) -> None:
+        coded = array.dictionary_encode(null_encoding="encode")
+        self.values, self.codes = coded.dictionary, coded.indices
+        self.counts = np.bincount(self.codes.to_numpy(), minlength=len(self.values))
+
+    def each(self, made: pa.Array) -> pa.Array:
+        """What was made of each row's value."""
+        return made.take(self.codes)
+
+    def n_valid(self, made: pa.Array) -> int:
+        """How many rows have something that was made of their value."""
+        return int(self.counts[made.is_valid().to_numpy(zero_copy_only=False)].sum())
 
 
 def as_text(array: pa.Array) -> pa.Array:

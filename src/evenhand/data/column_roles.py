@@ -121,9 +121,9 @@ def _role_of_text(name: str, array: pa.StringArray, n_values: int) -> tuple[str,
 
 def _share_of_numbers(array: pa.StringArray) -> float:
     """The share of values that read as numbers, whatever their order; codes as 007 do not."""
-    if has_codes(array):
-        return 0.0
     found = pc.value_counts(pc.drop_null(array))
+    if has_codes(found.field("values")):
+        return 0.0
     is_number, counts = as_numbers(found.field("values"))[0].is_valid(), found.field("counts")
     return float((pc.sum(counts.filter(is_number)).as_py() or 0) / pc.sum(counts).as_py())
 

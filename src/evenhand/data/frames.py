@@ -1,6 +1,9 @@
 """Cleaned rows as frames, and any raw frame brought into exactly that form, so that a served model takes raw rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -9,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from evenhand.data.casting import as_kind, as_numbers, as_text, without
-from evenhand.data.snapshot import arrow_column
+from evenhand.data.snapshot import CELLS_AT_ONCE, arrow_column, rows_at_once
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Table
 from evenhand.runtime.text import counted
@@ -18,13 +21,72 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
+MANY_ROWS = 100_000
 ROWS, TARGET, ORDER, SLICES, DATES = "rows.parquet", "target.npy", "order.npy", "slices.parquet", "dates.parquet"
+
+
+class ColumnSource(Protocol):
+    """What a data frame and the columns of a table have in common."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    @property
+    def dtypes(self) -> Any: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, name: str) -> pd.Series: ...
+
+
+class TableColumns:
+    """The columns of a table as its frame has them, each read when it is asked for, so that one is held at a time."""
+
+    def __init__(self, table: Table, columns: Iterable[str]) -> None:
+        self.table, self.columns = table, list(columns)
+
+    def __len__(self) -> int:
+        return self.table.n_rows
+
+    def __getitem__(self, name: str) -> pd.Series:
+        return read_rows(self.table, [name])[name]
+
+    @cached_property
+    def dtypes(self) -> pd.Series:
+        """The type of each column."""
+        return pq.read_schema(local(self.table.stored) / ROWS).empty_table().to_pandas().dtypes[self.columns]
+
+
+class SomeRows:
+    """Some rows of a table; its columns are read when they are asked for, by one name or by several."""
+
+    def __init__(self, table: Table, rows: np.ndarray) -> None:
+        self.table, self.rows = table, rows
+        self.columns = [feature.name for feature in table.features]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, names: Any) -> Any:
+        if isinstance(names, str):
+            return read_rows(self.table, [names])[names].iloc[self.rows].reset_index(drop=True)
+        return pd.DataFrame({name: self[name] for name in names})
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:
     """The cleaned rows, all columns that were kept or those named, in the order asked for."""
     names = None if columns is None else list(columns)
-    return pq.read_table(local(table.stored) / ROWS, columns=names).to_pandas()
+    read = pq.read_table(local(table.stored) / ROWS, columns=names)
+    if len(read) < MANY_ROWS:
+        return read.to_pandas()
+    return read.to_pandas(split_blocks=True, self_destruct=True)  # so that no column is held twice
+
+
+def row_batches(table: Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The cleaned rows of some columns, in the order asked for, some rows after others."""
+    with pq.ParquetFile(local(table.stored) / ROWS) as file:
+        for batch in file.iter_batches(rows_at_once(len(columns)), columns=columns):
+            yield batch.select(columns)
 
 
 def read_slices(table: Table) -> pd.DataFrame:
@@ -93,5 +155,20 @@ def _numbers(name: str, array: pa.Array, column: pd.Series) -> pa.Array:
 
 def as_array(table: pa.Table, name: str) -> pa.Array:
     """One column of an Arrow table in one piece."""
-    column = table.column(name)
+    return in_one_piece(table.column(name))
+
+
+def columns_of(file: Path) -> Iterator[tuple[str, pa.Array]]:
+    """The columns of a canonical file, some at a time, so that the whole of it is never held as it was read."""
+    names, n_rows = pq.read_schema(file).names, max(1, pq.read_metadata(file).num_rows)
+    size = max(1, CELLS_AT_ONCE // n_rows)
+    for start in range(0, len(names), size):
+        group = names[start : start + size]
+        columns = pq.read_table(file, columns=group).select(group).columns[::-1]
+        for name in group:
+            yield name, in_one_piece(columns.pop())
+
+
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """A column that is copied only where it comes in several pieces."""
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

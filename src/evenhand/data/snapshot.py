@@ -67,15 +67,29 @@ def examine(path: Path) -> tuple[str, tuple[Column, ...]]:
     return digest(parts), tuple(facts.column() for facts in seen)
 
 
+class Fingerprint:
+    """The same fingerprint for rows that come in pieces."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema, self.contents = schema, [_Content() for _ in schema]
+
+    def add(self, table: pa.Table) -> None:
+        """Take in the next rows."""
+        for content, column in zip(self.contents, table.columns, strict=True):
+            for array in column.chunks:
+                content.add(array)
+
+    def digest(self) -> str:
+        """The fingerprint of all rows so far."""
+        found = zip(self.schema, self.contents, strict=True)
+        return digest([(field.name, str(field.type), content.digest()) for field, content in found])
+
+
 def fingerprint(table: pa.Table) -> str:
     """The same fingerprint for rows in memory."""
-    parts = []
-    for field, column in zip(table.schema, table.columns, strict=True):
-        content = _Content()
-        for array in column.chunks:
-            content.add(array)
-        parts.append((field.name, str(field.type), content.digest()))
-    return digest(parts)
+    content = Fingerprint(table.schema)
+    content.add(table)
+    return content.digest()
 
 
 def rows_at_once(n_columns: int) -> int:

@@ -1,6 +1,7 @@
 """Rows by their content, and which rows a fold is trained and judged on."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evenhand.data.frames import read_target
+from evenhand.data.frames import ColumnSource, read_target
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
 from evenhand.statistics.label_sets import label_columns
 from evenhand.statistics.near_copies import near_links
@@ -17,28 +18,42 @@ from evenhand.storage.artifact_store import local
 NEAR_BITS = 20
 
 
-def content_hashes(features: pd.DataFrame, *, is_near: bool = False) -> np.ndarray:
+def content_hashes(features: ColumnSource, *, is_near: bool = False) -> np.ndarray:
     """One 64-bit number for the content of each row; equal rows have equal numbers.
 
     `is_near` takes numbers of one cell of a grid as equal: most rows of two tables match that differ by rounding alone.
     Inside one table `linked_rows` finds them all.
     """
-    hashes = (_column_hashes(features.iloc[:, j], is_near) for j in range(features.shape[1]))
-    return joined_hashes(hashes, features.shape)
+    hashes = (_column_hashes(features[name], is_near) for name in features.columns)
+    return joined_hashes(hashes, (len(features), len(features.columns)))
 
 
 def joined_hashes(hashes: Iterable[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
-    """One number for each row, from those of its cells, which come one column after another.
+    """One number for each row, from those of its cells, which come one column after another."""
+    joined = _Joined(*shape)
+    for column in hashes:
+        joined.add(column)
+    return joined.hashes
 
-    The numbers are those of `pandas.util.hash_pandas_object`, which holds all columns at once.
-    """
-    (n_rows, n_columns), factor = shape, np.uint64(1_000_003)
-    found = np.full(n_rows, 0x345678, dtype=np.uint64)
-    for j, column in enumerate(hashes):
-        found ^= column
-        found *= factor
-        factor += np.uint64(82_520 + 2 * (n_columns - j))
-    return found + np.uint64(97_531)
+
+class _Joined:
+    """Hashes of rows as `pandas.util.hash_pandas_object` makes them, which holds all columns at once."""
+
+    def __init__(self, n_rows: int, n_columns: int) -> None:
+        self.found = np.full(n_rows, 0x345678, dtype=np.uint64)
+        self.factor, self.n_left = np.uint64(1_000_003), n_columns
+
+    def add(self, column: np.ndarray) -> None:
+        """Take in the hashes of the next column."""
+        self.found ^= column
+        self.found *= self.factor
+        self.factor += np.uint64(82_520 + 2 * self.n_left)
+        self.n_left -= 1
+
+    @property
+    def hashes(self) -> np.ndarray:
+        """One number for each row, once all columns are in."""
+        return self.found + np.uint64(97_531)
 
 
 def _column_hashes(column: pd.Series, is_near: bool = False) -> np.ndarray:
@@ -48,16 +63,53 @@ def _column_hashes(column: pd.Series, is_near: bool = False) -> np.ndarray:
     return pd.util.hash_pandas_object(column, index=False).to_numpy()
 
 
-def linked_rows(features: pd.DataFrame) -> np.ndarray:
+@dataclass(frozen=True)
+class RowHashes:
+    """A number for what each row holds, one for what it holds on a grid of numbers, and one that linked rows share."""
+
+    content: np.ndarray
+    near: np.ndarray
+    links: np.ndarray
+
+
+def row_hashes(features: ColumnSource) -> RowHashes:
+    """`content_hashes`, the same of near rows, and `linked_rows`, with each column hashed once."""
+    names = list(features.columns)
+    numbers = [name for name in names if pd.api.types.is_numeric_dtype(features.dtypes[name])]
+    content, near = _Joined(len(features), len(names)), _Joined(len(features), len(names))
+    others = _Joined(len(features), len(names) - len(numbers))
+    for name in names:
+        column = features[name]
+        hashes = _column_hashes(column)
+        content.add(hashes)
+        near.add(_column_hashes(column, is_near=True) if column.dtype.kind == "f" else hashes)
+        if name not in numbers:
+            others.add(hashes)
+    blocks = others.hashes if len(numbers) < len(names) else np.zeros(len(features), dtype=np.uint64)
+    links = near_links(_Numbers(features, numbers), blocks, content.hashes)
+    return RowHashes(content.hashes, near.hashes, links)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Columns as float64, each made when it is asked for."""
+
+    features: ColumnSource
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, place: int) -> np.ndarray:
+        return self.features[self.names[place]].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def linked_rows(features: ColumnSource) -> np.ndarray:
     """A number that rows share if they are copies of one another, exact or near; it depends on contents, not on order.
 
     It is the least content hash of the rows linked; numbers are compared by distance, all other columns by equality.
     """
-    names = [name for name in features.columns if pd.api.types.is_numeric_dtype(features[name].dtype)]
-    numbers = features[names].to_numpy(dtype=np.float64, na_value=np.nan)
-    others = features.drop(columns=names)
-    blocks = content_hashes(others) if len(others.columns) else np.zeros(len(features), dtype=np.uint64)
-    return near_links(numbers, blocks, content_hashes(features))
+    return row_hashes(features).links
 
 
 def linked_with(features: pd.DataFrame, others: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -72,11 +124,15 @@ def canonical_order(rows: pa.Table, time: str | None) -> np.ndarray:
 
     The same rows make the same table whatever order their source has them in, and draws by place are the same draws.
     """
-    hashes = (_column_hashes(column.to_pandas()) for column in rows.columns)
-    content = joined_hashes(hashes, rows.shape)
+    content = table_hashes(rows)
     if time is None:
         return np.argsort(content, kind="stable")
     return np.lexsort((content, rows[time].to_pandas().to_numpy()))
+
+
+def table_hashes(rows: pa.Table) -> np.ndarray:
+    """`content_hashes` of an Arrow table, with one column as a series at a time."""
+    return joined_hashes((_column_hashes(column.to_pandas()) for column in rows.columns), rows.shape)
 
 
 def sides_of(y: np.ndarray, table: Table) -> dict[str, np.ndarray]:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import yaml
 
 from evenhand.data.casting import as_dates, as_numbers
 from evenhand.data.column_roles import FEATURES, inferred_role
 from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
-from evenhand.data.frames import as_array
+from evenhand.data.frames import columns_of
 from evenhand.data.in_memory import keep
 from evenhand.data.presets.portfolio import Preset
 from evenhand.data.presets.profile import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of
@@ -78,16 +77,16 @@ def look(snapshot: Snapshot, study: Study, task: str | None = None) -> DataProfi
     """What a study file for these rows depends on; without a task the target's values say whether they are classes."""
     if task is not None and task not in TASKS:
         raise ConfError(f"task '{task}' is unknown.{nearest(task, TASKS)} Say classification or regression.")
-    raw = pq.read_table(local(snapshot.stored))
+    columns = dict(columns_of(local(snapshot.stored)))
     source = study.source.model_dump(mode="json", exclude_none=True)
     if "path" in source:
         source["path"] = source["path"][0]
-    if study.target_name not in raw.column_names:
+    if study.target_name not in columns:
         raise DataError(
-            f"--target {study.target_name} is no column of the data.{nearest(study.target_name, raw.column_names)} "
-            f"Columns: {listed(raw.column_names, 20)}."
+            f"--target {study.target_name} is no column of the data.{nearest(study.target_name, list(columns))} "
+            f"Columns: {listed(list(columns), 20)}."
         )
-    return _Look(raw, study.target_name, task).seen(source)
+    return _Look(columns, study.target_name, task).seen(source)
 
 
 def written(seen: DataProfile, preset: Preset, heading: tuple[str, ...] = ()) -> str:
@@ -103,9 +102,9 @@ def read_back(text: str) -> Study:
 class _Look:
     """One look at all columns; what is noticed on the way is gathered."""
 
-    def __init__(self, raw: pa.Table, target: str, task: str | None) -> None:
-        self.raw, self.target, self.task = raw, target, task
-        self.columns = {name: as_array(raw, name) for name in raw.column_names}
+    def __init__(self, columns: dict[str, pa.Array], target: str, task: str | None) -> None:
+        self.columns, self.target, self.task = columns, target, task
+        self.n_rows = len(next(iter(columns.values())))
         self.types: dict[str, str] = {}
         self.odd: dict[str, None] = {}
         self.unreadable = 0
@@ -120,14 +119,14 @@ class _Look:
         is_known = goal.is_valid()
         for name, array in self.columns.items():
             if name != self.target:
-                self._role(name, array.filter(is_known))
+                self._role(name, array.filter(is_known) if goal.null_count else array)
         self._settle_time()
         self._settle_groups()
         self._check_some()
         numbers = [name for name, role in self.roles.items() if role in {"numeric", "categorical"}]
         first = DataProfile(
             source=source,
-            found=(f"{self.raw.num_rows:,} rows and {self.raw.num_columns:,} columns.",),
+            found=(f"{self.n_rows:,} rows and {len(self.columns):,} columns.",),
             n_rows=int(pc.sum(is_known).as_py()),
             target=self.target,
             counts=counts,
@@ -140,7 +139,7 @@ class _Look:
             types=self.types,
             missing_values=tuple(self.odd),
             unreadable=self.unreadable,
-            n_mostly_missing=sum(self.columns[name].null_count > 0.95 * self.raw.num_rows for name in numbers),
+            n_mostly_missing=sum(self.columns[name].null_count > 0.95 * self.n_rows for name in numbers),
             most_values=max(
                 (_n_values(self.columns[name]) for name in numbers if self.roles[name] == "categorical"), default=0
             ),
@@ -154,7 +153,11 @@ class _Look:
             return
         n_values = len(array) - array.null_count
         numbers, wrong = as_numbers(array)
-        if not has_codes(array) and len(wrong) <= (1 - NUMBERLIKE) * n_values and numbers.null_count < len(numbers):
+        if (
+            not has_codes(pc.unique(array))
+            and len(wrong) <= (1 - NUMBERLIKE) * n_values
+            and numbers.null_count < len(numbers)
+        ):
             odd = pc.unique(wrong).to_pylist()
             self.odd |= dict.fromkeys(odd[:MOST_ODD_WORDS])
             self.unreadable += int(pc.sum(pc.is_in(wrong, pa.array(odd[MOST_ODD_WORDS:], pa.string()))).as_py() or 0)

@@ -7,6 +7,23 @@ from numbers import Real
 import numpy as np
 
 
+class CodedColumns:
+    """Columns as the different values of each and, for each row, the place of its value among them; -1 is missing."""
+
+    def __init__(self, values, codes):
+        self.values, self.codes = values, codes
+
+    @property
+    def shape(self):
+        """Rows and columns."""
+        return len(self.codes[0]) if self.codes else 0, len(self.codes)
+
+    def counts(self, j):
+        """The number of rows of each value of a column."""
+        codes = self.codes[j]
+        return np.bincount(codes[codes >= 0], minlength=len(self.values[j]))
+
+
 def is_missing(value):
     """Return whether one value is None, NaN, NaT or NA."""
     try:

@@ -227,6 +227,14 @@ def metrics_of(predicted: PredictionSet, n_classes: int, minority: int = 1) -> d
     return {name: float(value) for name, value in found.items() if value is not None and np.isfinite(value)}
 
 
+def metric_of(predicted: PredictionSet, metric: str, n_classes: int, minority: int = 1) -> float | None:
+    """One metric; None where it does not apply, or this model or these rows cannot give it."""
+    if metric not in applicable(n_classes, predicted.is_multilabel):
+        return None
+    value = METRICS[metric].formula(Judged(predicted, n_classes, minority))
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
 def weighted(predicted: PredictionSet, metric: str, n_classes: int, minority: int, times: np.ndarray) -> np.ndarray:
     """A metric of rows that count as often as each line of `times` says; NaN where the model cannot have it."""
     return METRICS[metric].of_weighted(Judged(predicted, n_classes, minority), times)

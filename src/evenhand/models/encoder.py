@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer, PolynomialFeatures
 
+from evenhand.data.frames import SomeRows
 from evenhand.data.splits import sides_of
 from evenhand.errors import DataError, listed, nearest
+from evenhand.estimators._columns import CodedColumns
 from evenhand.estimators._door import named_at
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.estimators.encoding.forest_ranking import ForestRanking
@@ -22,9 +25,10 @@ from evenhand.estimators.encoding.top_values import TopValues
 from evenhand.estimators.outlier_rows import OutlierRows
 from evenhand.models.encoder_steps import coded, new_step, step_entry
 from evenhand.models.entries.encoders import Wish
-from evenhand.models.packing.parts import dense, fitted_part, is_packable, packed, part, width_of
+from evenhand.models.packing.few_columns import AsRead, fitted_as_read, is_alone
+from evenhand.models.packing.parts import dense, fitted_part, is_packable, packed, part, steps_of, width_of
 from evenhand.records.pipeline import Feature, Output, Table
-from evenhand.storage.packed import Dummies
+from evenhand.storage.packed import Dummies, after_steps
 from evenhand.study.study import Encoding, Study
 
 Block = tuple[str, list[str], Any]
@@ -51,8 +55,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Learn from training rows and give their matrix; cross-fitted where an encoding reads the target."""
         return self.joined(self.fit_parts(frame, y))
 
-    def fit_parts(self, frame: pd.DataFrame, y: np.ndarray) -> list[Any]:
-        """Learn from training rows and give their matrix in parts, one for the columns of each kind."""
+    def fit_parts(self, frame: Any, y: np.ndarray) -> list[Any]:
+        """Learn from training rows and give their matrix in parts, one for the columns of each kind.
+
+        Of rows whose columns are read when they are asked for, numbers that are treated column by column are not kept.
+        """
         encoding = Encoding.model_validate(self.encoding or {})
         self._check_names(encoding)
         kept = self._kept(frame, encoding)
@@ -68,12 +75,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"no column is left after drop_missing_above: {encoding.drop_missing_above} and select; "
                 "raise drop_missing_above or name columns in columns.numeric or columns.categorical"
             )
-        parts = [
-            _finite(fitted_part(transformer, given := cells(frame, kind, names), y), given, kind, names)
-            for kind, names, transformer in self.blocks_
-        ]
+        parts = [self._fitted_part(frame, y, *block) for block in self.blocks_]
         self.outputs_ = [asdict(output) for output in self._outputs(parts)]
         return parts
+
+    def _fitted_part(self, frame: Any, y: np.ndarray, kind: str, names: list[str], transformer: Any) -> Any:
+        if isinstance(frame, SomeRows) and kind == "numeric" and is_alone(transformer):
+            of = partial(cells, frame, kind)
+            if (found := fitted_as_read(transformer, of, names, len(frame))) is not None and _are_finite(
+                found, of, names
+            ):
+                return found
+        given = cells(frame, kind, names, transformer)
+        return _finite(fitted_part(transformer, given, y), given, kind, names)
+
+    def _part(self, frame: Any, kind: str, names: list[str], transformer: Any) -> Any:
+        if isinstance(frame, SomeRows) and kind == "numeric" and is_alone(transformer):
+            found = AsRead((len(frame), len(names)), steps_of(transformer))
+            if _are_finite(found, partial(cells, frame, kind), names):
+                return found
+        given = cells(frame, kind, names, transformer)
+        return _finite(part(transformer, given), given, kind, names)
 
     def transform(self, frame: pd.DataFrame) -> Any:
         """The matrix of any rows; of none, one without rows."""
@@ -82,12 +104,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return (sparse.csr_matrix if is_sparse else np.zeros)((0, len(self.outputs_)))
         return self.joined(self.parts(frame))
 
-    def parts(self, frame: pd.DataFrame) -> list[Any]:
+    def parts(self, frame: Any) -> list[Any]:
         """The matrix of some rows in parts."""
-        return [
-            _finite(part(transformer, given := cells(frame, kind, names)), given, kind, names)
-            for kind, names, transformer in self.blocks_
-        ]
+        return [self._part(frame, *block) for block in self.blocks_]
 
     def joined(self, parts: list[Any]) -> Any:
         """Parts as one matrix, dense or sparse."""
@@ -130,8 +149,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _kept(self, frame: pd.DataFrame, encoding: Encoding) -> list[Feature]:
         features = [Feature(name, kind) for name, kind in self.features]  # type: ignore[arg-type]
-        missing = frame[[feature.name for feature in features]].isna().mean()
-        return [feature for feature in features if missing[feature.name] <= encoding.drop_missing_above]
+        if encoding.drop_missing_above >= 1:
+            return features
+        return [each for each in features if frame[each.name].isna().mean() <= encoding.drop_missing_above]
 
     def _ranked(self, frame: pd.DataFrame, y: np.ndarray, kept: list[Feature], encoding: Encoding) -> list[Feature]:
         assert encoding.select is not None
@@ -211,8 +231,10 @@ def blocks(encoding: Encoding, features: list[Feature], seed: int) -> list[Block
     return made
 
 
-def cells(frame: pd.DataFrame, kind: str, names: list[str]) -> Any:
+def cells(frame: Any, kind: str, names: list[str], transformer: Any = None) -> Any:
     """The cells of some columns in the form that the transformers of this kind take."""
+    if isinstance(frame, SomeRows) and kind != "text":
+        return _cells_by_columns(frame, kind, names, transformer)
     if kind in {"numeric", "indicator", "numeric_codes"}:
         return frame[names].to_numpy(dtype=np.float64)
     if kind == "text":
@@ -221,6 +243,30 @@ def cells(frame: pd.DataFrame, kind: str, names: list[str]) -> Any:
     for j, name in enumerate(names):
         values[:, j] = _objects(frame[name])
     return values
+
+
+def _cells_by_columns(frame: SomeRows, kind: str, names: list[str], transformer: Any) -> Any:
+    """The same, read one column after another; of text that is only counted, the different values and their places."""
+    is_coded = isinstance(transformer, Pipeline) and type(transformer.steps[0][1]) is TopValues
+    if kind == "categorical" and is_coded:
+        found = [pd.factorize(frame[name]) for name in names]
+        known = [np.array([*values, None], dtype=object)[:-1] for _, values in found]
+        return CodedColumns(
+            known, [codes.astype(np.min_scalar_type(-len(v) - 1)) for (codes, _), v in zip(found, known, strict=True)]
+        )
+    values = np.empty((len(frame), len(names)), object if kind == "categorical" else np.float64, "F")
+    for j, name in enumerate(names):
+        values[:, j] = _objects(frame[name]) if kind == "categorical" else frame[name].to_numpy(dtype=np.float64)
+    return values
+
+
+def _are_finite(part: AsRead, of: Any, names: list[str]) -> bool:
+    """Whether numbers after their steps can be squared and summed; what is missing may stay so."""
+    for j, name in enumerate(names):
+        made = after_steps(of([name]), part.steps, slice(j, j + 1))
+        if not np.nanmax(np.abs(made), initial=0.0) <= LARGEST:
+            return False
+    return True
 
 
 def _objects(column: pd.Series) -> np.ndarray:
@@ -251,7 +297,7 @@ def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:
 
 def _learns_something(transformer: Any, frame: pd.DataFrame, names: list[str]) -> bool:
     """A missing indicator needs a column with a missing value."""
-    return not isinstance(transformer, MissingIndicator) or bool(frame[names].isna().any().any())
+    return not isinstance(transformer, MissingIndicator) or any(frame[name].isna().any() for name in names)
 
 
 def _finite(part: Any, given: Any, kind: str, names: list[str]) -> Any:

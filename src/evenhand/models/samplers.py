@@ -55,6 +55,13 @@ class Resampler:
         """Whether rows are chosen by their classes alone."""
         return self.entry.is_blind and not self.balance.params
 
+    def n_rows(self, counts: np.ndarray) -> int:
+        """About how many rows come out of so many of each class; what cleans rows besides leaves fewer."""
+        wanted = self._strategy(counts)
+        if isinstance(wanted, dict) or self.entry.gives == "as it comes":
+            return sum(wanted.values()) if isinstance(wanted, dict) else int(counts.sum())
+        return len(counts) * int(counts.min() if self.entry.gives == "fewer" else counts.max())
+
     def resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
         """Balanced rows, their classes and their parents."""
         return self._for(X)._resample(X, y, classes)

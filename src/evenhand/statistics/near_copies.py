@@ -7,9 +7,10 @@ six or seven digits or to float32; or else nothing but equality links. Values of
 are the same or rounded or others.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.stats import norm
@@ -36,9 +37,21 @@ TINY = 1e-12
 BYTES_OF_A_NUMBER = 8
 
 
+class Columns(Protocol):
+    """Columns of numbers by their place, each read when it is asked for; NaN where a cell is missing."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int) -> np.ndarray: ...
+
+
 @dataclass(frozen=True)
 class _Rows:
-    """Different rows in the order of their hashes: numbers without gaps, and the block that near rows share."""
+    """Different rows in the order of their hashes: numbers without gaps, and the block that near rows share.
+
+    Only rows that share their block with another are in `X`, `grid`, `blocks` and `places`, their numbers among all
+    `n_rows`; the columns are described over all.
+    """
 
     X: np.ndarray
     blocks: np.ndarray
@@ -46,6 +59,10 @@ class _Rows:
     bulk: np.ndarray
     grid: np.ndarray
     unit: np.ndarray
+    places: np.ndarray
+    n_rows: int
+    columns: Sequence[Callable[[int], np.ndarray]]
+    distances: dict[bytes, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,42 +82,102 @@ class _Pairs:
     weight: np.ndarray
 
 
-def near_links(numbers: np.ndarray, blocks: np.ndarray, contents: np.ndarray) -> np.ndarray:
+def near_links(columns: Columns, blocks: np.ndarray, contents: np.ndarray) -> np.ndarray:
     """For each row the least content hash among the rows it is linked with, by equality or as a near copy.
 
-    `numbers` has NaN for missing cells, `blocks` a hash of all that near copies have in common, `contents` one of all.
+    `columns` hold numbers, `blocks` a hash of all that near copies have in common, `contents` one of all.
     """
     different, first, place = np.unique(contents, return_index=True, return_inverse=True)
-    if len(different) < 2 or numbers.shape[1] == 0:
+    if len(different) < 2 or not len(columns):
         return contents
-    rows = _prepared(numbers[first], blocks[first])
-    if rows.X.shape[1] == 0:
+    rows = _prepared(columns, first, blocks[first])
+    if rows is None:
         return contents
     return different[_roots(rows)][place]
 
 
-def _prepared(X: np.ndarray, blocks: np.ndarray) -> _Rows:
-    """Rows with what they must share in `blocks`: missing cells, and values of grids that no tolerance bridges."""
-    gaps = np.zeros(X.shape, dtype=np.uint8)
-    for k, column in enumerate(X.T):
-        gaps[np.isnan(column), k] = 1
-        gaps[np.isposinf(column), k] = 2
-        gaps[np.isneginf(column), k] = 3
-    blocks = _hashed(blocks, gaps)
-    described = [_described(X[gaps[:, j] == 0, j]) for j in range(X.shape[1])]
-    spread, bulk, unit = np.array(described, dtype=float).T
-    varies = np.flatnonzero(spread)
-    X, spread, bulk, unit = np.take(X, varies, axis=1), spread[varies], bulk[varies], unit[varies]
-    for k, place in enumerate(varies):
-        X[gaps[:, place] > 0, k] = 0.0
-    grid = np.zeros(X.shape, dtype=np.bool_)
-    for j in np.flatnonzero(unit):
-        points = np.round(X[:, j], round(-np.log10(unit[j])))
-        grid[:, j] = _is_close(points, X[:, j])
-        tolerance = 10 * NOISE * np.hypot(X[:, j], spread[j])
-        if tolerance.max() < unit[j] / 4 and (np.abs(X[:, j] - points) <= 2 * tolerance).all():
-            blocks = _hashed(blocks, (points + 0.0)[:, None])
-    return _Rows(X, np.unique(blocks, return_inverse=True)[1], spread, bulk, grid, unit)
+def _prepared(columns: Columns, first: np.ndarray, blocks: np.ndarray) -> _Rows | None:
+    """Rows with what they must share in `blocks`: missing cells, and values of grids that no tolerance bridges.
+
+    A row that shares its block with no other is near to none, whatever its numbers: it is set aside as soon as that is
+    seen. None where no row or no column is left to compare.
+    """
+    shared = _Shared(_with_gaps(columns, first, blocks))
+    found = []
+    for k in range(len(columns)) if len(shared.places) else ():
+        column = columns[k][first]
+        is_there = np.isfinite(column)
+        spread, bulk, unit = _described(column if is_there.all() else column[is_there])
+        if not spread:
+            continue
+        column[~is_there] = 0.0
+        if unit and (points := _points_apart(column, spread, unit)) is not None:
+            shared.split_by(points)
+        found.append((k, spread, bulk, unit))
+    if not len(shared.places) or not found:
+        return None
+    varies, spreads, bulks, units = (np.array(each) for each in zip(*found, strict=True))
+    X, grid = np.empty((len(shared.places), len(varies))), np.zeros((len(shared.places), len(varies)), dtype=np.bool_)
+    for j, k in enumerate(varies):
+        X[:, j] = _filled(columns, first[shared.places], k)
+        if units[j]:
+            grid[:, j] = _is_close(np.round(X[:, j], round(-np.log10(units[j]))), X[:, j])
+    some = [partial(_first_filled, columns, first, k) for k in varies]
+    return _Rows(X, shared.blocks, spreads, bulks, grid, units, shared.places, len(first), some)
+
+
+class _Shared:
+    """The rows that share their block with another, and their blocks, as these are split further."""
+
+    def __init__(self, blocks: np.ndarray) -> None:
+        self.places, self.blocks = np.arange(len(blocks)), blocks
+        self._set_aside()
+
+    def split_by(self, values: np.ndarray) -> None:
+        """Rows with different values, out of all rows, are no longer of one block."""
+        self.blocks = _hashed(self.blocks, (values[self.places] + 0.0)[:, None])
+        self._set_aside()
+
+    def _set_aside(self) -> None:
+        self.blocks = np.unique(self.blocks, return_inverse=True)[1]
+        is_shared = np.bincount(self.blocks)[self.blocks] > 1
+        self.places, self.blocks = self.places[is_shared], self.blocks[is_shared]
+        self.blocks = np.unique(self.blocks, return_inverse=True)[1]
+
+
+def _with_gaps(columns: Columns, first: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    """One number for each different row of a number and of which cells are missing or infinite."""
+    gaps = []
+    for k in range(len(columns)):
+        column = columns[k]
+        if np.isfinite(column).all():
+            continue
+        column = column[first]
+        found = np.isnan(column).astype(np.uint8)
+        found[np.isposinf(column)] = 2
+        found[np.isneginf(column)] = 3
+        gaps.append(found)
+    return _hashed(blocks, np.column_stack(gaps) if gaps else np.empty((len(first), 0), dtype=np.uint8))
+
+
+def _filled(columns: Columns, rows: np.ndarray, k: int) -> np.ndarray:
+    """Some rows of a column, with 0 where it is missing or infinite."""
+    column = columns[k][rows]
+    column[~np.isfinite(column)] = 0.0
+    return column
+
+
+def _first_filled(columns: Columns, first: np.ndarray, k: int, n_rows: int) -> np.ndarray:
+    return _filled(columns, first[:n_rows], k)
+
+
+def _points_apart(column: np.ndarray, spread: float, unit: float) -> np.ndarray | None:
+    """The points of a grid that the values stand on, if no tolerance reaches from one point to the next."""
+    tolerance = 10 * NOISE * np.hypot(column, spread)
+    if tolerance.max() >= unit / 4:
+        return None
+    points = np.round(column, round(-np.log10(unit)))
+    return points if bool((np.abs(column - points) <= 2 * tolerance).all()) else None
 
 
 def _hashed(blocks: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -160,7 +237,7 @@ def _roots(rows: _Rows) -> np.ndarray:
     """
     from evenhand.statistics.near_pairs import MARK, UNITE, roots_of, scan
 
-    parent, pairs, limit = np.arange(len(rows.X)), _sampled_pairs(rows.blocks), CHANCE_LINKS * len(rows.X)
+    parent, pairs, limit = np.arange(len(rows.X)), _sampled_pairs(rows), CHANCE_LINKS * rows.n_rows
     for level in _levels(rows) if len(pairs.left) else ():
         n_inside, power = _chance(rows, pairs, level)
         if n_inside > limit:
@@ -174,17 +251,19 @@ def _roots(rows: _Rows) -> np.ndarray:
             parent = trial
             break
         scan(compared, 1.0, UNITE, windows, parent, crowded)
-    return roots_of(parent)
+    roots = np.arange(rows.n_rows)
+    roots[rows.places] = rows.places[roots_of(parent)]
+    return roots
 
 
-def _sampled_pairs(blocks: np.ndarray) -> _Pairs:
+def _sampled_pairs(rows: _Rows) -> _Pairs:
     """Pairs of rows of one block; the order of hashes inside of blocks is a random one."""
-    order = np.argsort(blocks, kind="stable")
-    ordered = blocks[order]
-    sizes = np.bincount(blocks)[ordered]
-    n_lags = int(np.clip(MOST_PAIRS // len(blocks), 1, len(blocks) - 1))
+    order = np.argsort(rows.blocks, kind="stable")
+    ordered = rows.blocks[order]
+    sizes = np.bincount(rows.blocks)[ordered]
+    n_lags = int(np.clip(MOST_PAIRS // rows.n_rows, 1, rows.n_rows - 1))
     left, right = [], []
-    for lag in range(1, n_lags + 1):
+    for lag in range(1, min(n_lags, len(ordered) - 1) + 1):
         found = np.flatnonzero(ordered[lag:] == ordered[:-lag])
         left.append(found)
         right.append(found + lag)
@@ -206,34 +285,47 @@ def _chance(rows: _Rows, pairs: _Pairs, level: _Level) -> tuple[float, float]:
     tolerance, scale = level.tolerance, level.scale
     is_kept = ~are_other_values(rows.X, rows.grid, rows.unit, scale, tolerance, pairs.left, pairs.right)
     far = pair_distances(rows.X, scale, pairs.left[is_kept], pairs.right[is_kept])
-    free = rows.unit < COARSE_UNIT
     if (far > tolerance).sum() >= FEWEST_PAIRS:
         return chance_pairs(far, pairs.weight[is_kept], tolerance)
-    left, right = pairs.left, pairs.right
-    if len(left) < FEWEST_PAIRS:
-        left, right = _any_pairs(len(rows.X))
-    if not free.any():
-        return float(pairs.weight.sum()) * _share_within(rows.X, level, left, right), 0.0
-    elsewhere = pair_distances(np.ascontiguousarray(rows.X[:, free]), scale[free], left, right)
+    if not (rows.unit < COARSE_UNIT).any():
+        return float(pairs.weight.sum()) * _share_within(rows, pairs, level), 0.0
+    elsewhere = _free_distances(rows, pairs, level)
     share = (is_kept.sum() + 1) / (len(is_kept) + 1)
-    return chance_pairs(elsewhere, np.full(len(left), share * pairs.weight.sum() / len(left)), tolerance)
+    return chance_pairs(elsewhere, np.full(len(elsewhere), share * pairs.weight.sum() / len(elsewhere)), tolerance)
 
 
-def _share_within(X: np.ndarray, level: _Level, left: np.ndarray, right: np.ndarray) -> float:
+def _share_within(rows: _Rows, pairs: _Pairs, level: _Level) -> float:
     """The share of pairs near in all columns, as if half of these were independent and the others followed."""
-    share = 1.0
+    share, (column_of, left, right) = 1.0, _any_pairs(rows, pairs)
     for j, scale in enumerate(level.scale):
-        a, b = X[left, j], X[right, j]
+        a, b = column_of(j)[left], column_of(j)[right]
         is_near = np.abs(a - b) <= level.tolerance * np.hypot(np.maximum(np.abs(a), np.abs(b)), scale)
         share *= (is_near.sum() + 1) / (len(left) + 1)
     return float(np.sqrt(share))
 
 
-def _any_pairs(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Some pairs of rows, of whatever blocks."""
+def _free_distances(rows: _Rows, pairs: _Pairs, level: _Level) -> np.ndarray:
+    """For each pair the greatest difference of a column without a coarse grid, as pair_distances gives it."""
+    asked = level.scale.tobytes()
+    if asked not in rows.distances:
+        column_of, left, right = _any_pairs(rows, pairs)
+        worst = np.zeros(len(left))
+        for j in map(int, np.flatnonzero(rows.unit < COARSE_UNIT)):
+            a, b = column_of(j)[left], column_of(j)[right]
+            np.maximum(worst, (a - b) ** 2 / (np.maximum(a * a, b * b) + level.scale[j] ** 2), out=worst)
+        rows.distances[asked] = np.sqrt(worst)
+    return rows.distances[asked]
+
+
+def _any_pairs(rows: _Rows, pairs: _Pairs) -> tuple[Callable[[int], np.ndarray], np.ndarray, np.ndarray]:
+    """The sampled pairs, or where these are few some of whatever blocks, and the columns that they are pairs of."""
+    if len(pairs.left) >= FEWEST_PAIRS:
+        return (lambda j: rows.X[:, j]), pairs.left, pairs.right
+    n_rows = min(rows.n_rows, MOST_PAIRS)
     n_lags = int(np.clip(MOST_PAIRS // 50 // n_rows, 1, n_rows - 1))
     left = [np.arange(n_rows - lag) for lag in range(1, n_lags + 1)]
-    return np.concatenate(left), np.concatenate([each + lag for lag, each in enumerate(left, start=1)])
+    right = [each + lag for lag, each in enumerate(left, start=1)]
+    return (lambda j: rows.columns[j](n_rows)), np.concatenate(left), np.concatenate(right)
 
 
 def chance_pairs(distances: np.ndarray, weights: np.ndarray, tolerance: float) -> tuple[float, float]:

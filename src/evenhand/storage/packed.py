@@ -158,8 +158,7 @@ class Packed:
     @property
     def share_filled(self) -> float:
         """The largest share of cells that are not 0."""
-        n_filled = sum(len(part.widths) if isinstance(part, Dummies) else part.width for part in self.parts)
-        return n_filled / max(self.shape[1], 1)
+        return self._most_filled / max(self.shape[1], 1)
 
     @property
     def codes(self) -> np.ndarray | None:
@@ -194,8 +193,19 @@ class Packed:
 
     def csr(self) -> sparse.csr_matrix:
         """The cells that are not 0, row by row."""
-        pieces = [self.sparse_rows(rows) for rows in self.row_blocks()]
-        return pieces[0] if len(pieces) == 1 else sparse.vstack(pieces, format="csr")
+        n_rows, most = self.shape[0], self._most_filled * self.shape[0]
+        places = np.int32 if most < 2**31 else np.int64
+        values, columns, ends = np.empty(most), np.empty(most, places), np.zeros(n_rows + 1, places)
+        for rows in self.row_blocks():  # put into place one by one: joined, they would be there twice
+            piece, first = self.sparse_rows(rows), int(ends[rows.start])
+            values[first : first + piece.nnz], columns[first : first + piece.nnz] = piece.data, piece.indices
+            ends[rows.start + 1 : rows.stop + 1] = piece.indptr[1:] + places(first)
+        return sparse.csr_matrix((values[: ends[-1]], columns[: ends[-1]], ends), self.shape)
+
+    @property
+    def _most_filled(self) -> int:
+        """The most cells of a row that are not 0."""
+        return sum(len(part.widths) if isinstance(part, Dummies) else part.width for part in self.parts)
 
     def sparse_rows(self, rows: slice) -> sparse.csr_matrix:
         """The same of some rows."""

@@ -4,7 +4,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from evenhand.estimators._columns import column_name, count_values, look_up, missing_cells, value_order
+from evenhand.estimators._columns import (
+    CodedColumns,
+    column_name,
+    count_values,
+    look_up,
+    missing_cells,
+    value_order,
+)
 from evenhand.estimators._door import ESTIMATORS, named_at
 
 
@@ -72,11 +79,17 @@ class TopValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self : TopValues
         """
-        X = validate_data(self, X, dtype=None, ensure_all_finite=False)
+        if not isinstance(X, CodedColumns):
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False)
         if self.top is not None and self.top < 1:
             raise ValueError(f"top must be 1 or more, or None to keep all values, but it is {int(self.top)}.")
         names = getattr(self, "feature_names_in_", None)
-        self.values_ = [self._most_common(X[:, j], column_name(names, j)) for j in range(X.shape[1])]
+        if isinstance(X, CodedColumns):
+            self.n_features_in_ = X.shape[1]
+            counted = [dict(zip(X.values[j].tolist(), X.counts(j).tolist(), strict=True)) for j in range(X.shape[1])]
+            self.values_ = [self._most_of({value: n for value, n in each.items() if n}) for each in counted]
+        else:
+            self.values_ = [self._most_common(X[:, j], column_name(names, j)) for j in range(X.shape[1])]
         self.n_codes_ = np.array([len(values) + 2 for values in self.values_])
         return self
 
@@ -93,6 +106,8 @@ class TopValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         codes : ndarray of shape (n_samples, n_features), int32
         """
         check_is_fitted(self)
+        if isinstance(X, CodedColumns):
+            return self._of_coded(X)
         X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
         codes = np.empty(X.shape, dtype=np.int32)
         for j, values in enumerate(self.values_):
@@ -105,10 +120,20 @@ class TopValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             values, counts = np.unique(column[~missing_cells(column)], return_counts=True)
             order = np.lexsort((values, -counts))
             return values[order[counts[order] >= self.min_count]][: self.top].tolist()
-        counts = count_values(column, name)
+        return self._most_of(count_values(column, name))
+
+    def _most_of(self, counts):
         kept = [value for value, count in counts.items() if count >= self.min_count]
         kept.sort(key=lambda value: (-counts[value], value_order(value)))
         return kept[: self.top]
+
+    def _of_coded(self, X):
+        codes = np.empty(X.shape, dtype=np.int32)
+        for j, values in enumerate(self.values_):
+            table = {value: code for code, value in enumerate(values)}
+            known = look_up(X.values[j], table, unseen=len(values), missing=len(values) + 1)
+            codes[:, j] = np.append(known, np.int32(len(values) + 1))[X.codes[j]]  # the last one where missing
+        return codes
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

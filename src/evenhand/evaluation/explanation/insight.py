@@ -22,6 +22,7 @@ from evenhand.records.insight import Insight, Reason, ReasonedRow, WordWeight
 BACKGROUND_ROWS, CURVE_ROWS, PAIR_ROWS, WORD_ROWS = 50, 400, 24, 200
 N_WORST, N_REASONS, N_CURVES, N_PAIRED, N_WORDS = 20, 5, 6, 4, 20
 STRONG_PAIR = 0.01  # of the variance of predictions
+MOST_SLICED = 1_000_000
 WORK = 15_000_000  # cells; about a second, as for the shuffling of columns
 
 
@@ -93,21 +94,23 @@ def output_of(n_classes: int, predicted: int) -> int:
 
 def _judged(known: Known) -> Insight:
     """What needs no model: slices, parity and lift, from predictions for rows that were not trained on."""
-    part = _once(known.predictions.out_of_fold)
+    whole = _once(known.predictions.out_of_fold)
+    part = _some(whole, known.seed)
     predicted, n_classes = part.prediction_set, known.n_classes
-    frame = pd.concat([known.frame, known.beside], axis=1).iloc[part.row].reset_index(drop=True)
+    beside = [known.frame, known.beside] if len(known.beside.columns) else [known.frame]
+    frame = pd.concat([each.iloc[part.row].reset_index(drop=True) for each in beside], axis=1)
     kinds = dict(known.model.features)
     sliced = frame[[name for name in frame.columns if kinds.get(name) != "text"]]
     found = slices_of(predicted, sliced, known.metric, n_classes, minority_of(predicted, n_classes))
     groups = [name for name in known.protected if name in frame.columns]
-    is_ranked = n_classes == 2 and part.ranks is not None and 0 < part.truth.sum() < len(part)
+    is_ranked = n_classes == 2 and whole.ranks is not None and 0 < whole.truth.sum() < len(whole)
     return Insight(
         slices=found[:N_WORST],
-        slices_on=f"{len(part):,} out-of-fold rows",
+        slices_on=f"{len(part):,} {f'of {len(whole):,} ' if len(part) < len(whole) else ''}out-of-fold rows",
         n_slices=len(found),
         parities=parities_of(predicted, frame, groups) if n_classes == 2 and groups else (),
-        lifts=lifts_of(part.truth, part.ranks, known.costs) if is_ranked and part.ranks is not None else (),
-        lifts_on=f"{len(part):,} out-of-fold rows" if is_ranked else "",
+        lifts=lifts_of(whole.truth, whole.ranks, known.costs) if is_ranked and whole.ranks is not None else (),
+        lifts_on=f"{len(whole):,} out-of-fold rows" if is_ranked else "",
     )
 
 
@@ -116,6 +119,15 @@ def _once(part: CandidatePredictions) -> CandidatePredictions:
     first = np.zeros(len(part), dtype=bool)
     first[np.unique(part.row, return_index=True)[1]] = True
     return part.only(first)
+
+
+def _some(part: CandidatePredictions, seed: int) -> CandidatePredictions:
+    """A bounded number of rows, drawn by the seed, for what is made of hundreds of slices."""
+    if len(part) <= MOST_SLICED:
+        return part
+    chosen = np.zeros(len(part), dtype=bool)
+    chosen[np.random.default_rng(seed).choice(len(part), MOST_SLICED, replace=False)] = True
+    return part.only(chosen)
 
 
 def _explained(known: Known, found: Insight) -> Insight:

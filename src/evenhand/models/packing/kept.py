@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.data.frames import read_rows
+from evenhand.data.frames import row_batches
 from evenhand.models.encoder import TableEncoder
-from evenhand.models.packing.parts import packed, steps_of, with_source
+from evenhand.models.packing.few_columns import AsRead
+from evenhand.models.packing.parts import packed, scaled, steps_of, with_source
 from evenhand.records.pipeline import Table
 from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import NUMBERS, write_source
+from evenhand.storage.packed import EVERY, Scaled
 
 CODE = "evenhand.models.packing.kept:_write"
 
@@ -30,14 +32,21 @@ class KeptMatrices:
 
     def matrix(self, parts: list[Any], rows: np.ndarray) -> Any:
         """Parts as the matrix to be kept, with numbers of the table in place of what was made of them by columns."""
+        parts = [self._as_read(k, part, rows) if isinstance(part, AsRead) else part for k, part in enumerate(parts)]
         if not self.encoder.is_packable(parts, self.n_rows):
-            return self.encoder.joined(parts)
+            return self.encoder.joined(
+                [part.dense(EVERY, EVERY) if isinstance(part, Scaled) else part for part in parts]
+            )
         steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
         matrix = packed(parts)
         if all(each is None for each in steps):
             return matrix
         places = [self._places(names) if kind == "numeric" else None for kind, names, _ in self.encoder.blocks_]
         return with_source(matrix, steps, self._source(), rows, places)
+
+    def _as_read(self, k: int, part: AsRead, rows: np.ndarray) -> Scaled:
+        _, names, _ = self.encoder.blocks_[k]
+        return scaled(part.steps, self._source(), rows, self._places(names))
 
     def _places(self, names: list[str]) -> np.ndarray:
         known = _numeric(self.table)
@@ -60,10 +69,12 @@ def numbers_of(table: Table) -> Entry:
 
 
 def _write(table: Table, folder: Path) -> dict[str, Any]:
-    """Put the numeric columns of a table into one file that is mapped, one column after another."""
+    """Put the numeric columns of a table into one file that is mapped, some rows after others."""
     names = _numeric(table)
-    kept = np.lib.format.open_memmap(folder / NUMBERS, "w+", np.dtype(np.float64), (table.n_rows, len(names)))
-    for j, name in enumerate(names):
-        kept[:, j] = read_rows(table, [name])[name].to_numpy(dtype=np.float64)
-    kept.flush()
+    with (folder / NUMBERS).open("wb") as file:
+        facts = {"descr": "<f8", "fortran_order": False, "shape": (table.n_rows, len(names))}
+        np.lib.format.write_array_header_1_0(file, facts)
+        for batch in row_batches(table, names):
+            columns = [column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False) for column in batch.columns]
+            file.write(np.column_stack(columns).data)
     return {"n_rows": table.n_rows}

@@ -54,7 +54,7 @@ def makes_dummies(transformer: Any) -> bool:
 
 def width_of(made: Any) -> int:
     """The number of columns of a part or of a matrix."""
-    return int(made.width if isinstance(made, Dummies) else made.shape[1])
+    return int(made.width if isinstance(made, Dummies | Scaled) else made.shape[1])
 
 
 def is_packable(parts: Sequence[Any], n_rows: int) -> bool:
@@ -65,7 +65,9 @@ def is_packable(parts: Sequence[Any], n_rows: int) -> bool:
 
 def packed(parts: Sequence[Any]) -> Packed:
     """What transformers made, side by side; if all of it is codes, as one part."""
-    found: list[Part] = [each if isinstance(each, Dummies) else Plain(smallest(np.asarray(each))) for each in parts]
+    found: list[Part] = [
+        each if isinstance(each, Dummies | Scaled) else Plain(smallest(np.asarray(each))) for each in parts
+    ]
     codes = [each.values for each in found if isinstance(each, Plain) and each.values.dtype.kind == "u"]
     return Packed([Plain(np.hstack(codes))] if len(codes) == len(found) else found)
 
@@ -124,6 +126,14 @@ def _scaled(values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray
         if not np.array_equal(made.view(np.int64), np.ascontiguousarray(values[block]).view(np.int64)):
             return None
         content.update(made.data)
+    return Scaled(source, rows, columns, steps, content.hexdigest())
+
+
+def scaled(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Scaled:
+    """The numbers of the table after the steps."""
+    content = hashlib.blake2b(digest_size=16)
+    for block in _blocks(len(rows), len(columns)):
+        content.update(after_steps(np.ascontiguousarray(source[rows[block]][:, columns]), steps).data)
     return Scaled(source, rows, columns, steps, content.hexdigest())
 
 
