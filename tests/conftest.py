@@ -21,6 +21,8 @@ for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }.items():  # fmt: skip
     os.environ[quiet] = value  # before a server of the whole session starts
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes would compile the program anew
+sys.dont_write_bytecode = False
 sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import makers
 
 # A run finds what every other run of the same tests finds. With EVENHAND_FREE_SEED=1 each draws anew, and a failure

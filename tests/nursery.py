@@ -1,7 +1,7 @@
 """Python programs in processes that are forked from one which has imported the libraries: that saves seconds in each.
 
-The program itself, and Prefect with its settings, are imported by each process anew. `python nursery.py` is the one
-they are forked from: it reads what to start, a line each, and writes which process that is and how it ended.
+The program itself is imported by each process anew, and Prefect reads its settings anew. `python nursery.py` is the
+one they are forked from: it reads what to start, a line each, and writes which process that is and how it ended.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from types import SimpleNamespace
 LIBRARIES = (
     "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "imblearn.combine", "skops.io", "mlflow.sklearn",
     "mlflow.store.tracking.sqlalchemy_store", "matplotlib.figure", "numba", "click", "rich.console", "pydantic",
-    "httpx",
+    "httpx", "prefect.main", "prefect.client.orchestration", "prefect.events.clients",
 )  # fmt: skip
 
 
@@ -156,11 +156,22 @@ def _become(given):
     os.chdir(given["cwd"])
     os.environ.clear()
     os.environ.update(given["env"])
+    _renew_prefect()
     kind, what, *words = given["words"]
     sys.argv[:] = [what if kind == "-m" else "-c", *words]
     sys.orig_argv[:] = [sys.executable, *given["words"]]
     sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *sys.path[1:]]
     os._exit(_outcome(kind, what))
+
+
+def _renew_prefect():
+    """Settings and logs as this environment has them: they are all that Prefect learns of it when it is imported."""
+    from prefect.context import refresh_global_settings_context
+    from prefect.logging import configuration
+
+    refresh_global_settings_context()
+    configuration.PROCESS_LOGGING_CONFIG.clear()
+    configuration.setup_logging()
 
 
 def _outcome(kind, what):
