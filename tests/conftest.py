@@ -21,6 +21,8 @@ for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }.items():  # fmt: skip
     os.environ[quiet] = value  # before a server of the whole session starts
+for kind in ("OMP", "OPENBLAS"):  # workers have the cores already: threads beside them wait for each other, at full load
+    os.environ.setdefault(f"{kind}_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes would compile the program anew
 sys.dont_write_bytecode = False
 sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import makers
