@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,7 +22,8 @@ for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }.items():  # fmt: skip
     os.environ[quiet] = value  # before a server of the whole session starts
-for kind in ("OMP", "OPENBLAS"):  # workers have the cores already: threads beside them wait for each other, at full load
+# Workers have the cores already: threads beside them would wait for each other, at full load.
+for kind in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{kind}_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes would compile the program anew
 sys.dont_write_bytecode = False
@@ -91,6 +93,7 @@ def mlruns(empty_database, tmp_path):
 @pytest.fixture(scope="session")
 def prefect_server():
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
+    import nursery
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.settings import (
@@ -101,6 +104,8 @@ def prefect_server():
         temporary_settings,
     )
     from prefect.testing import utilities
+
+    from evenhand.tracking import reload_check
 
     unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
@@ -116,6 +121,7 @@ def prefect_server():
         pytest.MonkeyPatch.context() as patch,
         utilities.prefect_test_harness(server_startup_timeout=120),
     ):
+        patch.setattr(reload_check, "subprocess", SimpleNamespace(run=nursery.run))  # as clean, without its imports
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield
 
