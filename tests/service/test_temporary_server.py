@@ -16,6 +16,7 @@ import pytest
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
     PREFECT_API_URL,
+    PREFECT_HOME,
     PREFECT_SERVER_DATABASE_CONNECTION_URL,
     temporary_settings,
 )
@@ -60,9 +61,8 @@ def kept(tmp_path):
         listening.shutdown()
 
 
-def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(server, tmp_path, monkeypatch):
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
-    with temporary_settings({PREFECT_API_URL: None}):
+def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(server, tmp_path):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_HOME: tmp_path / "prefect"}):
         server.begin()
         begun = server.api
         (child,) = [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()]
@@ -78,10 +78,9 @@ def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(serv
 
 @pytest.mark.slow
 def test_what_ended_longer_ago_than_was_asked_for_is_removed_by_the_next_server(tmp_path, monkeypatch):
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     monkeypatch.setenv(DAYS, "30")
     own = {PREFECT_SERVER_DATABASE_CONNECTION_URL}  # else that of a server which other tests share
-    with temporary_settings({PREFECT_API_URL: None}, restore_defaults=own):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_HOME: tmp_path / "prefect"}, restore_defaults=own):
         with ended_after(TemporaryServer()) as api:
             for name in ("old", "recent"):
                 posted(f"{api}/flow_runs/", {"name": name, "flow_id": posted(f"{api}/flows/", {"name": "f"})["id"],
@@ -143,9 +142,8 @@ def test_a_number_of_days_that_is_none_is_refused_before_a_server_is_started(ser
 
 @pytest.mark.slow
 def test_a_server_that_is_killed_is_started_again_at_its_address(server, tmp_path, monkeypatch, caplog):
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     monkeypatch.setattr(temporary_server, "MOST_RESTARTS", 1)
-    with temporary_settings({PREFECT_API_URL: None}):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_HOME: tmp_path / "prefect"}):
         api = server.answered()
         (child,) = [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()]
         child.kill()
