@@ -1,11 +1,15 @@
 """Every test has a folder and a store of its own, and nothing leaves the machine."""
 
+import fcntl
 import os
 import shutil
+import sqlite3
 import sys
 from collections import Counter
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +17,12 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 DRAIN_SECONDS = 20
+PREFECT_SCHEMA = """
+import asyncio
+from prefect.server.database import provide_database_interface
+
+asyncio.run(provide_database_interface().create_db())
+"""
 LONGEST = (  # a minute and more, the longest first
     "service/test_up.py", "flows/test_interruption.py", "study/test_example_studies.py", "docs/test_pages.py",
     "runtime/test_fault_injection.py", "flows/test_reuse.py", "data/test_postgres.py", "flows/test_tick.py",
@@ -91,7 +101,29 @@ def mlruns(empty_database, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def prefect_server():
+def empty_prefect(tmp_path_factory):
+    """A database of Prefect's server without runs; its schema takes seconds to make, so one worker makes it for all."""
+    import nursery
+
+    room = tmp_path_factory.getbasetemp()
+    room = room.parent if "PYTEST_XDIST_WORKER" in os.environ else room
+    file, made = room / "prefect.db", room / "prefect-made.db"
+    with (room / "prefect.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however a worker ends
+        if not file.exists():
+            made.unlink(missing_ok=True)
+            done = nursery.ran(
+                "-c", PREFECT_SCHEMA, PREFECT_SERVER_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{made}"
+            )
+            assert done.returncode == 0, done.stderr
+            with closing(sqlite3.connect(made)) as database:
+                database.execute("pragma wal_checkpoint(truncate)")
+            made.rename(file)
+    return file
+
+
+@pytest.fixture(scope="session")
+def prefect_server(empty_prefect):
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
     import nursery
     from prefect.events.worker import EventsWorker
@@ -119,11 +151,21 @@ def prefect_server():
             {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 30, **dict.fromkeys(unread, False)}
         ),
         pytest.MonkeyPatch.context() as patch,
+        prepared(patch, utilities, empty_prefect),
         utilities.prefect_test_harness(server_startup_timeout=120),
     ):
         patch.setattr(reload_check, "subprocess", SimpleNamespace(run=nursery.run))  # as clean, without its imports
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield
+
+
+@contextmanager
+def prepared(patch, utilities, empty):
+    """Prefect's harness finds an empty database where it would make one."""
+    folder = mkdtemp(prefix="prefect-")
+    shutil.copy(empty, Path(folder) / "prefect-test.db")
+    patch.setattr(utilities, "mkdtemp", lambda: folder)
+    yield
 
 
 @pytest.fixture
