@@ -1,17 +1,28 @@
 """Every test has a folder and a store of its own, and nothing leaves the machine."""
 
+import fcntl
 import os
 import shutil
+import sqlite3
 import sys
 from collections import Counter
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 DRAIN_SECONDS = 20
+PREFECT_SCHEMA = """
+import asyncio
+from prefect.server.database import provide_database_interface
+
+asyncio.run(provide_database_interface().create_db())
+"""
 LONGEST = (  # a minute and more, the longest first
     "service/test_up.py", "flows/test_interruption.py", "study/test_example_studies.py", "docs/test_pages.py",
     "runtime/test_fault_injection.py", "flows/test_reuse.py", "data/test_postgres.py", "flows/test_tick.py",
@@ -21,6 +32,11 @@ for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }.items():  # fmt: skip
     os.environ[quiet] = value  # before a server of the whole session starts
+# Workers have the cores already: threads beside them would wait for each other, at full load.
+for kind in ("OMP", "OPENBLAS"):
+    os.environ.setdefault(f"{kind}_NUM_THREADS", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes would compile the program anew
+sys.dont_write_bytecode = False
 sys.path[:0] = [str(HERE), str(HERE / "service")]  # so that tests can import makers
 
 # A run finds what every other run of the same tests finds. With EVENHAND_FREE_SEED=1 each draws anew, and a failure
@@ -85,8 +101,31 @@ def mlruns(empty_database, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def prefect_server():
+def empty_prefect(tmp_path_factory):
+    """A database of Prefect's server without runs; its schema takes seconds to make, so one worker makes it for all."""
+    import nursery
+
+    room = tmp_path_factory.getbasetemp()
+    room = room.parent if "PYTEST_XDIST_WORKER" in os.environ else room
+    file, made = room / "prefect.db", room / "prefect-made.db"
+    with (room / "prefect.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however a worker ends
+        if not file.exists():
+            made.unlink(missing_ok=True)
+            done = nursery.ran(
+                "-c", PREFECT_SCHEMA, PREFECT_SERVER_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{made}"
+            )
+            assert done.returncode == 0, done.stderr
+            with closing(sqlite3.connect(made)) as database:
+                database.execute("pragma wal_checkpoint(truncate)")
+            made.rename(file)
+    return file
+
+
+@pytest.fixture(scope="session")
+def prefect_server(empty_prefect):
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
+    import nursery
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.settings import (
@@ -97,6 +136,8 @@ def prefect_server():
         temporary_settings,
     )
     from prefect.testing import utilities
+
+    from evenhand.tracking import reload_check
 
     unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
@@ -110,10 +151,21 @@ def prefect_server():
             {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 30, **dict.fromkeys(unread, False)}
         ),
         pytest.MonkeyPatch.context() as patch,
+        prepared(patch, utilities, empty_prefect),
         utilities.prefect_test_harness(server_startup_timeout=120),
     ):
+        patch.setattr(reload_check, "subprocess", SimpleNamespace(run=nursery.run))  # as clean, without its imports
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield
+
+
+@contextmanager
+def prepared(patch, utilities, empty):
+    """Prefect's harness finds an empty database where it would make one."""
+    folder = mkdtemp(prefix="prefect-")
+    shutil.copy(empty, Path(folder) / "prefect-test.db")
+    patch.setattr(utilities, "mkdtemp", lambda: folder)
+    yield
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """Python programs in processes that are forked from one which has imported the libraries: that saves seconds in each.
 
-The program itself, and Prefect with its settings, are imported by each process anew. `python nursery.py` is the one
-they are forked from: it reads what to start, a line each, and writes which process that is and how it ended.
+The program itself is imported by each process anew, and Prefect's settings are read when it imports that.
+`python nursery.py` is the one they are forked from: it reads what to start, a line each, and writes which process that
+is and how it ended.
 """
 
 import contextlib
 import importlib
+import importlib.machinery
 import json
 import os
 import queue
@@ -22,7 +24,7 @@ from types import SimpleNamespace
 LIBRARIES = (
     "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.ensemble", "imblearn.combine", "skops.io", "mlflow.sklearn",
     "mlflow.store.tracking.sqlalchemy_store", "matplotlib.figure", "numba", "click", "rich.console", "pydantic",
-    "httpx",
+    "httpx", "prefect.main", "prefect.client.orchestration", "prefect.events.clients",
 )  # fmt: skip
 
 
@@ -79,6 +81,11 @@ def ran(*words, timeout=300, **surroundings):
     return ended(begun(*words, **surroundings), timeout)
 
 
+def run(command, *, timeout, env, **_):
+    """What `subprocess.run` does with a command of this Python."""
+    return ran(*command[1:], timeout=timeout, **env)
+
+
 def ended(process, timeout=300):
     """What a process wrote until it ended, and its exit code."""
     out, err = process.communicate(timeout)
@@ -122,6 +129,7 @@ def serve():
     """Start what is asked for until nobody can ask any more."""
     for name in LIBRARIES:
         importlib.import_module(name)
+    _Kept()
     for line in iter(sys.stdin.readline, ""):
         given = json.loads(line)
         ready, go = os.pipe()
@@ -161,6 +169,33 @@ def _become(given):
     sys.orig_argv[:] = [sys.executable, *given["words"]]
     sys.path[:] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *sys.path[1:]]
     os._exit(_outcome(kind, what))
+
+
+class _Kept:
+    """Prefect as it was imported here, handed to the program that imports it; its settings are read then."""
+
+    def __init__(self):
+        self._modules = {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "prefect"}
+        self._spec = self._modules["prefect"].__spec__
+        sys.meta_path.insert(0, self)
+
+    def find_spec(self, name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if name == "prefect" else None
+
+    def create_module(self, spec):
+        return self._modules["prefect"]
+
+    def exec_module(self, module):
+        """Settings and logs as this environment has them: they are all that Prefect learns of it when imported."""
+        module.__spec__ = self._spec
+        sys.meta_path.remove(self)
+        sys.modules.update(self._modules)
+        from prefect.context import refresh_global_settings_context
+        from prefect.logging import configuration
+
+        refresh_global_settings_context()
+        configuration.PROCESS_LOGGING_CONFIG.clear()
+        configuration.setup_logging()
 
 
 def _outcome(kind, what):

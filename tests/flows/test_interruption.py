@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -154,10 +155,12 @@ def is_alive(pid):
 
 @pytest.mark.slow
 def test_ctrl_c_ends_a_run_at_once_and_the_next_goes_on_where_it_was(
-    room, begin, mlruns, prefect_server, tmp_path_factory, monkeypatch
+    room, begin, mlruns, prefect_server, empty_prefect, tmp_path_factory, monkeypatch
 ):
+    home = tmp_path_factory.mktemp("prefect")
+    shutil.copy(empty_prefect, home / "evenhand.db")
     with monkeypatch.context() as patch:  # a server of its own, which must end with it
-        patch.setenv("PREFECT_HOME", str(tmp_path_factory.mktemp("prefect")))
+        patch.setenv("PREFECT_HOME", str(home))
         process = begin("run", "storm.yaml")
     held(process)
     family = psutil.Process(process.pid).children(recursive=True)

@@ -1,6 +1,7 @@
 """The champion behind HTTP in a process of its own: what it answers, to whom, and what is never loaded for it."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from makers import make_study, two_clouds, work, write_two_clouds
+from makers import make_study, room_of_its_own, two_clouds, work, write_two_clouds
 
 from evenhand.cli.main import main
 from evenhand.service.access_key import key
@@ -33,9 +34,32 @@ from evenhand.tracking.recorded_models import recorded_model
 DEADLINE = 300
 
 
+@pytest.fixture(scope="module")
+def promoted(tmp_path_factory, empty_database):
+    """A folder with a study whose model was proved by a clean process and promoted."""
+    with room_of_its_own(tmp_path_factory.mktemp("served"), empty_database) as folder:
+        yield folder, made_champion()
+
+
 @pytest.fixture
-def champion(mlruns):
-    """A study whose model was proved by a clean process and promoted."""
+def champion(promoted, monkeypatch):
+    """The champion, from the folder that it is kept in."""
+    monkeypatch.chdir(promoted[0])
+    monkeypatch.setenv("EVENHAND_HOME", str(promoted[0] / "home"))
+    return promoted[1]
+
+
+@pytest.fixture
+def folder(champion, tmp_path):
+    """The files of the champion, which a test may change: afterwards they are what they were."""
+    files = run_reader.model_folder(mlflow_client.open_store(), champion.candidate.run_id)
+    shutil.copytree(files, tmp_path / "as_promoted")
+    yield files
+    shutil.rmtree(files)
+    shutil.copytree(tmp_path / "as_promoted", files)
+
+
+def made_champion():
     write_two_clouds()
     study = make_study()
     found = work(study)
@@ -107,9 +131,7 @@ def test_the_numbers_that_evenhand_writes_are_answered_to_who_has_the_key_alone(
             assert np.abs(found[name] - expected[name]).max() <= 1e-12
 
 
-def test_files_of_a_model_that_were_changed_are_not_served(champion):
-    place = mlflow_client.open_store()
-    folder = run_reader.model_folder(place, champion.candidate.run_id)
+def test_files_of_a_model_that_were_changed_are_not_served(folder):
     (folder / "MLmodel").write_text((folder / "MLmodel").read_text().replace("mlflow.sklearn", "os"))
 
     done = CliRunner().invoke(main, ["serve", "tiny", "--port", str(free_port())])
@@ -118,10 +140,8 @@ def test_files_of_a_model_that_were_changed_are_not_served(champion):
     assert "are not those that were promoted" in done.output
 
 
-def test_a_file_that_came_to_a_model_is_not_served_either(champion):
-    place, run_id = mlflow_client.open_store(), champion.candidate.run_id
-    folder = run_reader.model_folder(place, run_id)
-    found = recorded_model("tiny", run_id, folder)
+def test_a_file_that_came_to_a_model_is_not_served_either(champion, folder):
+    found = recorded_model("tiny", champion.candidate.run_id, folder)
     (folder / "code.py").write_text("raise SystemExit")
 
     with pytest.raises(Distrusted, match="are not those that were recorded"), private_copy(found, folder):

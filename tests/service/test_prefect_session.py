@@ -2,6 +2,7 @@
 
 import socket
 
+import nursery
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
@@ -44,3 +45,18 @@ def test_no_flow_begins_on_a_server_that_does_not_answer(dead_port):
 def test_without_a_named_server_nothing_is_asked():
     with temporary_settings({PREFECT_API_URL: None}):
         check_prefect()
+
+
+def test_a_server_that_is_found_after_prefect_was_imported_is_the_one_that_is_asked():
+    code = """
+from prefect.settings import PREFECT_API_URL
+from evenhand.service.prefect_session import heed
+
+PREFECT_API_URL.value()
+heed({"PREFECT_API_URL": "http://127.0.0.1:9/api"})
+print(PREFECT_API_URL.value())
+"""
+
+    done = nursery.ran("-c", code, PREFECT_API_URL="http://127.0.0.1:8/api")
+
+    assert done.stdout == "http://127.0.0.1:9/api\n", done.stderr

@@ -1,9 +1,8 @@
 """Which server a flow uses: a temporary one of this process, or the one that is kept up here."""
 
 import json
+import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -11,11 +10,13 @@ import urllib.request
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import nursery
 import psutil
 import pytest
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
     PREFECT_API_URL,
+    PREFECT_HOME,
     PREFECT_SERVER_DATABASE_CONNECTION_URL,
     temporary_settings,
 )
@@ -60,9 +61,16 @@ def kept(tmp_path):
         listening.shutdown()
 
 
-def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(server, tmp_path, monkeypatch):
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
-    with temporary_settings({PREFECT_API_URL: None}):
+@pytest.fixture
+def own_home(tmp_path, empty_prefect):
+    """A home of Prefect with a database that has no runs."""
+    (tmp_path / "prefect").mkdir()
+    shutil.copy(empty_prefect, tmp_path / "prefect" / "evenhand.db")
+    return tmp_path / "prefect"
+
+
+def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(server, tmp_path):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_HOME: tmp_path / "prefect"}):  # with no database yet
         server.begin()
         begun = server.api
         (child,) = [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()]
@@ -77,16 +85,15 @@ def test_a_server_has_its_address_at_once_answers_and_ends_with_its_process(serv
 
 
 @pytest.mark.slow
-def test_what_ended_longer_ago_than_was_asked_for_is_removed_by_the_next_server(tmp_path, monkeypatch):
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
+def test_what_ended_longer_ago_than_was_asked_for_is_removed_by_the_next_server(own_home, monkeypatch):
     monkeypatch.setenv(DAYS, "30")
     own = {PREFECT_SERVER_DATABASE_CONNECTION_URL}  # else that of a server which other tests share
-    with temporary_settings({PREFECT_API_URL: None}, restore_defaults=own):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_HOME: own_home}, restore_defaults=own):
         with ended_after(TemporaryServer()) as api:
             for name in ("old", "recent"):
                 posted(f"{api}/flow_runs/", {"name": name, "flow_id": posted(f"{api}/flows/", {"name": "f"})["id"],
                                             "state": {"type": "COMPLETED"}})  # fmt: skip
-        with closing(sqlite3.connect(tmp_path / "prefect" / "evenhand.db")) as database:
+        with closing(sqlite3.connect(own_home / "evenhand.db")) as database:
             for name, days in (("old", 31), ("recent", 29)):
                 ended = f"strftime('%Y-%m-%d %H:%M:%f', 'now', '-{days} days')"
                 database.execute(f"update flow_run set end_time = {ended} where name = ?", [name])
@@ -128,9 +135,9 @@ def test_records_stay_in_a_database_that_settings_name(monkeypatch):
         "print(server.database.connection_url.get_secret_value(), server.services.db_vacuum.enabled_vacuum_types)\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = nursery.ran("-c", program)
 
-    assert done.stdout.split() == [named, "{'events'}"]
+    assert done.stdout.split() == [named, "{'events'}"], done.stderr
 
 
 def test_a_number_of_days_that_is_none_is_refused_before_a_server_is_started(server, monkeypatch):
@@ -142,10 +149,9 @@ def test_a_number_of_days_that_is_none_is_refused_before_a_server_is_started(ser
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_is_started_again_at_its_address(server, tmp_path, monkeypatch, caplog):
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
+def test_a_server_that_is_killed_is_started_again_at_its_address(server, own_home, monkeypatch, caplog):
     monkeypatch.setattr(temporary_server, "MOST_RESTARTS", 1)
-    with temporary_settings({PREFECT_API_URL: None}):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_HOME: own_home}):
         api = server.answered()
         (child,) = [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()]
         child.kill()

@@ -15,7 +15,6 @@ import urllib.request
 from base64 import b64encode
 from contextlib import closing, suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import nursery
 import psutil
@@ -38,7 +37,7 @@ CONF = {
     "split": {"folds": 2, "holdout_share": 0.25},
     "candidates": {"gaussian_nb": None},
     "workers": 1,
-    "schedule": {"cron": "* * * * * */10", "grace": "10m"},
+    "schedule": {"cron": "* * * * * */20", "grace": "10m"},
 }
 # In the process of a run that Prefect starts: it stays pending until there is a file `go`.
 PENDING = """
@@ -118,20 +117,6 @@ def key_file():
     return Path(os.environ["EVENHAND_HOME"]) / "up" / "key"
 
 
-def begun(*words, **surroundings):
-    """A command that was started as a shell would."""
-    command = [sys.executable, "-m", *words]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | surroundings
-    )
-
-
-def ended(process):
-    """What a command said, and its exit code."""
-    out, err = process.communicate(timeout=DEADLINE)
-    return SimpleNamespace(returncode=process.returncode, stdout=out, stderr=err)
-
-
 def evenhand(*words):
     return nursery.ran("-m", "evenhand", *words, timeout=DEADLINE)
 
@@ -142,7 +127,7 @@ def prefect(up, *words):
         "PREFECT_API_URL": f"http://127.0.0.1:{up.prefect_port}/api", "PREFECT_API_AUTH_STRING": key_file().read_text(),
         "EVENHAND_FOLDER": os.getcwd(),
     }  # fmt: skip
-    return begun("prefect", *words, **reach)
+    return nursery.begun("-m", "prefect", *words, **reach)
 
 
 def ask_for_run(up, *words):
@@ -160,7 +145,7 @@ def under_way():
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory):
-    """A folder with a study that is due every ten seconds."""
+    """A folder with a study that is due every twenty seconds."""
     folder = tmp_path_factory.mktemp("room")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -269,7 +254,7 @@ def final(up, flow_run_id):
 def test_a_line_reports_the_health_of_each_server_and_schedule(quiet):
     assert f"prefect   up at http://127.0.0.1:{quiet.prefect_port}" in quiet.said()
     assert f"mlflow    up at http://127.0.0.1:{quiet.port}" in quiet.said()
-    assert "schedule  storm: * * * * * */10 UTC, next 20" in quiet.said()
+    assert "schedule  storm: * * * * * */20 UTC, next 20" in quiet.said()
     assert "Traceback" not in quiet.said()
 
 
@@ -351,7 +336,7 @@ def test_prefects_own_command_does_the_same_and_a_wrong_setting_touches_no_store
     n_lines = len(ticks_of("storm"))
 
     unknown, wrong, right = map(
-        ended,
+        nursery.ended,
         [
             ask_for_run(quiet, "--param", "folds=3"),
             ask_for_run(quiet, "--param", 'changes=["split.fodls=3"]', "--watch"),
@@ -380,7 +365,7 @@ def test_a_worker_elsewhere_runs_what_prefect_yaml_deploys(quiet):
         ["deployment", "run", "retrain-on-schedule/elsewhere", "--params", json.dumps(given)],
         ["worker", "start", "--pool", "evenhand", "--run-once"],
     ]
-    done = [ended(prefect(quiet, *words)) for words in commands]
+    done = [nursery.ended(prefect(quiet, *words)) for words in commands]
 
     told = [each.stdout + each.stderr for each in done]
     assert [each.returncode for each in done] == [0, 0, 0, 0], told
@@ -401,7 +386,7 @@ def test_status_reports_what_is_up_the_next_tick_and_the_last(quiet):
     last = [line for line in ticks_of("storm") if line.outcome in {"retrained", "skipped"}][-1]
     assert f"Prefect answers at http://127.0.0.1:{quiet.prefect_port}" in found.stdout
     assert f"MLflow answers at http://127.0.0.1:{quiet.port}" in found.stdout
-    assert "storm  * * * * * */10 UTC  paused" in found.stdout
+    assert "storm  * * * * * */20 UTC  paused" in found.stdout
     assert f"  {shown(last.moment)}  {last.outcome}: {last.why}" in found.stdout
     assert evenhand("status", "--check").returncode == 0
 
@@ -423,7 +408,7 @@ def test_a_paused_schedule_is_inactive_until_it_is_resumed(quiet):
 
     assert (again.returncode, resumed.returncode) == (2, 0)
     assert "the schedule 'storm' is paused already" in again.stderr
-    assert listed.stdout == "storm  * * * * * */10 UTC  paused\n"
+    assert listed.stdout == "storm  * * * * * */20 UTC  paused\n"
     assert (while_paused, quiet.api(name)[0]["schedules"][0]["active"]) == (False, True)
 
 

@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from makers import make_study, work, write_two_clouds
+from makers import make_study, room_of_its_own, work, write_two_clouds
 from mlflow import MlflowClient
 
 from evenhand.data.frames import read_target
@@ -22,9 +22,22 @@ from evenhand.tracking import mlflow_client
 LEAST_PARTS = {"best", "worse", "same", "unseparated"}
 
 
-@pytest.fixture
-def run(mlruns):
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory, empty_database):
     """A run with an ensemble, a resampled candidate, one far behind, and one that cannot have the metric."""
+    with room_of_its_own(tmp_path_factory.mktemp("run"), empty_database) as folder:
+        yield folder, made()
+
+
+@pytest.fixture
+def run(recorded, monkeypatch):
+    """The run, from the folder that it is recorded in."""
+    monkeypatch.chdir(recorded[0])
+    monkeypatch.setenv("EVENHAND_HOME", str(recorded[0] / "home"))
+    return recorded[1]
+
+
+def made():
     write_two_clouds(n_common=240, n_rare=80)
     study = make_study(
         positive="storm", metric="log_loss", ensemble={}, balance=["none", "undersample"],
@@ -36,7 +49,7 @@ def run(mlruns):
         judgement = decide.fn(compared, worked.scores, worked.table, study)
         model = refit.fn(judgement, worked.prepared, worked.balanced, worked.table, study)
         parts = (study, worked.snapshot, worked.table, worked.ledger, judgement, model, tuple(worked.scores.values()))
-        yield worked, judgement, record.fn(run, Results(*parts))
+        return worked, judgement, record.fn(run, Results(*parts))
 
 
 def test_verdict_gap_and_rank_are_the_same_wherever_a_run_is_read(run, capsys):

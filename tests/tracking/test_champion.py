@@ -1,3 +1,4 @@
+import subprocess
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from evenhand.storage.model_files import HOLDOUT_SCORES, Distrusted, folder_dige
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
-from evenhand.tracking import champion, mlflow_client
+from evenhand.tracking import champion, mlflow_client, reload_check
 from evenhand.tracking.champion_ledger import Contender, Decision, Looks, Overtaken, decide, decisions_of, ledger_path
 from evenhand.tracking.model_registry import Registry
 from evenhand.tracking.recorded import run_reader
@@ -61,6 +62,7 @@ def runs(room, monkeypatch):
 def clean_process(runs, monkeypatch):
     """Models are proved as for a person, by a process that takes seconds to import what it needs."""
     monkeypatch.setattr(champion, "difference_when_reloaded", difference_when_reloaded)
+    monkeypatch.setattr(reload_check, "subprocess", subprocess)  # also where a server of the tests runs
 
 
 def client():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.api.studies import Changes, load_study
-from evenhand.service.prefect_session import be_quiet
+from evenhand.service.prefect_session import be_quiet, heed
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -124,8 +124,8 @@ def _reach() -> None:
     """Use the server that is up, with its key."""
     from evenhand.service.status import reachable_server
 
-    os.environ.update(reachable_server())
     be_quiet()
+    heed(reachable_server())
 
 
 def _conf_of(name: str) -> str:

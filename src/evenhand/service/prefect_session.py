@@ -2,8 +2,10 @@
 
 import logging
 import os
+import sys
 import time
 import warnings
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,15 @@ def be_quiet(console_level: str = "WARNING") -> None:
     logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # every try of several with its traceback
     warnings.filterwarnings("ignore", message="The 'alias' attribute with value")  # of packages imported side by side
     warnings.filterwarnings("ignore", message="n_quantiles")  # fewer rows than quantiles: one for each row is meant
+
+
+def heed(surroundings: Mapping[str, str]) -> None:
+    """Set variables of the environment, for a Prefect that was imported before too: it reads them at its import."""
+    os.environ.update(surroundings)
+    if "prefect.context" in sys.modules:
+        from prefect.context import refresh_global_settings_context
+
+        refresh_global_settings_context()
 
 
 def result_of(flow: Any, *arguments: Any, **named: Any) -> Any:

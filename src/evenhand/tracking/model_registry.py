@@ -54,30 +54,31 @@ class Registry:
 
     def alias(self) -> int:
         """The version that MLflow calls champion; 0 for none."""
-        return int(self._model().aliases.get(ALIAS, 0)) if self._exists() else 0
+        return _alias(self._model())
 
     def link(self) -> str:
         """The last line of the ledger that the registry was given."""
-        return str(self._model().tags.get(LINK, "")) if self._exists() else ""
+        return _link(self._model())
 
     def follow(self) -> int:
         """Make the alias what the ledger says, the ledger being held meanwhile; the version before."""
         with waiting(ledger_path(self.study).with_suffix(".alias.lock")):
-            found, before = decisions_of(self.study), self.alias()
-            self._check_end(found)
+            found, model = decisions_of(self.study), self._model()
+            before, link = _alias(model), _link(model)
+            self._check_end(found, link)
             if found.champion is not None and found.champion.version != before:
                 with around("registry.alias"):
                     self.client.set_registered_model_alias(self.study, ALIAS, str(found.champion.version))
-            if found.lines and self.link() != found.head:
-                self._note_decisions(found)
+            if found.lines and link != found.head:
+                self._note_decisions(found, link)
                 with around("registry.link"):
                     self.client.set_registered_model_tag(self.study, LINK, found.head)
         return before
 
-    def _note_decisions(self, found: Decisions) -> None:
+    def _note_decisions(self, found: Decisions, link: str) -> None:
         """Note on each version what was decided about it since the registry was given a line last, and why."""
         known = [line.hash for line in found.lines]
-        first = known.index(self.link()) + 1 if self.link() else 0
+        first = known.index(link) + 1 if link else 0
         there = {int(one.version) for one in self._versions()}
         for line in found.lines[first:]:
             if line.candidate.version in there:
@@ -86,33 +87,39 @@ class Registry:
                         self.study, str(line.candidate.version), f"evenhand.{name}", value
                     )
 
-    def _check_end(self, found: Decisions) -> None:
+    def _check_end(self, found: Decisions, link: str) -> None:
         """Refuse a ledger that has lost the line that the registry was given last."""
-        if self.link() and self.link() not in {line.hash for line in found.lines}:
+        if link and link not in {line.hash for line in found.lines}:
             raise EvenhandError(
                 f"the ledger '{ledger_path(self.study)}' has lost its last lines: the registry knows of a decision "
                 f"that is not in it. The alias was left alone: bring the file back from a backup."
             )
 
     def _versions(self) -> list[Any]:
-        return list(self.client.search_model_versions(f"name = '{self.study}'")) if self._exists() else []
+        return list(self.client.search_model_versions(f"name = '{self.study}'")) if self._model() else []
 
     def _model(self) -> Any:
-        return self.client.get_registered_model(self.study)
-
-    def _exists(self) -> bool:
+        """What the registry has under the name of the study; None if there is nothing."""
         try:
-            return self._model() is not None
+            return self.client.get_registered_model(self.study)
         except mlflow_client.MlflowException:
-            return False
+            return None
 
     def _make(self) -> None:
         try:
             with around("registry.model"):
                 self.client.create_registered_model(self.study)
         except mlflow_client.MlflowException:
-            if not self._exists():
+            if self._model() is None:
                 raise
+
+
+def _alias(model: Any) -> int:
+    return int(model.aliases.get(ALIAS, 0)) if model else 0
+
+
+def _link(model: Any) -> str:
+    return str(model.tags.get(LINK, "")) if model else ""
 
 
 def _described(run: Any) -> str:
