@@ -68,16 +68,6 @@ def fit(
 
     What would still be under way at the moment `ends_at` is stopped then, and after `begins_by` it is not begun.
     """
-    inputs = {
-        **model_key(plan),
-        "training": balanced.training.digest,
-        "is_weighted": balanced.is_weighted,
-        "held": prepared.held.digest,
-        "original": prepared.training.digest,
-        "is_thinned": _is_thinned(plan, prepared),
-        "n_classes": len(table.classes),
-        "seed": seed,
-    }
 
     def build(folder: Path) -> dict[str, Any]:
         matrix = read_packed(local(balanced.training.stored))
@@ -88,7 +78,7 @@ def fit(
             return _built_or_failed(folder, plan, prepared, balanced, table, seed, limit)
 
     with _late_by(plan, ends_at if begins_by is None else begins_by):
-        entry = Store().keep("scores", inputs, CODE, build)
+        entry = Store().keep("scores", _inputs(plan, prepared, balanced, table, seed), CODE, build)
     facts = entry.facts
     if "failed" in facts:
         raise unfit(plan, f"{facts['failed']}{AGAIN if entry.reused else ''}")
@@ -115,6 +105,20 @@ def fit(
         settled=facts["settled"],
         budgeted=budgeted,
     )
+
+
+def _inputs(plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
+    """What the scores of a fit depend on."""
+    return {
+        **model_key(plan),
+        "training": balanced.training.digest,
+        "is_weighted": balanced.is_weighted,
+        "held": prepared.held.digest,
+        "original": prepared.training.digest,
+        "is_thinned": _is_thinned(plan, prepared),
+        "n_classes": len(table.classes),
+        "seed": seed,
+    }
 
 
 @contextmanager
@@ -146,8 +150,8 @@ def _built_or_failed(
 
 
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
-    y, held = read_labels(local(balanced.training.stored)), read_packed(local(prepared.held.stored))
-    X = fit_form(plan, read_packed(local(balanced.training.stored)))
+    training, held = local(balanced.training.stored), read_packed(local(prepared.held.stored))
+    X, y = fit_form(plan, read_packed(training)), read_labels(training)
     with PeakMemory() as memory:
         started = time.perf_counter()
         unlabelled = fit_form(plan, held) if plan.sees_unlabelled else None
@@ -163,17 +167,11 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
         _, training_scores, training_predictions = scores_in_blocks(plan, estimator, original)
     check_finite(plan, scores, predictions)
     truth = read_labels(local(prepared.held.stored))  # not opened before everything is fitted and predicted
-    np.savez(
-        folder / "scores.npz",
-        truth=truth,
-        scores=_or_nothing(scores),
-        decisions=_or_nothing(decisions),
-        predictions=predictions,
-        training_truth=labels,
-        training_scores=_or_nothing(training_scores),
-        training_decisions=_or_nothing(decisions_in_blocks(plan, estimator, original)),
-        training_predictions=training_predictions,
-    )
+    found = {"scores": scores, "decisions": decisions, "predictions": predictions}
+    found |= {"training_scores": training_scores, "training_predictions": training_predictions}
+    found |= {"training_decisions": decisions_in_blocks(plan, estimator, original)}
+    kept = {name: _or_nothing(values) for name, values in found.items()}
+    np.savez(folder / "scores.npz", truth=truth, training_truth=labels, **kept)
     if plan.n_labels:
         truth = label_columns(truth, plan.n_labels)
     keep_coefficients(folder, estimator, plan, prepared)

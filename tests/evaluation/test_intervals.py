@@ -305,3 +305,15 @@ def test_the_mean_of_folds_that_rounding_leaves_just_below_1_stays_uncertain():
 
     assert 0.9 < low < 0.97
     assert high == 1
+
+
+def test_what_tables_give_goes_from_the_percentiles_of_its_draws_that_leave_half_of_the_rest_out_on_each_side():
+    truth, predictions = np.repeat([0, 1], [60, 20]), np.tile([0, 0, 1, 1, 1], 16)
+    told = PredictionSet(truth, predictions, None)
+    table = np.array([[np.sum((truth == a) & (predictions == b)) for b in (0, 1)] for a in (0, 1)])
+
+    found = intervals_of(told, 2, 1, metrics_of(told, 2), level=0.9)["matthews_corrcoef"]
+
+    (a, b), (c, d) = drawn_tables(table).transpose(1, 2, 0)
+    drawn = (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d))
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, [0.05, 0.95])))
