@@ -170,7 +170,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     found = {"scores": scores, "decisions": decisions, "predictions": predictions}
     found |= {"training_scores": training_scores, "training_predictions": training_predictions}
     found |= {"training_decisions": decisions_in_blocks(plan, estimator, original)}
-    kept = {name: _or_nothing(values) for name, values in found.items()}
+    kept: dict[str, Any] = {name: _or_nothing(values) for name, values in found.items()}
     np.savez(folder / "scores.npz", truth=truth, training_truth=labels, **kept)
     if plan.n_labels:
         truth = label_columns(truth, plan.n_labels)
