@@ -116,6 +116,16 @@ def test_a_version_says_where_it_comes_from_how_good_it_is_and_what_was_decided_
     assert (version.tags["evenhand.verdict"], version.tags["evenhand.why"]) == ("rollback", "it is not")
 
 
+def test_a_decision_about_a_run_without_a_version_is_noted_on_none(runs):
+    promote_run("tiny", "it is the first")
+    decide(Decision("tiny", "keep", "nothing is better", Contender(runs[0])), decisions_of("tiny").head)
+
+    Registry(mlflow_client.open_store(), "tiny").follow()
+
+    tags = client().get_model_version("tiny", "1").tags
+    assert (tags["evenhand.verdict"], tags["evenhand.why"]) == ("promote", "it is the first")
+
+
 def test_the_champion_is_what_scores(runs):
     version = registered(runs[0])
 

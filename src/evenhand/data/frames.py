@@ -21,7 +21,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
-MANY_ROWS = 100_000
+MANY_ROWS, CELLS_AHEAD = 100_000, 4_000_000
 ROWS, TARGET, ORDER, SLICES, DATES = "rows.parquet", "target.npy", "order.npy", "slices.parquet", "dates.parquet"
 
 
@@ -40,16 +40,25 @@ class ColumnSource(Protocol):
 
 
 class TableColumns:
-    """The columns of a table as its frame has them, each read when it is asked for, so that one is held at a time."""
+    """The columns of a table as its frame has them, read when they are asked for.
+
+    Short ones are read with those after them: ten thousand columns of a few rows would feel each opening of the file.
+    """
 
     def __init__(self, table: Table, columns: Iterable[str]) -> None:
         self.table, self.columns = table, list(columns)
+        self._places = {name: k for k, name in enumerate(self.columns)}
+        self._read = pd.DataFrame()
 
     def __len__(self) -> int:
         return self.table.n_rows
 
     def __getitem__(self, name: str) -> pd.Series:
-        return read_rows(self.table, [name])[name]
+        if name not in self._read:
+            self._read = pd.DataFrame()  # before the next are read
+            place, n_columns = self._places[name], max(1, CELLS_AHEAD // max(self.table.n_rows, 1))
+            self._read = read_rows(self.table, self.columns[place : place + n_columns])
+        return self._read[name]
 
     @cached_property
     def dtypes(self) -> pd.Series:
@@ -63,13 +72,16 @@ class SomeRows:
     def __init__(self, table: Table, rows: np.ndarray) -> None:
         self.table, self.rows = table, rows
         self.columns = [feature.name for feature in table.features]
+        self._all = TableColumns(table, self.columns)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, names: Any) -> Any:
         if isinstance(names, str):
-            return read_rows(self.table, [names])[names].iloc[self.rows].reset_index(drop=True)
+            return self._all[names].iloc[self.rows].reset_index(drop=True)
+        if self.table.n_rows * len(names) <= CELLS_AHEAD:
+            return read_rows(self.table, names).iloc[self.rows].reset_index(drop=True)
         return pd.DataFrame({name: self[name] for name in names})
 
 
