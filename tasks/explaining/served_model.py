@@ -13,8 +13,8 @@ from evenhand.data.frames import read_order, read_rows, read_slices, read_target
 from evenhand.data.snapshot import fingerprint
 from evenhand.data.splits import fold_rows, sides_of
 from evenhand.evaluation.explanation.insight import Known, insight_of
+from evenhand.evaluation.explanation.permutation_importance import explain_columns
 from evenhand.evaluation.parts.learning_curve import MOST_FOLDS, learning_curve, shares_within
-from evenhand.evaluation.permutation_importance import explain_columns
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.models.encoder_steps import step_key
 from evenhand.models.ensembling import members_of

@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from evenhand.data.splits import fold_rows
-from evenhand.evaluation import permutation_importance
-from evenhand.evaluation.permutation_importance import (
+from evenhand.evaluation.explanation import permutation_importance
+from evenhand.evaluation.explanation.permutation_importance import (
     WORK,
     cells_of_a_row,
     columns_within,

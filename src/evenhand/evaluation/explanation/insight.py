@@ -10,11 +10,11 @@ import pandas as pd
 from evenhand.evaluation.explanation.answers import additive_answers, shown_answers
 from evenhand.evaluation.explanation.effects import coefficients_of, curves_of, pairs_of
 from evenhand.evaluation.explanation.lift import lifts_of
+from evenhand.evaluation.explanation.permutation_importance import cells_of_a_row
 from evenhand.evaluation.explanation.reasons import Parts, parts_of
 from evenhand.evaluation.explanation.slices import parities_of, slices_of
 from evenhand.evaluation.metrics import PredictionSet
 from evenhand.evaluation.paired_comparison import minority_of
-from evenhand.evaluation.permutation_importance import cells_of_a_row
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.insight import Insight, Reason, ReasonedRow, WordWeight
