@@ -15,6 +15,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.statistics.against_best import GapToBest, firmer, verdicts
 from evenhand.statistics.expected import expected_of_chosen
+from evenhand.statistics.intervals import share_interval
 from evenhand.statistics.joint import JointFigures
 from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER, UNSAMPLED
@@ -121,15 +122,25 @@ def _verdicts(evidence: _Evidence, study: Study) -> list[GapToBest]:
 def _expected(best: Figures, evidence: _Evidence) -> Expected:
     """What the leader is expected to score on many new rows; folds of few rows show some metrics too high."""
     metric, joint = evidence.metric, evidence.joint
-    low, high = best.cv_interval.get(metric, (0.0, 0.0))
-    at_bound = (high - low) / Z_95 if joint.covariance[joint.leader, joint.leader] < STILL else 0.0
-    estimate, interval = expected_of_chosen(joint, least_error=at_bound)
     judged, row_error = evidence.predicted[joint.leader].out_of_fold, float(joint.row_errors[joint.leader])
+    is_still = joint.covariance[joint.leader, joint.leader] < STILL
+    at_bound = _error_at_bound(best.cv_interval.get(metric), judged, metric) if is_still else 0.0
+    estimate, interval = expected_of_chosen(joint, least_error=at_bound)
     bias = bias_of_folds(judged, float(joint.means[joint.leader]), metric)
     row_bias = bias * float(np.mean(joint.rows_of_folds))
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
     ends = np.clip([sign * (each - bias) for each in (estimate, interval.low, interval.high)], *bounds_of(metric))
     return Expected(metric, float(ends[0]), float(min(ends)), float(max(ends)), row_error, row_bias)
+
+
+def _error_at_bound(known: tuple[float, float] | None, judged: CandidatePredictions, metric: str) -> float:
+    """The error of a figure that no row moves: by its interval, else by what all of the rarest class found shows."""
+    if known is None and bounds_of(metric) == (0.0, 1.0) and judged.truth.dtype.kind in "iu":
+        _, first = np.unique(judged.row, return_index=True)
+        _, counts = np.unique(judged.truth[first], return_counts=True)
+        found = share_interval(int(counts.min()), int(counts.min()))
+        known = found.low, found.high
+    return (known[1] - known[0]) / Z_95 if known else 0.0
 
 
 def _simplest(judgement: Judgement, study: Study) -> Figures:

@@ -5,12 +5,12 @@ import pytest
 from makers import make_study, work, write_rows, write_two_clouds
 from scipy import stats
 
-from evenhand.evaluation.predictions import Predictions
+from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import power_on_holdout
 from evenhand.reporting.terminal.run import simplest_words
 from evenhand.statistics import Comparison, Interval, delong_test
 from evenhand.storage.artifact_store import local
-from evenhand.tasks.comparing import compare
+from evenhand.tasks.comparing import _error_at_bound, compare
 
 
 def two_models(**changes):
@@ -251,3 +251,13 @@ def test_one_candidate_is_compared_with_nobody():
     assert judgement.versus == ()
     assert judgement.group == ()
     assert judgement.winner.plan.name == "gaussian_nb"
+
+
+@pytest.mark.parametrize(("n_positives", "error"), [(4, 0.250), (22, 0.076)])
+def test_a_perfect_figure_without_an_interval_is_as_sure_as_its_rarest_class_has_rows(n_positives, error):
+    truth = np.repeat([0, 1], [200, n_positives])
+    rows, folds = np.arange(len(truth)), np.full(len(truth), "fold_0")
+    judged = CandidatePredictions("nb", folds, rows, truth, truth, truth / 1.0, True)
+
+    assert _error_at_bound(None, judged, "average_precision") == pytest.approx(error, abs=5e-3)
+    assert _error_at_bound((0.9, 1.0), judged, "average_precision") == pytest.approx(0.1 / 1.96)
