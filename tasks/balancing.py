@@ -55,11 +55,15 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
     X, y = read_packed(local(training.stored)), read_labels(local(training.stored))
-    is_by_place = isinstance(X, Packed) and resampler.is_blind
-    needed = 0 if is_by_place else _bytes_needed(X, y, resampler, len(table.classes))
+    needed = 0 if _is_by_place(X, resampler) else _bytes_needed(X, y, resampler, len(table.classes))
     _check_room(needed, X, y, resampler)
     with room_for(needed):
         return _balanced(folder, training, table, resampler, X, y)
+
+
+def _is_by_place(X: Any, resampler: Resampler) -> bool:
+    """Whether rows are chosen by their numbers and their cells are not looked at."""
+    return isinstance(X, Packed) and resampler.is_blind
 
 
 def _bytes_needed(X: Any, y: np.ndarray, resampler: Resampler, n_classes: int) -> int:
@@ -84,7 +88,7 @@ def _check_room(needed: int, X: Any, y: np.ndarray, resampler: Resampler) -> Non
 def _balanced(
     folder: Path, training: Training, table: Table, resampler: Resampler, X: Any, y: np.ndarray
 ) -> dict[str, Any]:
-    is_by_place = isinstance(X, Packed) and resampler.is_blind
+    is_by_place = _is_by_place(X, resampler)
     given = np.arange(len(y))[:, None] if is_by_place else _whole(X)
     found = resampler.resample(given, y, table.classes)
     if lost := [table.classes[k] for k in np.setdiff1d(y, found.y)]:

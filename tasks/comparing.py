@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.evaluation.new_rows import bias_of_folds, bounds_of
+from evenhand.evaluation.calibrated_scores import first_of_each
+from evenhand.evaluation.new_rows import Z_95, bias_of_folds, bounds_of
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import by_holdout, clipped_joint, joint_of, ranked, region_of
@@ -21,7 +22,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.registry import LOWER_IS_BETTER, UNSAMPLED
 from evenhand.study.study import Study
 
-Z_95, STILL = 1.96, 1e-12
+STILL = 1e-12
 
 
 @step("compare", anywhere=True)
@@ -136,8 +137,7 @@ def _expected(best: Figures, evidence: _Evidence) -> Expected:
 def _error_at_bound(known: tuple[float, float] | None, judged: CandidatePredictions, metric: str) -> float:
     """The error of a figure that no row moves: by its interval, else by what all of the rarest class found shows."""
     if known is None and bounds_of(metric) == (0.0, 1.0) and judged.truth.dtype.kind in "iu":
-        _, first = np.unique(judged.row, return_index=True)
-        _, counts = np.unique(judged.truth[first], return_counts=True)
+        _, counts = np.unique(judged.truth[first_of_each(judged.row)], return_counts=True)
         found = share_interval(int(counts.min()), int(counts.min()))
         known = found.low, found.high
     return (known[1] - known[0]) / Z_95 if known else 0.0

@@ -193,10 +193,15 @@ def room_of_its_own(folder: Path, empty_database: Path) -> Iterator[Path]:
     (folder / "mlruns").mkdir()
     (folder / "mlruns/mlflow.db").write_bytes(empty_database.read_bytes())
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("EVENHAND_HOME", str(folder / "home"))
+        enter(folder, patch)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         yield folder
+
+
+def enter(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Work in a folder, with the home that lies in it."""
+    patch.chdir(folder)
+    patch.setenv("EVENHAND_HOME", str(folder / "home"))
 
 
 def know_models_of(folder: Path) -> None:

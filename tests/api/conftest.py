@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from makers import room_of_its_own, two_clouds
+from makers import enter, room_of_its_own, two_clouds
 
 import evenhand as eh
 
@@ -33,8 +33,7 @@ def room(tmp_path_factory, empty_database, prefect_server):
 @pytest.fixture
 def here(room, monkeypatch):
     """The folder as the place where a test works."""
-    monkeypatch.chdir(room[0])
-    monkeypatch.setenv("EVENHAND_HOME", str(room[0] / "home"))
+    enter(room[0], monkeypatch)
     return room[0]
 
 

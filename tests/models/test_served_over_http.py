@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from makers import make_study, room_of_its_own, two_clouds, work, write_two_clouds
+from makers import enter, make_study, room_of_its_own, two_clouds, work, write_two_clouds
 
 from evenhand.cli.main import main
 from evenhand.service.access_key import key
@@ -44,8 +44,7 @@ def promoted(tmp_path_factory, empty_database):
 @pytest.fixture
 def champion(promoted, monkeypatch):
     """The champion, from the folder that it is kept in."""
-    monkeypatch.chdir(promoted[0])
-    monkeypatch.setenv("EVENHAND_HOME", str(promoted[0] / "home"))
+    enter(promoted[0], monkeypatch)
     return promoted[1]
 
 

@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from makers import make_study, room_of_its_own, work, write_two_clouds
+from makers import enter, make_study, room_of_its_own, work, write_two_clouds
 from mlflow import MlflowClient
 
 from evenhand.data.frames import read_target
@@ -32,8 +32,7 @@ def recorded(tmp_path_factory, empty_database):
 @pytest.fixture
 def run(recorded, monkeypatch):
     """The run, from the folder that it is recorded in."""
-    monkeypatch.chdir(recorded[0])
-    monkeypatch.setenv("EVENHAND_HOME", str(recorded[0] / "home"))
+    enter(recorded[0], monkeypatch)
     return recorded[1]
 
 

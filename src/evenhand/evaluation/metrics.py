@@ -38,6 +38,11 @@ class PredictionSet:
         """Whether a row may have several labels, or none."""
         return self.truth.ndim == 2
 
+    def only(self, rows: np.ndarray | slice) -> "PredictionSet":
+        """What was predicted for some of the rows, in the order asked for."""
+        scores, decisions = (None if each is None else each[rows] for each in (self.scores, self.decisions))
+        return PredictionSet(self.truth[rows], self.predictions[rows], scores, self.is_probability, decisions)
+
     def is_of(self, k: int) -> np.ndarray:
         """Which rows are of a class, or have a label."""
         return np.asarray(self.truth[:, k] == 1 if self.is_multilabel else self.truth == k)

@@ -80,7 +80,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return parts
 
     def _fitted_part(self, frame: Any, y: np.ndarray, kind: str, names: list[str], transformer: Any) -> Any:
-        if isinstance(frame, SomeRows) and kind == "numeric" and is_alone(transformer):
+        if _is_as_read(frame, kind, transformer):
             of = partial(cells, frame, kind)
             if (found := fitted_as_read(transformer, of, names, len(frame))) is not None and _are_finite(
                 found, of, names
@@ -90,7 +90,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return _finite(fitted_part(transformer, given, y), given, kind, names)
 
     def _part(self, frame: Any, kind: str, names: list[str], transformer: Any) -> Any:
-        if isinstance(frame, SomeRows) and kind == "numeric" and is_alone(transformer):
+        if _is_as_read(frame, kind, transformer):
             found = AsRead((len(frame), len(names)), steps_of(transformer))
             if _are_finite(found, partial(cells, frame, kind), names):
                 return found
@@ -258,6 +258,11 @@ def _cells_by_columns(frame: SomeRows, kind: str, names: list[str], transformer:
     for j, name in enumerate(names):
         values[:, j] = _objects(frame[name]) if kind == "categorical" else frame[name].to_numpy(dtype=np.float64)
     return values
+
+
+def _is_as_read(frame: Any, kind: str, transformer: Any) -> bool:
+    """Whether the numbers of the table stand for what a transformer makes of them, column by column."""
+    return isinstance(frame, SomeRows) and kind == "numeric" and is_alone(transformer)
 
 
 def _are_finite(part: AsRead, of: Any, names: list[str]) -> bool:

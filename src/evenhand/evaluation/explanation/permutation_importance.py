@@ -6,7 +6,7 @@ and not in seconds, so that the same model, rows and seed give the same effects 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class _Figure:
         """The metric for each line of weights on each of some frames of the same rows; the model is asked once."""
         joined = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
         all_of_them = self.predicted(joined, np.concatenate([truth] * len(frames)))
-        parts = [_part(all_of_them, slice(k * len(truth), (k + 1) * len(truth))) for k in range(len(frames))]
+        parts = [all_of_them.only(slice(k * len(truth), (k + 1) * len(truth))) for k in range(len(frames))]
         return [self.sign * weighted(each, self.metric, self.n_classes, self.minority, times) for each in parts]
 
     def predicted(self, frame: pd.DataFrame, truth: np.ndarray) -> PredictionSet:
@@ -166,15 +166,6 @@ def _rounds(
         for name, found in zip(some, figure.of_each(shuffled, rows.truth, times), strict=True):
             gaps[name].append(base - found)
     return gaps
-
-
-def _part(predicted: PredictionSet, rows: slice) -> PredictionSet:
-    """What was predicted for some of the rows."""
-    scores, decisions = (None if each is None else each[rows] for each in (predicted.scores, predicted.decisions))
-    return replace(
-        predicted, truth=predicted.truth[rows], predictions=predicted.predictions[rows], scores=scores,
-        decisions=decisions,
-    )  # fmt: skip
 
 
 def _dealt(column: pd.Series, weights: np.ndarray, random: np.random.Generator) -> pd.Series:

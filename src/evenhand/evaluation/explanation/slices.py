@@ -31,7 +31,7 @@ def slices_of(
     predicted, frame = _in_order(predicted, frame)
     found = []
     for column, value, mask in _masks(frame):
-        inside, outside = (_part(predicted, rows) for rows in (mask, ~mask))
+        inside, outside = (predicted.only(rows) for rows in (mask, ~mask))
         if not all(_has_enough(each, n_classes) for each in (inside, outside)):
             continue
         each = [_figure(part, metric, n_classes, minority) for part in (inside, outside)]
@@ -52,7 +52,7 @@ def _in_order(predicted: PredictionSet, frame: pd.DataFrame) -> tuple[Prediction
     if predicted.ranks is None or predicted.ranks.ndim != 1:
         return predicted, frame
     order = np.argsort(-predicted.ranks, kind="stable")
-    return _part(predicted, order), frame.iloc[order]
+    return predicted.only(order), frame.iloc[order]
 
 
 def parities_of(predicted: PredictionSet, frame: pd.DataFrame, columns: Sequence[str]) -> tuple[Parity, ...]:
@@ -85,13 +85,6 @@ def _quarters(name: str, values: np.ndarray) -> Iterator[tuple[str, str, np.ndar
     for k, (low, high) in enumerate(pairwise(edges)):
         above = values >= low if k == 0 else values > low
         yield name, f"{low:.4g} to {high:.4g}", above & (values <= high)
-
-
-def _part(predicted: PredictionSet, rows: np.ndarray) -> PredictionSet:
-    scores, decisions = (None if each is None else each[rows] for each in (predicted.scores, predicted.decisions))
-    return PredictionSet(
-        predicted.truth[rows], predicted.predictions[rows], scores, predicted.is_probability, decisions
-    )
 
 
 def _has_enough(part: PredictionSet, n_classes: int) -> bool:

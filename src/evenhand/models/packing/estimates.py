@@ -51,7 +51,9 @@ def estimated_matrix(encoding: Encoding, features: Sequence[Feature], n_values: 
 def estimated_needs(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame, y: np.ndarray) -> Needs:
     """About how many bytes the largest fit of each plan takes; `y` are the targets of all training rows."""
     counts = np.unique(y, return_counts=True)[1] if table.classes else np.array([len(y)])
-    found, n_values = {}, value_counts(frame, table.features)
+    has_bins = any(study.encodings[plan.encoding].numeric.bins is not None for plan in plans)
+    counted = [each for each in table.features if has_bins or each.kind != "numeric"]
+    found, n_values = {}, value_counts(frame, counted)
     for plan in plans:
         sized = partial(estimated_matrix, study.encodings[plan.encoding], table.features, n_values)
         matrix = sized(len(y))

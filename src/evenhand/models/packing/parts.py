@@ -121,8 +121,7 @@ def _scaled(values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray
     if values.shape != (len(rows), len(columns)) or any(len(each) != len(columns) for _, each in steps):
         return None
     content = hashlib.blake2b(digest_size=16)
-    for block in _blocks(len(rows), len(columns)):
-        made = after_steps(np.ascontiguousarray(source[rows[block]][:, columns]), steps)
+    for block, made in _after(steps, source, rows, columns):
         if not np.array_equal(made.view(np.int64), np.ascontiguousarray(values[block]).view(np.int64)):
             return None
         content.update(made.data)
@@ -132,9 +131,15 @@ def _scaled(values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray
 def scaled(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Scaled:
     """The numbers of the table after the steps."""
     content = hashlib.blake2b(digest_size=16)
-    for block in _blocks(len(rows), len(columns)):
-        content.update(after_steps(np.ascontiguousarray(source[rows[block]][:, columns]), steps).data)
+    for _, made in _after(steps, source, rows, columns):
+        content.update(made.data)
     return Scaled(source, rows, columns, steps, content.hexdigest())
+
+
+def _after(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """The numbers of the table after the steps, one block of rows after another."""
+    for block in _blocks(len(rows), len(columns)):
+        yield block, after_steps(np.ascontiguousarray(source[rows[block]][:, columns]), steps)
 
 
 def _blocks(n_rows: int, width: int) -> Iterator[slice]:
