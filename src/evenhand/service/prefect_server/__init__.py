@@ -3,4 +3,4 @@
 Not here: deployments and schedules on it (`service`).
 """
 
-__all__ = ["at_hand", "pages", "retention", "temporary"]
+__all__ = ["again_when_locked", "at_hand", "pages", "retention", "temporary"]

@@ -34,11 +34,12 @@ def main(host: str, port: str) -> None:
         PREFECT_SERVER_API_WEBSOCKET_PING_TIMEOUT,
     )
 
+    from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
     from evenhand.service.web_guard import NameGuard
 
     count_as_writers()
     uvicorn.run(
-        NameGuard(create_app(final=True)),
+        NameGuard(AgainWhenLocked(create_app(final=True))),
         host=host,
         port=int(port),
         timeout_keep_alive=PREFECT_SERVER_API_KEEPALIVE_TIMEOUT.value(),

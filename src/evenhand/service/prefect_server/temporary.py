@@ -164,7 +164,9 @@ def main(number: str) -> None:
     import uvicorn
     from prefect.server.api.server import create_app
 
-    config = uvicorn.Config(create_app(), log_level="error", lifespan="on")
+    from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
+
+    config = uvicorn.Config(AgainWhenLocked(create_app()), log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(number))])
 
 
