@@ -61,7 +61,6 @@ def retrain(
 
         running = halve(plans, table, ledger, study)
         ends = partial(running.ends_for, end_of_fits=end_of_fits)
-
         folds, failures = [*ledger.folds, FINAL], Failures(running.left, study.strict, running.stopped)
         each = partial(side_by_side, spares=failures.spares)
         prepared = each(

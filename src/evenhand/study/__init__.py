@@ -4,7 +4,6 @@ Not here: data that a study names (data), and models that its names stand for (m
 """
 
 __all__ = [
-    "base",
     "cron",
     "data",
     "loader",
@@ -14,6 +13,7 @@ __all__ = [
     "own_code",
     "registry",
     "serving",
+    "setting_types",
     "source_entries",
     "study",
     "validation",

@@ -14,8 +14,8 @@ from pydantic import (
     model_validator,
 )
 
-from evenhand.study.base import Names, Settings, Share
 from evenhand.study.registry import SOURCES, named_object
+from evenhand.study.setting_types import Names, Settings, Share
 
 ADDRESSES = ("http://", "https://", "s3://", "gs://")
 TABULAR = ("__arrow_c_stream__", "__arrow_c_array__", "to_pandas", "__dataframe__")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from evenhand.study.base import (
+from evenhand.study.setting_types import (
     As,
     BalanceName,
     Bins,

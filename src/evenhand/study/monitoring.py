@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from evenhand.study.base import Names, Settings, Share, listed_as
 from evenhand.study.data import Source
+from evenhand.study.setting_types import Names, Settings, Share, listed_as
 
 
 class Watch(Settings):

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from evenhand.runtime.text import parsed_duration
-from evenhand.study.base import Settings, Share
 from evenhand.study.cron import Cron, parsed_cron, parsed_zone
+from evenhand.study.setting_types import Settings, Share
 
 
 class Capacity(Settings):

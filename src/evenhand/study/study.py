@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
-from evenhand.study.base import CheckName, MetricName, Settings, Switch, as_named, listed_as, named_as
 from evenhand.study.data import BundledSource, Cleaning, Columns, Source, Split, SqlSource, as_source
 from evenhand.study.models import (
     Balance,
@@ -21,6 +20,7 @@ from evenhand.study.models import (
 from evenhand.study.monitoring import Email, Feedback, Notify, Watch
 from evenhand.study.registry import REGRESSORS, UNSAMPLED, Task
 from evenhand.study.serving import Capacity, Decide, Gate, Schedule
+from evenhand.study.setting_types import CheckName, MetricName, Settings, Switch, as_named, listed_as, named_as
 from evenhand.study.validation import Inconsistent, inconsistencies
 
 __all__ = [
