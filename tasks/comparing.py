@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import hypot
 
 import numpy as np
 
 from evenhand.evaluation.calibrated_scores import first_of_each
-from evenhand.evaluation.new_rows import Z_95, bias_of_folds, bounds_of
+from evenhand.evaluation.new_rows import Z_95, bias_of_folds, bounds_of, error_of_rare_classes
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import by_holdout, clipped_joint, joint_of, ranked, region_of
@@ -34,7 +35,7 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     evidence = _evidence(judgement.metric, comparable, predicted, table)
     if evidence is None:
         return replace(judgement, chosen=judgement.best_served.plan.name)
-    judgement = replace(judgement, expected=_expected(judgement.best, evidence))
+    judgement = replace(judgement, expected=_expected(judgement.best, evidence, len(table.classes)))
     if not (others := comparable[1:]):
         return replace(judgement, chosen=judgement.best_served.plan.name)
     judgement = replace(
@@ -120,17 +121,21 @@ def _verdicts(evidence: _Evidence, study: Study) -> list[GapToBest]:
     return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))
 
 
-def _expected(best: Figures, evidence: _Evidence) -> Expected:
+def _expected(best: Figures, evidence: _Evidence, n_classes: int) -> Expected:
     """What the leader is expected to score on many new rows; folds of few rows show some metrics too high."""
     metric, joint = evidence.metric, evidence.joint
-    judged, row_error = evidence.predicted[joint.leader].out_of_fold, float(joint.row_errors[joint.leader])
+    judged = evidence.predicted[joint.leader].out_of_fold
     is_still = joint.covariance[joint.leader, joint.leader] < STILL
     at_bound = _error_at_bound(best.cv_interval.get(metric), judged, metric) if is_still else 0.0
     estimate, interval = expected_of_chosen(joint, least_error=at_bound)
     bias = bias_of_folds(judged, float(joint.means[joint.leader]), metric)
     row_bias = bias * float(np.mean(joint.rows_of_folds))
+    low, high, row_error = interval.low, interval.high, float(joint.row_errors[joint.leader])
+    if rare := error_of_rare_classes(judged, metric, n_classes):
+        row_error, unseen = hypot(row_error, rare), Z_95 * rare / len(np.unique(judged.row)) ** 0.5
+        low, high = estimate - hypot(estimate - low, unseen), estimate + hypot(high - estimate, unseen)
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-    ends = np.clip([sign * (each - bias) for each in (estimate, interval.low, interval.high)], *bounds_of(metric))
+    ends = np.clip([sign * (each - bias) for each in (estimate, low, high)], *bounds_of(metric))
     return Expected(metric, float(ends[0]), float(min(ends)), float(max(ends)), row_error, row_bias)
 
 

@@ -1,12 +1,15 @@
 """What a figure over folds says of new rows."""
 
 from dataclasses import replace
+from math import hypot
 
 import numpy as np
 import pytest
+from sklearn.metrics import f1_score
 
+from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import ranking_figures
-from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, of_new_rows
+from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, error_of_rare_classes, of_new_rows
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
 from evenhand.reporting.new_row_words import few_rows_words
@@ -86,3 +89,54 @@ def test_limits_for_few_rows_are_said_where_the_draw_of_a_row_is_known():
     # sqrt(.05^2 + (1.96 * .5 / sqrt(200))^2) = .085
     assert words == "; of 200 new rows 0.71 to 0.89"
     assert few_rows_words(Expected("roc_auc", 0.8, 0.75, 0.85), str) == ""
+
+
+SHARES = np.array([0.4, 0.35, 0.249, 0.001])
+
+
+def labelled(draw, n_rows, found=(0.97, 0.95, 0.97, 0.1)):
+    """Rows of four classes, one of them hardly there, of which so many are found; the rest is said to be the first."""
+    truth = draw.choice(4, size=n_rows, p=SHARES)
+    said = np.where(draw.random(n_rows) < np.array(found)[truth], truth, (truth + 1) % 3)
+    return CandidatePredictions(
+        "a", draw.integers(5, size=n_rows).astype(str), np.arange(n_rows), truth, said, None, False
+    )
+
+
+def scored(found):
+    return f1_score(found.truth, found.predicted, average="macro")
+
+
+def test_a_class_of_hardly_any_rows_has_its_say_in_what_new_rows_may_score():
+    draw, known, inside = np.random.default_rng(0), [], []
+    while len(known) < 120:
+        seen = labelled(draw, 2400)
+        if (seen.truth == 3).sum() < 2:
+            continue
+        parts = [scored(seen.only(seen.fold == name)) for name in "01234"]
+        new, error = scored(labelled(draw, 600)), np.std(influence_of(seen.prediction_set, "f1_macro", 4))
+        rare = error_of_rare_classes(seen, "f1_macro", 4)
+        half = 1.96 * np.std(parts, ddof=1) / 5**0.5
+        for allowed, noted in ((0.0, known), (rare, inside)):
+            wide = hypot(half, 1.96 * allowed / 2400**0.5)
+            stated = Expected("f1_macro", np.mean(parts), np.mean(parts) - wide, np.mean(parts) + wide,
+                              hypot(error, allowed), 0.0)  # fmt: skip
+            noted.append(of_new_rows(stated, 600)[1] <= new <= of_new_rows(stated, 600)[2])
+    assert np.mean(known) < 0.8
+    assert np.mean(inside) >= 0.93
+
+
+def test_classes_with_many_rows_and_other_metrics_are_left_to_influences():
+    draw = np.random.default_rng(1)
+    many = labelled(draw, 2400).only(slice(None))
+    often = many.only(many.truth < 3)
+    assert error_of_rare_classes(often, "f1_macro", 4) == 0
+    assert error_of_rare_classes(labelled(draw, 9000), "accuracy", 4) == 0
+    assert error_of_rare_classes(many, "r2", 0) == 0
+
+
+def test_rows_of_repeats_count_once_for_a_rare_class():
+    seen = labelled(np.random.default_rng(3), 3000)
+    parts = (np.concatenate([each, each]) for each in (seen.fold, seen.row, seen.truth, seen.predicted))
+    twice = CandidatePredictions("a", *parts, None, False)
+    assert 0 < error_of_rare_classes(seen, "f1_macro", 4) == error_of_rare_classes(twice, "f1_macro", 4)

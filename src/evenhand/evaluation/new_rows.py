@@ -5,12 +5,16 @@ from math import hypot, inf
 import numpy as np
 from scipy.stats import rankdata
 
+from evenhand.evaluation.calibrated_scores import first_of_each
+from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import ranking_figures
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
 from evenhand.study.registry import LOWER_IS_BETTER
 
 Z_95 = 1.96
+FEW_OF_A_CLASS = 20
+EACH_CLASS_ALIKE = ("balanced_accuracy", "_macro")
 SHARES = ("roc_auc", "average_precision", "accuracy", "balanced_accuracy", "f1", "precision", "recall", "jaccard")
 
 
@@ -47,3 +51,25 @@ def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> flo
         shares[rows] = (rankdata(ranks[rows]) - 0.5) / len(rows)
     together = np.argsort(np.lexsort((ranks, shares)))
     return float(mean - ranking_figures(judged.truth == 1, together)[1]) * n_parts / (n_parts - 1)
+
+
+def error_of_rare_classes(judged: CandidatePredictions, metric: str, n_classes: int) -> float:
+    """By how much one row moves a mean over classes, beyond what influences show, where a class has few rows.
+
+    Two rows of a class that were found by luck move nothing. That of so many such rows so many are found is taken as
+    half a row more of both, which is what else a class would add to the variance.
+    """
+    if n_classes == 0 or not metric.endswith(EACH_CLASS_ALIKE) or judged.is_multilabel:
+        return 0.0
+    once = judged.only(np.isin(np.arange(len(judged)), first_of_each(judged.row)))
+    influence = influence_of(once.prediction_set, metric, n_classes)
+    if influence is None:
+        return 0.0
+    variance, is_right = 0.0, once.truth == once.predicted
+    for code in range(n_classes):
+        of_class = once.truth == code
+        if 0 < (n := int(of_class.sum())) < FEW_OF_A_CLASS:
+            found = (is_right[of_class].sum() + 0.5) / (n + 1)
+            asked = found * (1 - found) * len(once) / n / n_classes**2
+            variance += max(0.0, asked - float(np.sum(influence[of_class] ** 2)) / len(once))
+    return float(variance**0.5)
