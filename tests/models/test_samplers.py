@@ -5,8 +5,16 @@ from scipy import sparse
 
 from evenhand.errors import DataError
 from evenhand.models import sampler_lineage
+from evenhand.models.entries.samplers import SamplerEntry
 from evenhand.models.sampler_lineage import two_valued, whole_values
-from evenhand.models.samplers import Resampler, category_columns, fraction_mistakes, suited_kind
+from evenhand.models.samplers import (
+    Resampler,
+    category_columns,
+    fraction_mistakes,
+    sampler_arguments,
+    sampler_code,
+    suited_kind,
+)
 from evenhand.records.pipeline import Feature, Output
 from evenhand.study.registry import BALANCES, SAMPLERS
 from evenhand.study.study import Balance, Encoding
@@ -501,3 +509,38 @@ def test_what_has_two_values_is_learned_from_the_rows_given_alone():
     _, found = traced("smote", X, y)
 
     assert len(np.unique(found.X[:, 2])) > 3
+
+
+def brought(monkeypatch, arguments):
+    """A sampler of another package beside ours."""
+    entry = SamplerEntry(
+        name="theirs", home="imblearn.over_sampling.SMOTE", arguments=arguments, options=("ratio", "k_neighbors"),
+        lineage="none", gives="more", neighbours="k_neighbors",
+    )  # fmt: skip
+    monkeypatch.setitem(SAMPLERS._entries, "theirs", entry)
+
+
+def test_rows_made_by_a_sampler_of_another_package_keep_two_values_too(monkeypatch):
+    brought(monkeypatch, lambda wish: wish.near)
+    X, y = flagged()
+
+    _, found = traced("theirs", X, y)
+
+    assert found.parents is None
+    assert len(found.y) == 80
+    for j in (2, 3):
+        assert np.unique(found.X[:, j]).tolist() == np.unique(X[:, j]).tolist()
+
+
+def test_a_key_names_the_class_of_a_sampler_and_what_its_arguments_are_made_by(monkeypatch):
+    first, second = (lambda wish: wish.near), (lambda wish: {**wish.near, "n_jobs": 1})
+    found = {}
+    for made in (first, second):
+        brought(monkeypatch, made)
+        found[made] = sampler_arguments("theirs")
+        assert "imblearn.over_sampling" in " ".join(sampler_code("theirs"))
+
+    assert found[first] != found[second]
+    assert len(found[first]) == 3
+    assert (sampler_code("none"), sampler_arguments("none")) == ([], [])
+    assert len(sampler_code("smotenc")) > len(sampler_code("undersample"))  # of three variants, as rows decide
