@@ -103,6 +103,16 @@ def test_clipping_removes_every_negative_eigenvalue(measure, X):
     assert eigenvalues[0] >= -1e-8 * max(eigenvalues[-1], 1)
 
 
+@pytest.mark.parametrize("counts", [(1, 2, 3, 5, 5), (30, 20, 4, 4, 3, 3, 1, 1), (60, 25, 9, 5, 1)])
+def test_clipping_finds_the_nearest_matrix_without_negative_eigenvalues(counts):
+    X = np.repeat(np.arange(len(counts)).astype(str), counts)[:, None]
+    values, vectors = np.linalg.eigh(similarity_matrix(X, measure="iof"))
+    nearest = (vectors * np.maximum(values, 0)) @ vectors.T
+
+    assert values[0] < -0.5
+    np.testing.assert_allclose(similarity_matrix(X, measure="iof", clip=True), nearest, atol=1e-12)
+
+
 def test_iof_is_indefinite_where_a_value_seen_once_resembles_two_that_differ():
     once_twice_twice = [["a"], ["b"], ["b"], ["c"], ["c"]]
 

@@ -206,6 +206,15 @@ def test_a_path_reaches_what_separate_fits_reach():
     assert not hasattr(model, "classes_")
 
 
+def test_a_path_starts_each_fit_from_the_one_before():
+    X, _, y = coded_rows()
+
+    first, again = SimilaritySVC("lin", tol=1e-6, max_iter=20_000, random_state=0).path(X, y, [4.0, 4.0])
+
+    assert again.n_iter_ < first.n_iter_ / 4
+    assert again.dual_objective_ == pytest.approx(first.dual_objective_, rel=1e-6)
+
+
 def test_several_classes_are_each_fitted_against_the_rest():
     X, target, _ = coded_rows()
     y = np.digitize(target, [0.2, 0.8])
