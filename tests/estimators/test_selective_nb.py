@@ -244,14 +244,3 @@ def test_values_rarer_than_asked_share_a_code():
     n_codes = [SelectiveNB(min_count=n).fit(values, y).grouper_.n_codes_[0] for n in (2, 10)]
 
     assert n_codes == [5, 4]
-
-
-def test_columns_that_explain_nothing_have_no_weight_where_no_subset_compresses():
-    X = np.array([["a"], ["b"]] * 20)
-    y = np.r_[np.zeros(19), np.ones(21)]  # one row of difference between the values
-
-    model = SelectiveNB(random_state=0).fit(X, y)
-
-    assert np.ptp(model.code_log_prob_[0], axis=1).max() > 1e-12
-    assert model.weights_.tolist() == [0.0]
-    np.testing.assert_allclose(model.predict_proba(X), np.tile([19 / 40, 21 / 40], (40, 1)))
