@@ -249,8 +249,9 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         shown |= {"solver": figures.solver}
-        gaps, curve = gap_metrics(results.judgement, plan.name), roc_by_percent(scored, results.table)
-        mlflow_client.log_candidate(run.place, run_id, shown, figures, gaps, curve)
+        numbers = mlflow_client.numbers_of(figures, results.judgement.metric, roc_by_percent(scored, results.table))
+        numbers += [(name, value, 0) for name, value in gap_metrics(results.judgement, plan.name).items()]
+        mlflow_client.log_candidate(run.place, run_id, shown, numbers)
         predicted = predictions_of(scored, results.table.classes, results.source_rows)
         mlflow_client.log_table(run.place, run_id, predicted, "predictions.parquet")
         if results.table.classes:
@@ -281,7 +282,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
     study, best = results.study, judgement.winner
     settings = study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True)
     mlflow_client.log_params(place, run_id, masked(settings))
-    mlflow_client.log_figures(place, run_id, best)
+    mlflow_client.log_figures(place, run_id, mlflow_client.numbers_of(best, judgement.metric))
     mlflow_client.log_metrics(
         place,
         run_id,

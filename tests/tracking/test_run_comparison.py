@@ -292,7 +292,7 @@ def test_the_comparison_is_shown_and_written(runs, tmp_path):
 
 
 def test_a_rerun_is_reported_to_say_the_same(runs):
-    assert "B says the same as A of every row" in typed("compare", "tiny@1", "tiny@2").output
+    assert "B predicts the same as A for every row" in typed("compare", "tiny@1", "tiny@2").output
 
 
 def test_ranks_are_shown_and_written(runs, tmp_path):

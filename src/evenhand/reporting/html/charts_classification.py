@@ -12,7 +12,8 @@ from evenhand.reporting.html.elements import Heading, Html, count, number, table
 from evenhand.reporting.html.svg import Axis, Canvas, axis, colour_of, log_axis, unit_axis
 
 AT_FPR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-RARE, LOWEST = 0.05, 1e-5  # share of positives below which axes are logarithmic, and where those begin at the lowest
+RARE, CROWDED = 0.1, 0.5  # axes are logarithmic where more than this share of bins is below this score and share
+LOWEST = 1e-5  # where such axes begin at the lowest
 AT_RECALL = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -80,12 +81,12 @@ def calibration_chart(named: Sequence[tuple[str, CalibrationCurve]]) -> Chart:
 
 
 def _calibration_canvas(named: Sequence[tuple[str, CalibrationCurve]]) -> Canvas:
-    """Axes from 0 to 1; where positives are rare, by powers of ten, as all bins but the last would lie in a corner."""
+    """Axes from 0 to 1; by powers of ten where most bins would lie in the corner of a class that is rare."""
     words = "Mean score", "Share that is positive"
     bins = [one for _, curve in named for one in curve.bins]
-    rate = sum(one.share * one.n_rows for one in bins) / sum(one.n_rows for one in bins)
+    in_corner = [one for one in bins if max(one.mean_score, one.share) < RARE]
     seen = [value for one in bins for value in (one.mean_score, one.share) if value > 0]
-    if rate >= RARE or not seen:
+    if len(in_corner) <= CROWDED * len(bins) or not seen:
         return Canvas(unit_axis(words[0]), unit_axis(words[1]))
     lowest = max(min(seen), LOWEST)
     return Canvas(log_axis(words[0], lowest), log_axis(words[1], lowest))

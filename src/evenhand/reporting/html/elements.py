@@ -77,6 +77,8 @@ def seconds(value: float | None) -> str:
     """A duration in the unit a person would use."""
     if value is None:
         return NOTHING
+    if value < 0.001:
+        return "< 1 ms"
     if value < 1:
         return f"{value * 1000:.0f} ms"
     if value < 90:

@@ -115,8 +115,8 @@ def decision_table(decided: Decided) -> Html:
         (Heading("Served", "text"), lambda side: "yes" if side[1] else "no"),
         (Heading(f"{figure}, cross-fitted"), lambda side: "" if side[2] is None else number(side[2].figure)),
         (Heading(f"{figure}, holdout"), lambda side: "" if side[3] is None else number(side[3].figure)),
-        (Heading("Classes, cross-fitted", "text"), lambda side: "" if side[2] is None else decided.by_class(side[2])),
-        (Heading("Classes, holdout", "text"), lambda side: "" if side[3] is None else decided.by_class(side[3])),
+        (Heading("Classes, cross-fitted", "text whole"), lambda side: "" if side[2] is None else decided.by_class(side[2])),
+        (Heading("Classes, holdout", "text whole"), lambda side: "" if side[3] is None else decided.by_class(side[3])),
     ]
     return listing(decided.sides, columns, "The decision beside the model's own")
 

@@ -76,7 +76,7 @@ def _gains(pairs: Sequence[tuple[ResamplingRow, Pairing]]) -> Html:
         (Heading("Resampled", "text"), lambda pair: f"{pair[0].balance}, {pair[0].model}, {pair[0].encoding}"),
         (Heading("Set against", "text"), lambda pair: pair[1].against),
         *((Heading(titled(metric)), _taken(metric)) for metric in metrics),
-        (Heading("Note", "text"), lambda pair: pair[1].words),
+        (Heading("Note", "text whole"), lambda pair: pair[1].words),
     ]
     lead = (
         f"Differences on the same out-of-fold rows in {', '.join(map(spoken, metrics))}; above zero resampling is "

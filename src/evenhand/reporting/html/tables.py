@@ -25,7 +25,7 @@ from evenhand.reporting.html.elements import (
 from evenhand.reporting.html.svg import Strip
 from evenhand.study.registry import POWER_DIFFERENCE
 
-MOST_EFFECTS, MOST_COLUMNS, MOST_NAMED = 20, 15, 8
+MOST_COLUMNS, MOST_NAMED = 15, 8
 
 
 def comparisons(content: PageContent) -> Html | None:
@@ -78,11 +78,8 @@ def effects(content: PageContent) -> Html | None:
         (Heading("Mean"), lambda one: number(one.mean)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
     ]
-    shown, others = given.effects[:MOST_EFFECTS], given.effects[MOST_EFFECTS:]
-    rest = listing(others, columns, "The other columns") if others else None
-    folded = details(counted(len(others), "more column", "more columns"), rest) if rest else None
     lead = _method(given, content.study.task in {"binary", "multiclass"})
-    return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=lead)
+    return section("effects", "Effect of each column", listing(given.effects, columns, "Effects"), lead=lead)
 
 
 def _method(given: Explained, has_classes: bool) -> str:
@@ -111,8 +108,8 @@ def leak_checks(content: PageContent) -> Html | None:
     columns = [
         (Heading("Check", "text"), lambda one: one.name),
         (Heading("Severity", "text"), lambda one: tag("span", one.severity, class_=f"verdict {one.severity}")),
-        (Heading("Found", "text"), lambda one: one.words),
-        (Heading("What to do", "text"), lambda one: one.remedy),
+        (Heading("Found", "text whole"), lambda one: one.words),
+        (Heading("What to do", "text whole"), lambda one: one.remedy),
     ]
     if not any(one.remedy for one in content.leak_checks):
         columns.pop()

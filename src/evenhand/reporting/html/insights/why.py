@@ -135,7 +135,7 @@ def _worst(found: Insight) -> Html | None:
         (Heading("Row", "text"), lambda one: count(one.row)),
         (Heading("True", "text"), lambda one: one.truth),
         (Heading("Predicted", "text"), lambda one: one.predicted),
-        (Heading("Because", "text"), _because),
+        (Heading("Because", "text whole"), _because),
     ]
     return listing(found.worst, columns, "The worst errors with their reasons")
 
