@@ -11,6 +11,7 @@ from evenhand.records.regression import RegressionTable
 from evenhand.records.since import ColumnShape, SinceRun
 from evenhand.records.tuning import Tuned
 from evenhand.records.verdicts import verdict_of
+from evenhand.runtime.text import as_class
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Report:
         """How many rows were trained on and held out, and how many of them are positive where there are two classes."""
         sides = [(self.n_training, self.n_positives, "training"), (self.n_holdout, self.n_positives_holdout, "holdout")]
         found = [
-            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {self.positive})")
+            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {as_class(self.positive)})")
             for n_rows, n_of, side in sides
         ]
         return f"{' and '.join(found)} rows"

@@ -18,7 +18,16 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import EntrypointType, RunnerDeployment
 from prefect.runner import Runner
 
-from evenhand.service.deployments import TAG, close_all, coming_runs, crash_zombies, drop_missed, set_active, start, switch
+from evenhand.service.deployments import (
+    TAG,
+    close_all,
+    coming_runs,
+    crash_zombies,
+    drop_missed,
+    set_active,
+    start,
+    switch,
+)
 from evenhand.service.flow_run_names import name_ahead
 from evenhand.service.schedules import clock, pause, reckon, scheduled
 from evenhand.service.tick_ledger import Tick, is_paused, last_word, not_fired, ticks_of

@@ -264,9 +264,7 @@ def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     _log_numbers(place, run_id, [(key, value, 0) for key, value in values.items()])
 
 
-def _log_numbers(
-    place: Place, run_id: str, values: Sequence[Number], params: Sequence[Param] = ()
-) -> None:
+def _log_numbers(place: Place, run_id: str, values: Sequence[Number], params: Sequence[Param] = ()) -> None:
     """Metrics in batches; those that are missing or not finite are left out, and a tag names them.
 
     Parameters go with the first batch.

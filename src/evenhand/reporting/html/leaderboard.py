@@ -30,6 +30,7 @@ from evenhand.reporting.html.svg import Strip, strip_ends
 from evenhand.reporting.html.templates import render
 from evenhand.reporting.leaderboard_columns import Line, columns, columns_of_page
 from evenhand.reporting.new_row_words import few_rows_words
+from evenhand.runtime.text import as_class
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 
@@ -191,7 +192,7 @@ def _positives(study: StudyFacts) -> str:
     if study.n_positives is None:
         return ""
     held = f", {count(study.n_positives_holdout)} held out" if study.n_holdout else ""
-    return f"{count(study.n_positives)} training{held} ({study.positive})"
+    return f"{count(study.n_positives)} training{held} ({as_class(study.positive)})"
 
 
 def _rare(study: StudyFacts) -> str:

@@ -75,7 +75,7 @@ def _gains(pairs: Sequence[tuple[ResamplingRow, Pairing]]) -> Html:
     columns = [
         (Heading("Resampled", "text"), lambda pair: f"{pair[0].balance}, {pair[0].model}, {pair[0].encoding}"),
         (Heading("Set against", "text"), lambda pair: pair[1].against),
-        *((Heading(titled(metric)), _taken(metric)) for metric in metrics),
+        *((Heading(titled(metric), "text whole"), _taken(metric)) for metric in metrics),
         (Heading("Note", "text whole"), lambda pair: pair[1].words),
     ]
     lead = (

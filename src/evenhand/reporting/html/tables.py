@@ -45,7 +45,8 @@ def comparisons(content: PageContent) -> Html | None:
         (Heading("Difference"), lambda one: number(one.difference)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
         (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
-        (Heading("On the holdout alone", minor=True), lambda one: one.holdout),
+        (Heading("On the holdout alone", minor=True), _on_holdout),
+        (Heading("Detectable", minor=True), lambda one: "" if one.detectable is None else number(one.detectable)),
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
     ]
     lead = (
@@ -53,10 +54,18 @@ def comparisons(content: PageContent) -> Html | None:
         "upper one for each. A gap inside the region of practical equivalence is called practically the same."
     )
     if any(one.power is not None for one in found):
-        columns.insert(-2, (Heading("Power", minor=True), lambda one: "" if one.power is None else percent(one.power)))
+        columns.insert(-3, (Heading("Power", minor=True), lambda one: "" if one.power is None else percent(one.power)))
         lead += f" Power is the chance that the holdout separates two that truly differ by {POWER_DIFFERENCE}."
     shown = listing(found, columns, "Differences from the best")
     return section("comparisons", "Against the best", shown, lead=lead)
+
+
+def _on_holdout(one: ComparisonRow) -> Html | str:
+    """The difference on the holdout with its interval in a line below."""
+    if one.holdout is None:
+        return ""
+    value, low, high = map(number, one.holdout)
+    return joined(value, " ", tag("span", f"{low} to {high}", class_="ends-of soft"))
 
 
 def effects(content: PageContent) -> Html | None:
