@@ -50,7 +50,9 @@ from evenhand.reporting.looking_back import Back, champion_of, look_back
 from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
+    BOARD,
     FOLDS,
+    board_table,
     candidate_tags,
     commit_tag,
     expected_metrics,
@@ -319,6 +321,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     texts = {
         "study.yaml": yaml.safe_dump(masked(study.model_dump(mode="json", by_alias=True)), sort_keys=False),
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
+        BOARD: json.dumps(board_table(judgement)),
         FOLDS: json.dumps(fold_table(judgement)),
         "versions.json": json.dumps(versions(), indent=2),
         PROFILE_FILE: (results.back.profile or profile_of(results.table, results.ledger)).as_json(),

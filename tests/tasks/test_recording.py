@@ -138,13 +138,18 @@ def test_the_metric_of_the_study_is_the_first_that_mlflow_lists_of_every_run(sto
     assert {tuple(names[:3]) for names in listed} == {(f"cv_{METRIC}", f"cv_{METRIC}_std", f"holdout_{METRIC}")}
 
 
-def test_the_folds_are_a_table_of_the_evaluation_view(storm):
+def test_the_leaderboard_and_the_folds_are_tables_of_the_evaluation_view(storm):
     report, found, client = storm
 
-    (shown,) = json.loads(client.get_run(report.run_id).data.tags["mlflow.loggedArtifacts"])
+    board, shown = json.loads(client.get_run(report.run_id).data.tags["mlflow.loggedArtifacts"])
+    leading = json.loads(Path(client.download_artifacts(report.run_id, board["path"])).read_text())
     table = json.loads(Path(client.download_artifacts(report.run_id, shown["path"])).read_text())
 
-    assert shown["type"] == "table"
+    assert board["type"] == shown["type"] == "table"
+    assert leading["columns"][:2] == ["candidate", f"cv_{METRIC}"]
+    assert [row[:2] for row in leading["data"]] == [
+        [each.plan.name, round(each.mean(METRIC), 4)] for each in found.judgement.figures
+    ]
     assert table["columns"] == ["candidate", "metric", "fold", "value"]
     assert len(table["data"]) == sum(len(values) for each in found.judgement.figures for values in each.folds.values())
 
