@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from evenhand.reporting.terminal import waiting as module
-from evenhand.reporting.terminal.waiting import waiting
+from evenhand.reporting.terminal.waiting import waiting, waiting_reports
 
 
 class Terminal(io.StringIO):
@@ -76,3 +76,19 @@ def test_off_a_terminal_nothing_is_shown(terminal, monkeypatch, kind):
         time.sleep(0.05)
 
     assert module.sys.stderr.getvalue() == ""
+
+
+def test_between_lines_it_moves_after_one_that_ends_in_dots_and_before_the_first(terminal):
+    lines = []
+
+    with waiting_reports(lines.append) as report:
+        until(lambda: "loading 0 s" in terminal.getvalue())
+        report("starting Prefect ...")
+        until(lambda: "starting Prefect 0 s" in terminal.getvalue())
+        report("prefect up")
+        shown = terminal.getvalue()
+        time.sleep(0.05)
+        assert terminal.getvalue() == shown
+
+    assert lines == ["starting Prefect ...", "prefect up"]
+    assert shown.endswith(" \r")

@@ -57,8 +57,10 @@ def _show_history(study: str, metric: str | None, json_file: str | None) -> None
 def ui(port: int) -> None:
     """Serve MLflow's pages of all runs on this machine until Ctrl-C."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting_reports
 
-    eh.ui(port, report=echo)
+    with waiting_reports(echo) as report:
+        eh.ui(port, report=report)
 
 
 @click.command()

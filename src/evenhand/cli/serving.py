@@ -40,8 +40,10 @@ def score(study: str, source: str, output: Path, run_id: str | None, reasons: in
 def serve(study: str, port: int, run_id: str | None) -> None:
     """Answer HTTP requests with the scores of STUDY's model until Ctrl-C, as `mlflow models serve` does, with a key."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting_reports
 
-    eh.serve(study, port, run_id, report=echo)
+    with waiting_reports(echo) as report:
+        eh.serve(study, port, run_id, report=report)
 
 
 @click.group()

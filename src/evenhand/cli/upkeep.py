@@ -17,8 +17,10 @@ port_type = click.IntRange(1, 65535)
 def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
     """Start Prefect, MLflow and the schedules of study files or folders (left out: conf/), and stay until Ctrl-C."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting_reports
 
-    eh.up(*confs, port=port, prefect_port=prefect_port, report=echo)
+    with waiting_reports(echo) as report:
+        eh.up(*confs, port=port, prefect_port=prefect_port, report=report)
 
 
 @click.command()

@@ -3,9 +3,10 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from shutil import get_terminal_size
+from threading import Event, Lock, Thread
 
 FIRST_SECONDS, EVERY_SECONDS = 0.5, 0.5
 MARKS = "-\\|/"
@@ -27,12 +28,31 @@ def waiting(words: str) -> Iterator[None]:
         mover.join()
 
 
+@contextmanager
+def waiting_reports(echo: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """What prints lines; before the first, and after each that ends in dots, a line moves until the next."""
+    lock, now = Lock(), ExitStack()
+
+    def report(line: str) -> None:
+        with lock:
+            now.close()
+            echo(line)
+            if line.endswith("..."):
+                now.enter_context(waiting(line.removesuffix("...").rstrip()))
+
+    with now:
+        now.enter_context(waiting("loading"))
+        yield report
+
+
 def _move(words: str, is_over: Event) -> None:
     """The line again and again, each time with the cursor left at its start, so that other lines stand over it."""
     began, n_shown, line = time.monotonic(), 0, ""
     wait = FIRST_SECONDS
     while not is_over.wait(wait):
-        line = f"{MARKS[n_shown % len(MARKS)]} {words} {time.monotonic() - began:.0f} s"
+        line = f"{MARKS[n_shown % len(MARKS)]} {words} {time.monotonic() - began:.0f} s"[
+            : get_terminal_size().columns - 1
+        ]
         _write(f"{line}\r")
         n_shown, wait = n_shown + 1, EVERY_SECONDS
     if n_shown:
