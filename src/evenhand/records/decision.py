@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from evenhand.records.insight import Insight
-from evenhand.runtime.text import as_class, rows_text
 
 
 @dataclass(frozen=True)
@@ -254,3 +253,17 @@ def as_plain(record: Any) -> Any:
     if isinstance(record, list | tuple):
         return [as_plain(value) for value in record]
     return None if isinstance(record, float) and not math.isfinite(record) else record
+
+
+def rows_text(count: float) -> str:
+    """A count of rows with commas; one that repeats or weights make uneven keeps one place."""
+    return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 * max(1.0, abs(count)) else f"{count:,.1f}"
+
+
+def as_class(label: str) -> str:
+    """A class as it can be named in a sentence: what looks like a number is called a class."""
+    try:
+        float(label)
+    except ValueError:
+        return label
+    return f"class {label}"

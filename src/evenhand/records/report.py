@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.records.checks import Check
-from evenhand.records.decision import Explained, Stage, as_plain
+from evenhand.records.decision import Explained, Stage, as_class, as_plain
 from evenhand.records.pipeline import Figures, Judgement
 from evenhand.records.regression import RegressionTable
 from evenhand.records.since import ColumnShape, SinceRun
 from evenhand.records.tuning import Tuned
 from evenhand.records.verdicts import verdict_of
-from evenhand.runtime.text import as_class
 
 
 @dataclass(frozen=True)

@@ -59,20 +59,6 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def rows_text(count: float) -> str:
-    """A count of rows with commas; one that repeats or weights make uneven keeps one place."""
-    return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 * max(1.0, abs(count)) else f"{count:,.1f}"
-
-
-def as_class(label: str) -> str:
-    """A class as it can be named in a sentence: what looks like a number is called a class."""
-    try:
-        float(label)
-    except ValueError:
-        return label
-    return f"class {label}"
-
-
 def in_short(value: object) -> str:
     """A value as names and tables show it: keys with what belongs to them, as in sum(rbf(age, income), linear)."""
     return _nested(value) if isinstance(value, Mapping) else str(value)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.evaluation.curves import Band, CalibrationBin, CalibrationCurve, Sweep
+from evenhand.records.decision import as_class
 from evenhand.reporting.html.chart import Chart, Series, legend
 from evenhand.reporting.html.content import CandidateCurves, Thresholds
 from evenhand.reporting.html.elements import Heading, Html, count, number, table, tag
 from evenhand.reporting.html.svg import Axis, Canvas, axis, colour_of, log_axis, unit_axis
-from evenhand.runtime.text import as_class
 
 AT_FPR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 RARE, SELDOM, CORNER = 0.05, 0.2, 0.1  # axes are logarithmic where positives are rare, or seldom and most in a corner

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from evenhand.runtime.text import printable, rows_text
+from evenhand.records.decision import rows_text
+from evenhand.runtime.text import printable
 from evenhand.study.registry import METRICS
 
 NOTHING = "–"

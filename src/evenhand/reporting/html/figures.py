@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.evaluation.curves import Band, CalibrationCurve, Confusion
-from evenhand.records.decision import Decided, DecisionOutcome
+from evenhand.records.decision import Decided, DecisionOutcome, as_class
 from evenhand.reporting.html.chart import Chart, swatch
 from evenhand.reporting.html.charts_classification import (
     bins_table,
@@ -44,7 +44,6 @@ from evenhand.reporting.html.elements import (
     tag,
 )
 from evenhand.reporting.html.templates import render
-from evenhand.runtime.text import as_class
 
 MOST_CURVES, MOST_IN_MATRIX = 20, 4  # classes that a phone has room for beside each other
 AT_EDGE = " Axes go by powers of ten; what is below the first, as a share of 0 is, stands at their edge."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.records.checks import counted_by_severity
-from evenhand.records.decision import Decided
+from evenhand.records.decision import Decided, as_class
 from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, Pairs, StudyFacts
 from evenhand.reporting.html.elements import (
     Heading,
@@ -30,7 +30,6 @@ from evenhand.reporting.html.svg import Strip, strip_ends
 from evenhand.reporting.html.templates import render
 from evenhand.reporting.leaderboard_columns import Line, columns, columns_of_page
 from evenhand.reporting.new_row_words import few_rows_words
-from evenhand.runtime.text import as_class
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 

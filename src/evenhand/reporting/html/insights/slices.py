@@ -1,5 +1,6 @@
 """For whom the model does worse, and whether groups are treated alike."""
 
+from evenhand.records.decision import as_class
 from evenhand.records.insight import Slice
 from evenhand.reporting.html.content import PageContent
 from evenhand.reporting.html.elements import (
@@ -15,7 +16,6 @@ from evenhand.reporting.html.elements import (
     titled,
 )
 from evenhand.reporting.html.svg import Strip
-from evenhand.runtime.text import as_class
 
 
 def slices(content: PageContent) -> Html | None:
