@@ -11,7 +11,6 @@ from evenhand.reporting.html.elements import (
     count,
     counted,
     details,
-    facts,
     joined,
     listing,
     megabytes,
@@ -23,6 +22,7 @@ from evenhand.reporting.html.elements import (
     tag,
 )
 from evenhand.reporting.html.svg import Strip
+from evenhand.reporting.html.templates import render
 from evenhand.study.registry import POWER_DIFFERENCE
 
 MOST_COLUMNS, MOST_NAMED = 15, 8
@@ -153,32 +153,29 @@ def card(content: PageContent) -> Html | None:
     one = content.card
     if one is None:
         return None
-    pairs = [
-        ("What it is", one.what),
-        ("Data", tag("code", one.data_digest)),
-        ("Protocol", one.protocol),
-        *one.more,
-    ]
-    return section("card", "Model card", facts(pairs, "long"))
+    given = [("What it is", "", one.what), ("Data", "code", one.data_digest), ("Protocol", "", one.protocol)]
+    given += [(name, "", words) for name, words in one.more]
+    return section("card", "Model card", render("study", protocol=(), facts=given, notes=()))
 
 
 def about(content: PageContent) -> Html:
     """How the study was run and with what; notes."""
     study = content.study
-    pairs = [
-        ("Split", tag("code", study.split_id)),
-        ("Data", tag("code", study.data_digest)),
-        ("Withheld rows", count(study.n_withheld) if study.n_withheld else ""),
-        ("Classes", ", ".join(f"{label}: {count(n)}" for label, n in study.classes[:12])),
-        ("Fits", _fits(content)),
-        ("Took", seconds(study.seconds) if study.seconds is not None else ""),
-        *((words, tag("a", address, href=address)) for words, address in study.links),
-        *((words, tag("code", said) if words == AGAIN else said) for words, said in study.more),
-        ("Versions", ", ".join(f"{name} {version}" for name, version in study.versions)),
+    given = [
+        ("Split", "code", study.split_id),
+        ("Data", "code", study.data_digest),
+        ("Withheld rows", "", count(study.n_withheld) if study.n_withheld else ""),
+        ("Classes", "", ", ".join(f"{label}: {count(n)}" for label, n in study.classes[:12])),
+        ("Fits", "", _fits(content)),
+        ("Took", "", seconds(study.seconds) if study.seconds is not None else ""),
+        *((words, "link", address) for words, address in study.links),
+        *((words, "code" if words == AGAIN else "", said) for words, said in study.more),
+        ("Versions", "", ", ".join(f"{name} {version}" for name, version in study.versions)),
     ]
-    protocol = tag("ol", [tag("li", words) for words in study.protocol], class_="protocol") if study.protocol else None
-    given = facts([pair for pair in pairs if pair[1]], "long")
-    return section("study", "How it was done", protocol, given, _notes(content.notes))
+    shown = [one for one in given if one[2]]
+    return section(
+        "study", "How it was done", render("study", protocol=study.protocol, facts=shown, notes=content.notes)
+    )
 
 
 def _strip_over(values: Sequence[float]) -> Strip:
@@ -216,8 +213,3 @@ def _fits(content: PageContent) -> str:
     if study.n_executed is None:
         return ""
     return f"{count(study.n_executed)} done, {count(study.n_reused or 0)} taken from the store"
-
-
-def _notes(notes: Sequence[str]) -> Html | None:
-    items = [tag("li", words) for words in notes]
-    return joined(tag("h3", "Notes"), tag("ul", items, class_="notes")) if items else None
