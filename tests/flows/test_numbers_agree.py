@@ -200,11 +200,11 @@ def test_the_decision_counts_each_row_once_wherever_it_is_shown(mlruns, prefect_
     report = state.result()
     rows = predictions(report, report.judgement.winner.plan.name)
 
-    part = rows[rows.fold.str.startswith("fold")]
+    part = rows[rows.fold != FINAL]
     (left, wrong), (missed, found) = (metrics.confusion_matrix(part.truth, part.predicted, labels=[0, 1]) / 2).tolist()
 
     decided = report.judgement.decided
-    assert decided.own_out_of_fold.counts == ((left, wrong), (missed, found))
+    assert [list(each) for each in decided.own_out_of_fold.counts] == [[left, wrong], [missed, found]]
     assert decided.own_out_of_fold.n_rows == report.n_training
     words = decided.by_class(decided.own_out_of_fold)
     assert words == (
@@ -217,4 +217,4 @@ def test_the_decision_counts_each_row_once_wherever_it_is_shown(mlruns, prefect_
     on_holdout = decided.by_class(decided.own)
     assert on_holdout in " ".join(shown["printed"].split())
     assert on_holdout in shown["described"]
-    assert shown["counted"] == [list(each) for each in ((left, wrong), (missed, found))]
+    assert [list(each) for each in shown["counted"]] == [[left, wrong], [missed, found]]

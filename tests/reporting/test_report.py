@@ -659,3 +659,17 @@ def test_a_matrix_of_four_classes_stays_one_on_a_phone_and_a_larger_one_becomes_
 
     assert 'class="confusion"' in shown(4)
     assert 'class="confusion cards"' in shown(5)
+
+
+def test_paper_is_not_laid_out_as_a_narrow_window():
+    style = re.search(r"<style>(.*?)</style>", page(makers.binary()), re.S)[1]
+
+    asked = re.findall(r"@media ([^{]*)\{", style)
+    assert [each for each in asked if "width" in each and not each.startswith("screen ")] == []
+
+
+def test_what_paper_leaves_out_are_sections_of_the_page():
+    text = "".join(page(make()) for make in PAGES.values())
+    hidden = re.search(r"(#[a-z]+(?:, #[a-z]+)*) \{ display: none; \}", text)[1]
+
+    assert all(f'id="{one.strip(" #")}"' in text for one in hidden.split(","))
