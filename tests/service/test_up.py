@@ -238,6 +238,7 @@ def test_runs_that_are_put_down_for_later_bear_the_name_of_their_study_and_time(
         chosen = {"state": {"type": {"any_": ["SCHEDULED"]}}, "expected_start_time": {"after_": in_a_minute()}}
         return [run["name"] for run in up.api("flow_runs/filter", {"flow_runs": chosen, "limit": 5})[0]]
 
+    up.wait_for("schedule  storm")
     named = until(lambda: [name for name in ahead() if name.startswith("storm ")], "runs that are named ahead")
 
     assert all(re.fullmatch(r"storm \d{4}-\d\d-\d\d \d\d:\d\d", name) for name in named)
