@@ -1,9 +1,9 @@
 """What explaining a run and drawing its pages cost beside the run itself, and how large a page of many candidates is.
 
-Processor seconds of this process, so that other work on the machine changes little; Prefect, whose server is a process
-of its own, is left out, which makes the share larger than a user sees it. Explaining is all of the stage `explain`
-(shuffling, effects, reasons, slices, learning curve); drawing is the page, the pictures of rows and trees and those of
-every candidate.
+The flow itself is run, with its parts that explain and draw counted. Processor seconds of this process, so that other
+work on the machine changes little; Prefect's server, which is a process of its own, is left out. Explaining is all of
+the stage `explain` (shuffling, effects, reasons, slices, learning curve); drawing is the page, the pictures of rows and
+trees and those of every candidate.
 
 usage: python benchmarks/page_cost.py [--rows 20000] [--candidates 100]
 """
@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import wraps
 from inspect import isgenerator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ COSTS: dict[str, float] = defaultdict(float)
 def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, whose processor seconds are added up under a name."""
 
+    @wraps(function)
     def timed(*arguments: Any, **named: Any) -> Any:
         began = time.process_time()
         try:
@@ -62,53 +64,23 @@ def study(name: str, candidates: dict[str, Any], **more: Any) -> Any:
     )  # fmt: skip
 
 
-def run(found: Any) -> tuple[float, Path]:
-    """The processor seconds of all stages of a study and of its record; the page."""
-    from evenhand.data.splits import FINAL
-    from evenhand.models.failures import Failures
+def watch() -> None:
+    """Have the flow count what its parts that explain and draw take."""
     from evenhand.tasks import recording
-    from evenhand.tasks.balancing import balance
-    from evenhand.tasks.cleaning import clean
-    from evenhand.tasks.comparing import compare
-    from evenhand.tasks.deciding import decide
-    from evenhand.tasks.encoding import prepare
     from evenhand.tasks.explaining.served_model import explain
-    from evenhand.tasks.fitting import fit
-    from evenhand.tasks.ingestion import ingest
-    from evenhand.tasks.judging import judge
-    from evenhand.tasks.planning import plan
-    from evenhand.tasks.refitting import refit
-    from evenhand.tasks.selection import select
-    from evenhand.tasks.splitting import split
 
+    explain.fn = counted("explain", explain.fn)
     for name in ("run_pictures", "_write_page", "pictures_of", "leaderboard", "overlay"):
         setattr(recording, name, counted(name, getattr(recording, name)))
+
+
+def run(found: Any) -> tuple[float, Path]:
+    """The processor seconds of a whole run, as `evenhand run` does it; its page."""
+    import evenhand as eh
+
     began = time.process_time()
-    plans = plan.fn(found)
-    with recording.opened(found) as opened:
-        snapshot = ingest.fn(found)
-        table = clean.fn(snapshot, found)
-        ledger = split.fn(table, found)
-        folds, failures = [*ledger.folds, FINAL], Failures(plans, found.strict)
-        prepared = {(e, f): prepare.fn(table, ledger, found, e, f) for e in {p.encoding for p in plans} for f in folds}
-        balanced = {
-            (e, b, f): balance.fn(prepared[e, f].training, table, found, b)
-            for e, b in {(p.encoding, p.balance) for p in plans}
-            for f in folds
-        }
-        scores = {
-            (p.name, f): fit.fn(p, prepared[p.encoding, f], balanced[p.encoding, p.balance, f], table, found.seed)
-            for p in plans
-            for f in folds
-        }
-        judged = judge.fn(plans, scores, prepared, table, found, failures.found)
-        judgement = decide.fn(compare.fn(select.fn(judged, table, found), table, found), scores, table, found)
-        model = refit.fn(judgement, prepared, balanced, table, found)
-        explained = counted("explain", explain.fn)(model, judgement, table, ledger, found)
-        parts = (found, snapshot, table, ledger, judgement, model, tuple(scores.values()))
-        report = recording.record.fn(opened, recording.Results(*parts, explained=explained))
-    assert report.page is not None
-    return time.process_time() - began, report.page
+    done = eh.run(found, progress=False)
+    return time.process_time() - began, done.report
 
 
 def main() -> None:
@@ -124,11 +96,12 @@ def main() -> None:
         os.environ["EVENHAND_HOME"] = f"{room}/home"
         os.environ.pop("MLFLOW_TRACKING_URI", None)
         write(300)
+        watch()
         run(study("warm", {"gaussian_nb": {}}))  # imports and what is compiled once
         COSTS.clear()
         write(asked.rows)
         usual = {name: {} for name in ("gaussian_nb", "logistic", "knn", "linear_svm", "boosting")}
-        whole, _ = run(study("usual", usual, balance=["none", "class_weight", "smote"]))
+        whole, _ = run(study("usual", usual, balance=["none", "class_weight", "smotenc"]))
         extra = sum(COSTS.values())
         share = extra / whole
         for name, seconds in sorted(COSTS.items(), key=lambda one: -one[1]):

@@ -239,7 +239,7 @@ def _decided(
     except Unreached as error:
         threshold, labels, predicted, why = None, part.predicted, held.predicted, str(error)
     sides = [
-        outcome_of(purpose, rows.truth, each, n_classes) if len(rows) else None
+        outcome_of(purpose, rows.truth, each, n_classes, rows.n_repeats) if len(rows) else None
         for rows, each in ((part, labels), (part, part.predicted), (held, predicted), (held, held.predicted))
     ]
     assert sides[0] is not None

@@ -50,7 +50,9 @@ from evenhand.reporting.looking_back import Back, champion_of, look_back
 from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
+    BOARD,
     FOLDS,
+    board_table,
     candidate_tags,
     commit_tag,
     expected_metrics,
@@ -249,8 +251,9 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         shown |= {"solver": figures.solver}
-        gaps, curve = gap_metrics(results.judgement, plan.name), roc_by_percent(scored, results.table)
-        mlflow_client.log_candidate(run.place, run_id, shown, figures, gaps, curve)
+        numbers = mlflow_client.numbers_of(figures, results.judgement.metric, roc_by_percent(scored, results.table))
+        numbers += [(name, value, 0) for name, value in gap_metrics(results.judgement, plan.name).items()]
+        mlflow_client.log_candidate(run.place, run_id, shown, numbers)
         predicted = predictions_of(scored, results.table.classes, results.source_rows)
         mlflow_client.log_table(run.place, run_id, predicted, "predictions.parquet")
         if results.table.classes:
@@ -281,7 +284,7 @@ def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[
     study, best = results.study, judgement.winner
     settings = study.model_dump(by_alias=True, exclude={"description"}, exclude_defaults=True)
     mlflow_client.log_params(place, run_id, masked(settings))
-    mlflow_client.log_figures(place, run_id, best)
+    mlflow_client.log_figures(place, run_id, mlflow_client.numbers_of(best, judgement.metric))
     mlflow_client.log_metrics(
         place,
         run_id,
@@ -318,6 +321,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     texts = {
         "study.yaml": yaml.safe_dump(masked(study.model_dump(mode="json", by_alias=True)), sort_keys=False),
         "report.json": json.dumps(report.as_json(), indent=2, default=str),
+        BOARD: json.dumps(board_table(judgement)),
         FOLDS: json.dumps(fold_table(judgement)),
         "versions.json": json.dumps(versions(), indent=2),
         PROFILE_FILE: (results.back.profile or profile_of(results.table, results.ledger)).as_json(),

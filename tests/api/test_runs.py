@@ -229,10 +229,10 @@ def test_rows_of_a_file_and_of_a_frame_are_scored_alike(run, frame, here):
 def test_runs_are_compared(run, again):
     found = run.compare(again)
 
-    assert found.words == ["clouds@2 says the same as clouds@1 of every row"]
+    assert found.words == ["clouds@2 predicts the same as clouds@1 for every row"]
     assert set(found.table["better_by"]) == {0.0}
     assert found.plot()._repr_png_()
-    assert "says the same" in found._repr_html_()
+    assert "predicts the same" in found._repr_html_()
     assert repr(eh.compare("clouds@1", "clouds@2")) == repr(found)
 
 

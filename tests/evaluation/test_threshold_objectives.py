@@ -226,6 +226,18 @@ def test_what_predictions_come_to_is_counted():
     assert (found.false_positive_rate, found.flagged_share) == (1 / 2, 3 / 5)
 
 
+def test_a_row_that_repeats_judged_several_times_counts_once():
+    predicted = np.array([1, 1, 0, 1, 0])
+    asked = purpose(cost={"storm": {"calm": 5}, "calm": {"storm": 1}})
+
+    once = outcome_of(asked, TRUTH, predicted, 2)
+    twice = outcome_of(asked, np.tile(TRUTH, 2), np.concatenate([predicted, 1 - predicted]), 2, n_repeats=2)
+
+    # the second time everything is called the other way, so that half of each class is found
+    assert (twice.n_rows, twice.counts) == (5, ((1.0, 1.0), (1.5, 1.5)))
+    assert outcome_of(asked, np.tile(TRUTH, 2), np.tile(predicted, 2), 2, n_repeats=2) == once
+
+
 def test_shares_of_nothing_are_missing():
     found = outcome_of(purpose(precision=0.5), np.zeros(4, int), np.zeros(4, int), 2)
 

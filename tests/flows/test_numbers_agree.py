@@ -13,6 +13,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
 from sklearn import metrics
 
+from evenhand.records.decision import rows_text
 from evenhand.records.pipeline import FINAL
 from evenhand.reporting.html.elements import number
 from evenhand.reporting.terminal.run import show_judgement
@@ -177,6 +178,9 @@ def places(report, flow_run_id, capsys):
         "page": {name: [cell.strip() for cell in first(cells, name)] for name in runs},
         "note": {name: first([line for line in note if line.startswith("|")], name) for name in runs},
         "run_name": parent.info.run_name,
+        "printed": "\n".join(printed),
+        "described": "\n".join(note),
+        "counted": (report.as_json()["decided"] or {}).get("own_out_of_fold", {}).get("counts"),
     }
 
 
@@ -185,3 +189,32 @@ def leaderboard_in_prefect(flow_run_id):
     with get_client(sync_client=True) as client:
         found = client.read_artifacts(artifact_filter=chosen)
     return json.loads(next(each.data for each in found if each.type == "table"))
+
+
+def test_the_decision_counts_each_row_once_wherever_it_is_shown(mlruns, prefect_server, monkeypatch, capsys):
+    from evenhand.flows.retrain import retrain
+
+    study, _ = rare()
+    study = study.model_copy(update={"split": study.split.model_copy(update={"repeats": 2})})
+    state = retrain(study, return_state=True)
+    report = state.result()
+    rows = predictions(report, report.judgement.winner.plan.name)
+
+    part = rows[rows.fold != FINAL]
+    (left, wrong), (missed, found) = (metrics.confusion_matrix(part.truth, part.predicted, labels=[0, 1]) / 2).tolist()
+
+    decided = report.judgement.decided
+    assert [list(each) for each in decided.own_out_of_fold.counts] == [[left, wrong], [missed, found]]
+    assert decided.own_out_of_fold.n_rows == report.n_training
+    words = decided.by_class(decided.own_out_of_fold)
+    assert words == (
+        f"{rows_text(found)} of {rows_text(found + missed)} class 1 found, "
+        f"{rows_text(wrong)} of {rows_text(left + wrong)} class 0 called class 1"
+    )
+    assert words in report.page.read_text(encoding="utf-8")
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = places(report, state.state_details.flow_run_id, capsys)
+    on_holdout = decided.by_class(decided.own)
+    assert on_holdout in " ".join(shown["printed"].split())
+    assert on_holdout in shown["described"]
+    assert [list(each) for each in shown["counted"]] == [[left, wrong], [missed, found]]

@@ -80,7 +80,7 @@ done.then((result) => {
 
 
 @pytest.mark.skipif(not AXE, reason="EVENHAND_AXE names no axe.min.js: npm pack axe-core, and unpack it")
-@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("width", [390, 800, 1400])
 @pytest.mark.parametrize("flags", [(), DARK], ids=["light", "dark"])
 def test_axe_core_finds_nothing_against_wcag_aa(tmp_path, monkeypatch, flags, width):
     import browser

@@ -70,6 +70,13 @@ seen.page = [doc.documentElement.scrollWidth, doc.documentElement.clientWidth];
 seen.squeezed = all("#comparisons tbody tr").map((row) => row.offsetHeight);
 """
 
+CARDS = """
+const side = (row) => row.querySelector("td.wide").getBoundingClientRect();
+seen.cards = all(".cards tbody tr").filter((row) => row.querySelector("th + td.wide") && row.offsetHeight)
+  .map((row) => [side(row).width, side(row).top < row.querySelector("th").getBoundingClientRect().bottom]);
+seen.beside = win.getComputedStyle(one(".pair .cards td")).display;
+"""
+
 
 def look(folder, content, **more):
     told, complaints, _ = visit(folder, LOOK, page=content, **more)
@@ -218,7 +225,7 @@ def test_first_screen_answers(tmp_path, width, height):
     assert seen["firstScreen"] < height
 
 
-@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize("width", [390, 800, 1400])
 def test_no_table_is_wider_than_its_window(tmp_path, width):
     kinds = {kind: getattr(makers, kind)() for kind in ("binary", "multiclass", "regression")}
 
@@ -228,5 +235,14 @@ def test_no_table_is_wider_than_its_window(tmp_path, width):
     assert all(seen["page"][0] <= seen["page"][1] for seen in told.values())
 
 
-def test_print_is_six_pages_at_most(tmp_path):
-    assert printed_pages(tmp_path, makers.binary()) <= 6
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
+def test_print_is_six_pages_at_most(tmp_path, kind):
+    assert printed_pages(tmp_path, getattr(makers, kind)()) <= 6
+
+
+def test_a_card_of_a_middling_window_has_its_drawing_beside_its_name(tmp_path):
+    told, _, _ = visit(tmp_path, CARDS, width=800, page=makers.binary())
+
+    assert told["page"]["cards"]
+    assert all(0 < width <= 320 and is_beside for width, is_beside in told["page"]["cards"])
+    assert told["page"]["beside"] == "table-cell"

@@ -10,12 +10,16 @@ import page_makers as makers
 import pytest
 from sklearn.datasets import load_diabetes
 
+from evenhand.evaluation.curves import Confusion
 from evenhand.records.decision import Effect, Explained, Gain
+from evenhand.records.insight import LearningPoint
+from evenhand.records.since import SinceRun
 from evenhand.reporting.html.charts_classification import chosen_place
 from evenhand.reporting.html.content import (
     CandidateRow,
     ColumnFacts,
     ComparisonRow,
+    ConfusionTable,
     GateVerdict,
     LeakCheck,
     ModelCard,
@@ -414,7 +418,8 @@ def test_numbers_take_the_places_they_can_use(value, words):
 
 
 @pytest.mark.parametrize(
-    "value, words", [(None, "–"), (0.04, "40 ms"), (61.0, "61.0 s"), (200, "3 min 20 s"), (7300, "2 h 1 min")]
+    "value, words",
+    [(None, "–"), (0.04, "40 ms"), (0.0004, "< 1 ms"), (61.0, "61.0 s"), (200, "3 min 20 s"), (7300, "2 h 1 min")],
 )
 def test_durations_are_reported_in_the_unit_a_person_would_use(value, words):
     assert seconds(value) == words
@@ -521,10 +526,12 @@ def test_what_the_name_says_is_not_said_twice():
 
 
 def test_a_difference_on_the_holdout_alone_has_a_column_where_there_is_one():
-    one = ComparisonRow("knn", -0.01, -0.04, 0.02, 0.4, "level", holdout="−0.004 (−0.015 to 0.008)")
+    one = ComparisonRow("knn", -0.01, -0.04, 0.02, 0.4, "level", holdout=(-0.004, -0.015, 0.008))
 
-    assert "−0.004 (−0.015 to 0.008)" in page(replace(makers.binary(), comparisons=(one,)))
-    assert "On the holdout alone" not in page(replace(makers.binary(), comparisons=(replace(one, holdout=""),)))
+    shown, without = (page(replace(makers.binary(), comparisons=(each,))) for each in (one, replace(one, holdout=None)))
+
+    assert re.search(r"−0.004 <[^>]*>−0.015 to 0.008<", shown)
+    assert "On the holdout alone" not in without
 
 
 def test_a_number_that_names_a_row_says_what_it_is_where_headings_are_hidden():
@@ -588,3 +595,83 @@ def test_on_paper_headings_stay_with_what_they_head_and_repeated_heads_are_whole
     assert re.search(r"h2, h3, figcaption, \.lead \{ break-after: avoid; \}", style)
     assert re.search(r"\.plot,[^{}]*\.lead[^{}]*\{ break-inside: avoid; \}", style)
     assert "th button { display: contents; }" in style  # Chromium leaves buttons out of heads that it repeats
+
+
+def test_what_could_be_detected_stands_beside_what_is_not_separated():
+    one = ComparisonRow("knn", -0.01, -0.04, 0.02, 0.4, "not separated", detectable=0.25)
+
+    assert 'data-head="Detectable">0.250<' in page(replace(makers.binary(), comparisons=(one,)))
+
+
+def with_curve(*means, deviation=0.01):
+    """A page whose learning curve has these means."""
+    points = tuple(LearningPoint(k / len(means), 100 * k, mean, deviation) for k, mean in enumerate(means, 1))
+    base = makers.binary()
+    return replace(base, explained=replace(base.explained, insight=replace(makers.insight(), learning=points)))
+
+
+@pytest.mark.parametrize(
+    "means, words",
+    [
+        ((0.6, 0.7), "More rows should help"),
+        ((0.7, 0.705), "would help little"),
+        ((0.8, 1.0), "Nothing is left to gain"),
+    ],
+)
+def test_more_rows_are_said_to_help_where_there_is_something_to_gain(means, words):
+    assert words in page(with_curve(*means))
+
+
+def test_a_run_that_predicts_the_same_is_not_called_better_by_nothing():
+    same = SinceRun("storm@1", "the run before", (), "predicts the same for every held-out row", 0.0, 0.0, 0.0, 1.0)
+
+    text = page(replace(makers.binary(), since=(same,)))
+
+    assert "Predicts the same for every held-out row.</p>" in text
+
+
+def test_a_class_that_is_a_number_is_called_a_class():
+    base = makers.binary()
+
+    text = page(replace(base, thresholds=replace(base.thresholds, classes=("0", "1"))))
+
+    assert "class 0 called class 1" in text
+
+
+def test_counts_that_repeats_leave_whole_have_no_places():
+    assert (count(39.99999999), count(0.1 + 0.2 - 0.3 + 2), count(2.5), count(1234.0)) == ("40", "2", "2.5", "1,234")
+
+
+def test_what_only_rounding_leaves_of_a_reason_is_nothing():
+    base = makers.binary()
+    row = replace(makers.insight().worst[0], rest=1e-18)
+    insight = replace(makers.insight(), worst=(row,))
+
+    assert "others 0.000<" in page(replace(base, explained=replace(base.explained, insight=insight)))
+
+
+def test_a_matrix_of_four_classes_stays_one_on_a_phone_and_a_larger_one_becomes_cards():
+    labels = tuple("abcde")
+
+    def shown(n):
+        table_of = Confusion(labels[:n], tuple(tuple(float(k) for k in range(n)) for _ in range(n)))
+        return page(replace(makers.binary(), confusion=ConfusionTable("knn", table_of)))
+
+    assert 'class="confusion"' in shown(4)
+    assert 'class="confusion cards"' in shown(5)
+
+
+def test_paper_is_not_laid_out_as_a_narrow_window():
+    style = re.search(r"<style>(.*?)</style>", page(makers.binary()), re.S)[1]
+
+    asked = re.findall(r"@media ([^{]*)\{", style)
+    assert [each for each in asked if "width" in each and not each.startswith("screen ")] == []
+
+
+def test_what_paper_leaves_out_are_sections_of_the_page():
+    drawn = (("The two strongest columns", '<svg xmlns="http://www.w3.org/2000/svg"></svg>'),)
+    text = page(replace(makers.binary(), drawings=drawn))
+
+    hidden = re.search(r"(#timing(?:, #[a-z]+)*) \{ display: none; \}", text)[1]
+
+    assert [one for one in hidden.split(", ") if f'id="{one.lstrip("#")}"' not in text] == []

@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from base64 import b64encode
 from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import nursery
@@ -230,6 +231,21 @@ def test_a_schedule_fires_and_the_second_tick_on_unchanged_rows_is_skipped_in_bo
             "select t.value, r.status from runs r join tags t on t.run_uuid = r.run_uuid and t.key = 'evenhand.kind'"
         ).fetchall()
     assert {("run", "FINISHED"), ("candidate", "FINISHED"), ("tick", "FINISHED")} <= set(told)
+
+
+def test_runs_that_are_put_down_for_later_bear_the_name_of_their_study_and_time(up):
+    def ahead():
+        chosen = {"state": {"type": {"any_": ["SCHEDULED"]}}, "expected_start_time": {"after_": in_a_minute()}}
+        return [run["name"] for run in up.api("flow_runs/filter", {"flow_runs": chosen, "limit": 5})[0]]
+
+    up.wait_for("schedule  storm")
+    named = until(lambda: [name for name in ahead() if name.startswith("storm ")], "runs that are named ahead")
+
+    assert all(re.fullmatch(r"storm \d{4}-\d\d-\d\d \d\d:\d\d", name) for name in named)
+
+
+def in_a_minute():
+    return (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
 
 
 def test_a_run_that_was_pending_when_everything_was_killed_is_closed_by_the_next_start_and_the_next_tick_runs(

@@ -61,7 +61,7 @@ def test_the_same_model_is_kept_and_spends_no_look():
     found = weighed(told(1, 0), told(1, 0))
 
     assert (found.verdict, found.look) == ("keep", 0)
-    assert found.words == "it says the same as the champion of every row"
+    assert found.words == "it predicts the same as the champion for every row"
 
 
 def test_what_is_better_by_less_than_the_margin_is_kept():

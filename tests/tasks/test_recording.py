@@ -97,6 +97,7 @@ def test_the_description_of_a_run_tells_who_won_how_surely_and_what_to_look_at(s
 
     best, second = found.judgement.figures[:2]
     assert f"**{best.plan.name}**: average precision {best.mean(METRIC):.4f} over folds" in note
+    assert "leads" not in note  # nothing was compared
     assert f"| 2 | {second.plan.name} | {second.mean(METRIC):.4f} ± {second.std(METRIC):.4f} |" in note
     child = client.get_run(report.run_ids[second.plan.name]).data.tags["mlflow.note.content"]
     assert child == "Rank 2 of 3 by average precision."
@@ -129,13 +130,26 @@ def test_the_tables_of_the_pages_show_the_candidates_of_the_newest_run_by_the_me
     assert drawn == [("BAR", f"cv_{METRIC}"), ("BAR", f"holdout_{METRIC}"), ("LINE", "roc_tpr_by_fpr_pct")]
 
 
-def test_the_folds_are_a_table_of_the_evaluation_view(storm):
+def test_the_metric_of_the_study_is_the_first_that_mlflow_lists_of_every_run(storm):
+    report, _, client = storm
+
+    listed = [list(client.get_run(run_id).data.metrics) for run_id in (report.run_id, *report.run_ids.values())]
+
+    assert {tuple(names[:3]) for names in listed} == {(f"cv_{METRIC}", f"cv_{METRIC}_std", f"holdout_{METRIC}")}
+
+
+def test_the_leaderboard_and_the_folds_are_tables_of_the_evaluation_view(storm):
     report, found, client = storm
 
-    (shown,) = json.loads(client.get_run(report.run_id).data.tags["mlflow.loggedArtifacts"])
+    board, shown = json.loads(client.get_run(report.run_id).data.tags["mlflow.loggedArtifacts"])
+    leading = json.loads(Path(client.download_artifacts(report.run_id, board["path"])).read_text())
     table = json.loads(Path(client.download_artifacts(report.run_id, shown["path"])).read_text())
 
-    assert shown["type"] == "table"
+    assert board["type"] == shown["type"] == "table"
+    assert leading["columns"][:2] == ["candidate", f"cv_{METRIC}"]
+    assert [row[:2] for row in leading["data"]] == [
+        [each.plan.name, round(each.mean(METRIC), 4)] for each in found.judgement.figures
+    ]
     assert table["columns"] == ["candidate", "metric", "fold", "value"]
     assert len(table["data"]) == sum(len(values) for each in found.judgement.figures for values in each.folds.values())
 

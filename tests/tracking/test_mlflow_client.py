@@ -149,7 +149,8 @@ def test_figures_become_means_spreads_folds_and_costs(place):
     run_id = mlflow_client.start_run(place, "knn", {})
     curve = [k / 100 for k in range(101)]
 
-    mlflow_client.log_figures(place, run_id, Figures(plan=make_plan("knn"), **GIVEN), curve)
+    figures = Figures(plan=make_plan("knn"), **GIVEN)
+    mlflow_client.log_figures(place, run_id, mlflow_client.numbers_of(figures, curve=curve))
 
     metrics = read(place, run_id).data.metrics
     assert metrics["cv_roc_auc"] == pytest.approx(0.8)

@@ -17,6 +17,7 @@ from evenhand.errors import ConfError, EvenhandError, PlaceError
 from evenhand.evaluation.paired_comparison import corrected
 from evenhand.records.comparison import Gap, Rival
 from evenhand.reporting.figures.comparison import differences, ranks
+from evenhand.reporting.terminal.comparison import _with_room
 from evenhand.statistics import corrected_resampled_t, delong_test
 from evenhand.storage import artifact_store
 from evenhand.tasks.recording import Results, opened, record
@@ -291,8 +292,28 @@ def test_the_comparison_is_shown_and_written(runs, tmp_path):
     assert [side["label"] for side in kept["sides"]] == ["tiny@1", "tiny@3"]
 
 
+LONG = "knn(n_neighbors=11)/standard/undersample"
+CELLS = {"": "A", "run": "storm@12", "folds": "0.9500", "±": "0.0100", "holdout": "0.9400", "95 %": "0.900-0.980"}
+
+
+@pytest.mark.parametrize(
+    "width, winner, has_spread",
+    [
+        (120, LONG, True),
+        (80, "knn(n_neighbor…rd/undersample", True),  # the others take 3 + 10 + 8 + 8 + 9 + 13 = 51, which leaves 29
+        (70, "knn(n_neighbo…d/undersample", False),  # 70 - 51 would leave 19, fewer than 24; without the spread 27
+    ],
+)
+def test_names_are_shortened_before_the_spread_goes(width, winner, has_spread):
+    (row,) = _with_room([{**CELLS, "winner": LONG}], width)
+
+    assert ("±" in row) is has_spread
+    assert row["winner"] == winner
+    assert "95 %" in row
+
+
 def test_a_rerun_is_reported_to_say_the_same(runs):
-    assert "B says the same as A of every row" in typed("compare", "tiny@1", "tiny@2").output
+    assert "B predicts the same as A for every row" in typed("compare", "tiny@1", "tiny@2").output
 
 
 def test_ranks_are_shown_and_written(runs, tmp_path):

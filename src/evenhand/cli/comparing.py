@@ -23,11 +23,13 @@ def compare(
     its latest run against the one before. Several studies: Friedman's test and Nemenyi's over candidates that all have.
     """
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
-    compared = eh.compare(*runs, metric=metric, rescore=rescore)
-    from evenhand.records.comparison import StudyContrast
-    from evenhand.reporting.figures.comparison import save_comparison
-    from evenhand.reporting.terminal.comparison import show_runs, show_studies_ranked
+    with waiting("asking the models again" if rescore else "comparing"):
+        compared = eh.compare(*runs, metric=metric, rescore=rescore)
+        from evenhand.records.comparison import StudyContrast
+        from evenhand.reporting.figures.comparison import save_comparison
+        from evenhand.reporting.terminal.comparison import show_runs, show_studies_ranked
 
     if isinstance(compared.found, StudyContrast):
         show_studies_ranked(compared.found)

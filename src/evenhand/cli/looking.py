@@ -14,6 +14,7 @@ from evenhand.cli.shared import Known, echo, write
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="With --history: write it to this file too.")
 def show(study: str | None, metric: str | None, history: bool, json_file: str | None) -> None:
     """Show the leaderboard of the latest run of STUDY, read from MLflow; without STUDY, list the studies."""
+    from evenhand.reporting.terminal.waiting import waiting
     from evenhand.service.prefect_session import be_quiet
 
     if history and study is None:
@@ -24,22 +25,28 @@ def show(study: str | None, metric: str | None, history: bool, json_file: str | 
     if history:
         _show_history(str(study), metric, json_file)
         return
-    from evenhand.reporting.terminal.run import show_leaderboard, show_studies
-    from evenhand.tracking.leaderboards import read_leaderboard, read_studies
+    with waiting("reading MLflow"):
+        from evenhand.reporting.terminal.run import show_leaderboard, show_studies
+        from evenhand.tracking.leaderboards import read_leaderboard, read_studies
 
-    if study is None:
-        show_studies(read_studies())
+        found = None if study is None else read_leaderboard(study, metric)
+        names = read_studies() if study is None else []
+    if found is None:
+        show_studies(names)
     else:
-        show_leaderboard(read_leaderboard(study, metric))
+        show_leaderboard(found)
 
 
 def _show_history(study: str, metric: str | None, json_file: str | None) -> None:
     import json
 
-    from evenhand.api.comparisons import history_of
-    from evenhand.reporting.terminal.comparison import show_history
+    from evenhand.reporting.terminal.waiting import waiting
 
-    found = history_of(study, metric)
+    with waiting("reading MLflow"):
+        from evenhand.api.comparisons import history_of
+        from evenhand.reporting.terminal.comparison import show_history
+
+        found = history_of(study, metric)
     show_history(found)
     if json_file:
         write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
@@ -50,8 +57,10 @@ def _show_history(study: str, metric: str | None, json_file: str | None) -> None
 def ui(port: int) -> None:
     """Serve MLflow's pages of all runs on this machine until Ctrl-C."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting_reports
 
-    eh.ui(port, report=echo)
+    with waiting_reports(echo) as report:
+        eh.ui(port, report=report)
 
 
 @click.command()
@@ -59,13 +68,15 @@ def ui(port: int) -> None:
 @click.option("--print-path", is_flag=True, help="Print where the page lies instead of opening it.")
 def report(study: str | None, print_path: bool) -> None:
     """Open the HTML page of the latest run of STUDY or of a run; without either, of the study that ran last."""
+    from evenhand.reporting.terminal.waiting import waiting
     from evenhand.service.prefect_session import be_quiet
     from evenhand.service.servers import has_display
 
     be_quiet()
-    from evenhand.tracking.locations import find_page
+    with waiting("looking for the page"):
+        from evenhand.tracking.locations import find_page
 
-    page = find_page(study)
+        page = find_page(study)
     echo(page)
     if not print_path and has_display():
         import webbrowser
@@ -78,8 +89,10 @@ def report(study: str | None, print_path: bool) -> None:
 def doctor(ctx: click.Context) -> None:
     """Check versions, folders, databases, servers and speed; exit code 2 where something would stop a run."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
-    found = eh.doctor()
+    with waiting("checking"):
+        found = eh.doctor()
     for finding in found:
         colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.state]
         click.echo(f"{click.style(f'{finding.state:5}', fg=colour)} {finding.what}: {finding.found}")

@@ -1,5 +1,6 @@
 """Commands about the champion: score with it, show it, change it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from evenhand.cli.shared import echo
 def score(study: str, source: str, output: Path, run_id: str | None, reasons: int | None) -> None:
     """Score the ROWS of a file with the model of STUDY into OUTPUT (.parquet or .csv), with a manifest beside it."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
     from evenhand.runtime.text import counted
 
-    found: Any = eh.score(study, source, output, run_id=run_id, n_reasons=reasons or 0)
+    with waiting("scoring"):
+        found: Any = eh.score(study, source, output, run_id=run_id, n_reasons=reasons or 0)
     model = f"version {found.version}" if found.version else "not registered"
     echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
     for column, wrong in found.strange.items():
@@ -37,8 +40,10 @@ def score(study: str, source: str, output: Path, run_id: str | None, reasons: in
 def serve(study: str, port: int, run_id: str | None) -> None:
     """Answer HTTP requests with the scores of STUDY's model until Ctrl-C, as `mlflow models serve` does, with a key."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting_reports
 
-    eh.serve(study, port, run_id, report=echo)
+    with waiting_reports(echo) as report:
+        eh.serve(study, port, run_id, report=report)
 
 
 @click.group()
@@ -54,18 +59,14 @@ version_option = click.option("--version", type=click.IntRange(1), help="A versi
 @click.argument("study")
 def show_champion(study: str) -> None:
     """Show the champion of STUDY; an alias in MLflow that names another one is reported and fixed."""
-    import evenhand as eh
-
-    _show_champion(study, eh.champion(study).standing)
+    _show_champion(study, _changed(study, lambda one: one))
 
 
 @champion.command()
 @click.argument("study")
 def history(study: str) -> None:
     """List every decision on STUDY, the latest last."""
-    import evenhand as eh
-
-    for line in eh.champion(study).standing.decisions.lines:
+    for line in _changed(study, lambda one: one).decisions.lines:
         candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
         candidate = "the gate's horizon begins anew" if line.verdict == "restart" else candidate
         against = f", champion was version {line.champion.version}" if line.champion else ""
@@ -79,9 +80,7 @@ def history(study: str) -> None:
 @why_option
 def promote(study: str, version: int | None, why: str) -> None:
     """Make the model of the latest run of STUDY champion, or a version, once a clean process has proved it."""
-    import evenhand as eh
-
-    _show_champion(study, eh.champion(study).promote(why, version).standing)
+    _show_champion(study, _changed(study, lambda one: one.promote(why, version)))
 
 
 @champion.command()
@@ -90,9 +89,7 @@ def promote(study: str, version: int | None, why: str) -> None:
 @why_option
 def rollback(study: str, version: int | None, why: str) -> None:
     """Make the champion before, or an earlier one by its version, champion of STUDY again."""
-    import evenhand as eh
-
-    _show_champion(study, eh.champion(study).rollback(why, version).standing)
+    _show_champion(study, _changed(study, lambda one: one.rollback(why, version)))
 
 
 @champion.command()
@@ -100,9 +97,16 @@ def rollback(study: str, version: int | None, why: str) -> None:
 @why_option
 def restart(study: str, why: str) -> None:
     """Begin the horizon of the gate of STUDY anew, so that its alpha may be spent once more."""
-    import evenhand as eh
+    _show_champion(study, _changed(study, lambda one: one.restart(why)))
 
-    _show_champion(study, eh.champion(study).restart(why).standing)
+
+def _changed(study: str, change: Callable[[Any], Any]) -> Any:
+    """How the champion of a study stands after a change, with a line that moves meanwhile."""
+    import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
+
+    with waiting("asking the ledger and MLflow"):
+        return change(eh.champion(study)).standing
 
 
 def _show_champion(study: str, found: Any) -> None:
@@ -114,9 +118,10 @@ def _show_champion(study: str, found: Any) -> None:
     latest = found.decisions.promotions[-1]
     echo(f"champion of {study}: version {latest.candidate.version}, run {latest.candidate.run_id}")
     echo(f"since {latest.when} by {latest.who} ({latest.verdict}): {latest.why}")
-    for name, value in latest.figures.items():
-        if isinstance(value, float):  # a gate's figures are in its words
-            echo(f"  {name} {value:.4f}")
+    figures = {name: value for name, value in latest.figures.items() if isinstance(value, float)}  # not of a gate
+    width = max(map(len, figures), default=0)
+    for name, value in figures.items():
+        echo(f"  {name:{width}}  {value:>10.4f}")
     if (looks := found.decisions.looks).n_taken:
         echo(f"looks of the gate since its horizon began: {looks.n_taken}, which spent {looks.spent:.4f} of alpha")
 

@@ -43,11 +43,14 @@ def run(
     from contextlib import nullcontext
 
     import evenhand as eh
-    from evenhand.reporting.terminal.run import show_done, show_judgement
-    from evenhand.runtime.progress import showing
-    from evenhand.runtime.wall_clock import began, peak_mb
+    from evenhand.reporting.terminal.waiting import waiting
 
-    study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
+    with nullcontext() if quiet else waiting("loading"):
+        from evenhand.reporting.terminal.run import show_done, show_judgement
+        from evenhand.runtime.progress import showing
+        from evenhand.runtime.wall_clock import began, peak_mb
+
+        study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
     check_json(json_file)
     is_shown = not quiet and json_file != STDOUT
     with showing(show_judgement) if is_shown else nullcontext():
@@ -77,10 +80,13 @@ def demo(ctx: click.Context) -> None:
 def candidates(conf: str, changes: tuple[str, ...], only: str | None) -> None:
     """List what CONF would run: encodings x balances x models, and how many fits."""
     study = study_of(conf, changes)
-    from evenhand.api.studies import plans_of, refuse_fractions
-    from evenhand.reporting.terminal.run import show_plans
+    from evenhand.reporting.terminal.waiting import waiting
 
-    plans = plans_of(study, only)
+    with waiting("reading the study"):
+        from evenhand.api.studies import plans_of, refuse_fractions
+        from evenhand.reporting.terminal.run import show_plans
+
+        plans = plans_of(study, only)
     show_plans(study, plans)
     if unknown := refuse_fractions(study, plans):
         click.echo(f"note: {unknown}")
@@ -122,11 +128,13 @@ def init(
     import shlex
 
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
     file = Path(output or f"conf/{_as_name(data)}.yaml")
     if file.exists() and not force:
         raise eh.PlaceError(f"'{file}' is there already: use --force to replace it, or --output for another file")
-    drafted = eh.draft(data, target, _heading(file), preset=preset, minutes=minutes, task=task)
+    with waiting("looking at the data"):
+        drafted = eh.draft(data, target, _heading(file), preset=preset, minutes=minutes, task=task)
     write(file, drafted.text)
     for line in drafted.lines:
         echo(line)

@@ -17,8 +17,10 @@ port_type = click.IntRange(1, 65535)
 def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
     """Start Prefect, MLflow and the schedules of study files or folders (left out: conf/), and stay until Ctrl-C."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting_reports
 
-    eh.up(*confs, port=port, prefect_port=prefect_port, report=echo)
+    with waiting_reports(echo) as report:
+        eh.up(*confs, port=port, prefect_port=prefect_port, report=report)
 
 
 @click.command()
@@ -28,8 +30,10 @@ def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
 def status(ctx: click.Context, confs: tuple[str, ...], check: bool) -> None:
     """Show what is up, the next ticks, the last ones and the last verdicts."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
-    found = eh.status(*confs, check=check)
+    with waiting("asking Prefect and MLflow"):
+        found = eh.status(*confs, check=check)
     for line in found.late if check else found.lines:
         echo(line, err=check)
     if check and found.late:
@@ -45,11 +49,14 @@ def status(ctx: click.Context, confs: tuple[str, ...], check: bool) -> None:
 def trigger(ctx: click.Context, name: str, changes: tuple[str, ...], force: bool, wait: bool) -> None:
     """Have `evenhand up` run the schedule NAME now."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
-    asked = eh.trigger(name, changes, force=force)
+    with waiting("asking Prefect"):
+        asked = eh.trigger(name, changes, force=force)
     echo(f"started flow run {asked.flow_run_id}")
     if wait:
-        state = asked.wait()
+        with waiting("running"):
+            state = asked.wait()
         echo(f"{state.name}: {state.message or 'nothing was said'}")
         ctx.exit(0 if state.is_completed() else 1)
 
@@ -64,8 +71,11 @@ def schedule() -> None:
 def list_schedules(confs: tuple[str, ...]) -> None:
     """List the schedules with their next tick."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
-    for line in eh.schedules(*confs):
+    with waiting("asking Prefect"):
+        found = eh.schedules(*confs)
+    for line in found:
         echo(line)
 
 
@@ -74,8 +84,10 @@ def list_schedules(confs: tuple[str, ...]) -> None:
 def pause(name: str) -> None:
     """Have the schedule NAME do nothing until it is resumed."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
-    eh.pause(name)
+    with waiting("asking Prefect"):
+        eh.pause(name)
     echo(f"schedule {name} paused")
 
 
@@ -84,8 +96,10 @@ def pause(name: str) -> None:
 def resume(name: str) -> None:
     """Have the schedule NAME run again; ticks that passed meanwhile are not run later."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
-    eh.resume(name)
+    with waiting("asking Prefect"):
+        eh.resume(name)
     echo(f"schedule {name} resumed")
 
 
@@ -97,8 +111,14 @@ def resume(name: str) -> None:
 def backfill(conf: str, first: datetime, last: datetime, promote: bool) -> None:
     """Run the ticks that CONF would have had between two dates, each on the rows up to its time."""
     from evenhand.api.schedules import backfill_ticks
+    from evenhand.reporting.terminal.waiting import waiting
 
-    for done in backfill_ticks(conf, first, last, promote=promote):
+    ticks = iter(backfill_ticks(conf, first, last, promote=promote))
+    while True:
+        with waiting("running the next tick"):
+            done = next(ticks, None)
+        if done is None:
+            break
         echo(f"{done.as_of[:16]}  {done.outcome}: {done.why}")
 
 

@@ -21,10 +21,12 @@ def watch(
 ) -> None:
     """Report whether NEWROWS (a file) have drifted from what the champion of STUDY was trained on."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
     _check_changes(study, changes)
-    found = eh.watch(study, rows, changes=changes, as_of=as_of)
-    from evenhand.reporting.terminal.monitoring import show_watched
+    with waiting("looking for drift"):
+        found = eh.watch(study, rows, changes=changes, as_of=as_of)
+        from evenhand.reporting.terminal.monitoring import show_watched
 
     show_watched(found)
     if retrain and found.state == "drift":
@@ -40,10 +42,12 @@ def watch(
 def feedback(study: str, changes: tuple[str, ...], as_of: str) -> None:
     """Evaluate past predictions of STUDY on the labels that arrived since, and keep the realized metrics over time."""
     import evenhand as eh
+    from evenhand.reporting.terminal.waiting import waiting
 
     _check_changes(study, changes)
-    found, notes = eh.feedback(study, changes=changes, as_of=as_of)
-    from evenhand.reporting.terminal.monitoring import show_realized
+    with waiting("looking for labels"):
+        found, notes = eh.feedback(study, changes=changes, as_of=as_of)
+        from evenhand.reporting.terminal.monitoring import show_realized
 
     show_realized(found, notes)
 
@@ -64,7 +68,7 @@ def _retrain(study: str, changes: tuple[str, ...], against: str) -> None:
 
     echo("retraining, as asked ...")
     with showing(show_judgement):
-        done = eh.run(given_study(study, changes) or eh.load_run(against).study, progress=False)
+        done = eh.run(given_study(study, changes) or eh.load_run(against).study)
     show_done(done.result, done.recalled, time.perf_counter() - began())
 
 

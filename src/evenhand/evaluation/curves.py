@@ -339,7 +339,8 @@ def wilson(successes: float, trials: float, z: float = 1.959963984540054) -> tup
     share, z2 = successes / trials, z * z
     middle = (share + z2 / (2 * trials)) / (1 + z2 / trials)
     half = z * np.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    low, high = (0.0 if share <= 0 else float(middle - half)), (1.0 if share >= 1 else float(middle + half))
+    return max(0.0, low), min(1.0, high)
 
 
 def _farthest(x: Any, y: Any, start: int, end: int) -> tuple[float, int, int, int]:

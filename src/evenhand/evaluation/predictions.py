@@ -60,6 +60,11 @@ class CandidatePredictions:
         """The part about rows held out from the start."""
         return self.only(self.fold == FINAL)
 
+    @property
+    def n_repeats(self) -> int:
+        """How often each row was judged."""
+        return int(np.unique(self.row, return_counts=True)[1].max()) if len(self) else 1
+
     def only(self, mask: np.ndarray) -> "CandidatePredictions":
         """The part where a mask holds."""
         scores, decisions = (None if each is None else each[mask] for each in (self.scores, self.decisions))

@@ -191,16 +191,20 @@ def figures_by_purpose(purpose: Purpose, tables: np.ndarray) -> np.ndarray:
         return (1 + weight) * found / ((1 + weight) * found + weight * missed + wrong)
 
 
-def outcome_of(purpose: Purpose, truth: np.ndarray, predicted: np.ndarray, n_classes: int) -> DecisionOutcome:
-    """What predictions come to, measured by the purpose."""
+def outcome_of(
+    purpose: Purpose, truth: np.ndarray, predicted: np.ndarray, n_classes: int, n_repeats: int = 1
+) -> DecisionOutcome:
+    """What predictions come to, measured by the purpose; of rows that were judged several times, each counts once."""
     table = confusion(truth, predicted, n_classes)
     figure = float(figures_by_purpose(purpose, table[None])[0])
-    counts, cost = tuple(map(tuple, table.tolist())), figure if purpose.cost is not None else None
+    each_once = table if n_repeats == 1 else table / n_repeats
+    counts, cost = tuple(map(tuple, each_once.tolist())), figure if purpose.cost is not None else None
+    n_rows = len(truth) // n_repeats
     if n_classes != 2:
-        return DecisionOutcome(len(truth), counts, figure, cost)
+        return DecisionOutcome(n_rows, counts, figure, cost)
     (left, wrong), (missed, found) = table.tolist()
     return DecisionOutcome(
-        n_rows=len(truth),
+        n_rows=n_rows,
         counts=counts,
         figure=figure,
         cost=cost,

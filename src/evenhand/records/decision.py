@@ -10,10 +10,13 @@ from evenhand.records.insight import Insight
 
 @dataclass(frozen=True)
 class DecisionOutcome:
-    """What deciding comes to on some rows: counts by true and predicted class, and shares of the positive class."""
+    """What deciding comes to on some rows: counts by true and predicted class, and shares of the positive class.
+
+    Rows that repeats judged several times count once, so that counts need not be whole.
+    """
 
     n_rows: int
-    counts: tuple[tuple[int, ...], ...]
+    counts: tuple[tuple[float, ...], ...]
     figure: float
     cost: float | None = None
     precision: float | None = None
@@ -79,13 +82,13 @@ class Decided:
 
     def by_class(self, outcome: DecisionOutcome) -> str:
         """How the classes fared, by their names."""
-        names = self.classes or tuple(f"class {k}" for k in range(len(outcome.counts)))
+        names = tuple(map(as_class, self.classes)) or tuple(f"class {k}" for k in range(len(outcome.counts)))
         if len(names) != 2:
-            right = (f"{row[k]:,} of {sum(row):,} {names[k]}" for k, row in enumerate(outcome.counts))
+            right = (f"{rows_text(row[k])} of {rows_text(sum(row))} {names[k]}" for k, row in enumerate(outcome.counts))
             return f"rightly called: {', '.join(right)}"
         (left, wrong), (missed, found) = outcome.counts
-        called = f"{wrong:,} of {left + wrong:,} {names[0]} called {names[1]}"
-        return f"{found:,} of {found + missed:,} {names[1]} found, {called}"
+        called = f"{rows_text(wrong)} of {rows_text(left + wrong)} {names[0]} called {names[1]}"
+        return f"{rows_text(found)} of {rows_text(found + missed)} {names[1]} found, {called}"
 
     @property
     def sides(self) -> tuple[tuple[str, bool, DecisionOutcome | None, DecisionOutcome | None], ...]:
@@ -250,3 +253,17 @@ def as_plain(record: Any) -> Any:
     if isinstance(record, list | tuple):
         return [as_plain(value) for value in record]
     return None if isinstance(record, float) and not math.isfinite(record) else record
+
+
+def rows_text(count: float) -> str:
+    """A count of rows with commas; one that repeats or weights make uneven keeps one place."""
+    return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 * max(1.0, abs(count)) else f"{count:,.1f}"
+
+
+def as_class(label: str) -> str:
+    """A class as it can be named in a sentence: what looks like a number is called a class."""
+    try:
+        float(label)
+    except ValueError:
+        return label
+    return f"class {label}"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.records.checks import Check
-from evenhand.records.decision import Explained, Stage, as_plain
+from evenhand.records.decision import Explained, Stage, as_class, as_plain
 from evenhand.records.pipeline import Figures, Judgement
 from evenhand.records.regression import RegressionTable
 from evenhand.records.since import ColumnShape, SinceRun
@@ -47,7 +47,7 @@ class Report:
         """How many rows were trained on and held out, and how many of them are positive where there are two classes."""
         sides = [(self.n_training, self.n_positives, "training"), (self.n_holdout, self.n_positives_holdout, "holdout")]
         found = [
-            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {self.positive})")
+            f"{n_rows:,} {side}" + ("" if n_of is None else f" ({n_of:,} {as_class(self.positive)})")
             for n_rows, n_of, side in sides
         ]
         return f"{' and '.join(found)} rows"

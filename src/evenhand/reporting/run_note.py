@@ -8,7 +8,7 @@ from evenhand.records.pipeline import Judgement
 from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_WORDS
 from evenhand.reporting.html.elements import spoken
-from evenhand.reporting.terminal.run import check_lines, decided_lines, verdict_lines
+from evenhand.reporting.terminal.run import check_lines, decided_lines, leading_words, verdict_lines
 from evenhand.runtime.text import counted, time_text
 
 FIRST = 8
@@ -28,7 +28,7 @@ def run_note(report: Report, links: Mapping[str, str] | None = None) -> str:
     trials = [trials_words(judgement.trials)] if judgement.trials else []
     failed = [f"{each.word}: {each.name}: {each.why}" for each in judgement.failed]
     parts = {
-        "Verdict": _bullets([f"leads: {judgement.best.plan.name}", *verdict_lines(judgement), *trials]),
+        "Verdict": _bullets([leading_words(judgement), *verdict_lines(judgement), *trials]),
         "Candidates": _table(judgement),
         "Decision": _bullets([f"served: {judgement.winner.plan.name}", *decided]),
         "To mind": _bullets([*report.notes, *failed, *(line for line, _ in check_lines(report.checks))]),

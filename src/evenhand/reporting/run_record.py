@@ -1,6 +1,7 @@
 """What a run is recorded with in MLflow: tags, metrics and tables, made of its records."""
 
 import json
+import math
 import subprocess
 from collections.abc import Sequence
 
@@ -9,9 +10,10 @@ from evenhand.records.pipeline import FINAL, Ensemble, Figures, Judgement, Score
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
+from evenhand.records.verdicts import VERDICT_WORDS
 from evenhand.storage.artifact_store import local
 
-FOLDS = "folds.json"
+BOARD, FOLDS = "leaderboard.json", "folds.json"
 
 
 def candidate_tags(judgement: Judgement, figures: Figures) -> dict[str, str]:
@@ -70,8 +72,8 @@ def members_text(ensemble: Ensemble) -> str:
 
 
 def run_tags(judgement: Judgement, checks: Sequence[Check]) -> dict[str, str]:
-    """What a run came to, in words, and which of its files MLflow's evaluation view shows as a table."""
-    tables = json.dumps([{"path": FOLDS, "type": "table"}])
+    """What a run came to, in words, and which of its files MLflow's evaluation view shows as tables."""
+    tables = json.dumps([{"path": name, "type": "table"} for name in (BOARD, FOLDS)])
     return {**check_tags(checks), **decided_tags(judgement), "mlflow.loggedArtifacts": tables}
 
 
@@ -113,6 +115,27 @@ def trial_table(searches: list[Tuned]) -> dict[str, object]:
     ]
     heads = ["fold", "chosen", "bracket", "round", "share", *names, searches[0].metric, "seconds", "refused"]
     return {"columns": heads, "data": rows}
+
+
+def board_table(judgement: Judgement) -> dict[str, object]:
+    """A row for each candidate: MLflow's evaluation view sets the second column beside that of other runs."""
+    metric = judgement.metric
+    rows = [
+        [
+            each.plan.name,
+            rounded(each.mean(metric)),
+            rounded(each.std(metric)),
+            rounded(each.holdout.get(metric)),
+            VERDICT_WORDS.get(judgement.verdict(each.plan.name), ""),
+        ]
+        for each in judgement.figures
+    ]
+    return {"columns": ["candidate", f"cv_{metric}", "deviation", f"holdout_{metric}", "verdict"], "data": rows}
+
+
+def rounded(value: float | None) -> float | None:
+    """A figure in four places; None where there is none."""
+    return None if value is None or not math.isfinite(value) else round(value, 4)
 
 
 def fold_table(judgement: Judgement) -> dict[str, object]:

@@ -140,9 +140,8 @@ def _is_ours(run: FlowRun) -> bool:
 
 def drop_missed(deployment_id: UUID, at: datetime) -> int:
     """Take back the runs that were due while nothing was up; one run does for all."""
-    due = FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=[deployment_id]), state=_in([StateType.SCHEDULED]))
     with _server() as client:
-        late = [run for run in _all_runs(client, due) if run.auto_scheduled and _moment(run) < at]
+        late = [run for run in _coming(client, deployment_id) if run.auto_scheduled and _moment(run) < at]
         for run in late:
             client.set_flow_run_state(run.id, Cancelled(message="nothing was up when it was due"), force=True)
     return len(late)
@@ -228,15 +227,29 @@ def set_active(name: str, is_active: bool) -> None:
             client.update_deployment_schedule(deployment.id, schedule.id, active=is_active)
 
 
+def coming_runs(name: str) -> Sequence[FlowRun]:
+    """The runs of a schedule that the server has put down for later; none where it has no such schedule."""
+    with _server() as client:
+        try:
+            deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
+        except ObjectNotFound:
+            return []
+        return _coming(client, deployment.id)
+
+
+def _coming(client: SyncPrefectClient, deployment_id: UUID) -> Sequence[FlowRun]:
+    of_it = FlowRunFilterDeploymentId(any_=[deployment_id])
+    return _all_runs(client, FlowRunFilter(deployment_id=of_it, state=_in([StateType.SCHEDULED])))
+
+
 def _planned(client: SyncPrefectClient, deployment: Any) -> Planned:
     of_it = FlowRunFilterDeploymentId(any_=[deployment.id])
-    coming = _all_runs(client, FlowRunFilter(deployment_id=of_it, state=_in([StateType.SCHEDULED])))
     going = _all_runs(client, FlowRunFilter(deployment_id=of_it, state=_in(UNDER_WAY)))
     return Planned(
         name=deployment.name,
         deployment_id=deployment.id,
         is_active=any(schedule.active for schedule in deployment.schedules),
-        next_at=min((_moment(run) for run in coming), default=None),
+        next_at=min((_moment(run) for run in _coming(client, deployment.id)), default=None),
         is_going=bool(going),
     )
 

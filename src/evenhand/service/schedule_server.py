@@ -18,7 +18,17 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import EntrypointType, RunnerDeployment
 from prefect.runner import Runner
 
-from evenhand.service.deployments import TAG, close_all, crash_zombies, drop_missed, set_active, start, switch
+from evenhand.service.deployments import (
+    TAG,
+    close_all,
+    coming_runs,
+    crash_zombies,
+    drop_missed,
+    set_active,
+    start,
+    switch,
+)
+from evenhand.service.flow_run_names import name_ahead
 from evenhand.service.schedules import clock, pause, reckon, scheduled
 from evenhand.service.tick_ledger import Tick, is_paused, last_word, not_fired, ticks_of
 from evenhand.study.study import Study
@@ -26,7 +36,7 @@ from evenhand.study.study import Study
 POLL_SECONDS = 3.0
 SPARE = 2  # a study runs once at a time; what comes meanwhile needs room to say that it is skipped
 FOLLOW_SECONDS = 1.0
-HEED_SECONDS, FIRED_SECONDS = 5.0, 30.0
+HEED_SECONDS, FIRED_SECONDS, NAMED_SECONDS = 5.0, 30.0, 10.0
 
 
 def serve(confs: Sequence[str], tick: Flow[..., Any], echo: Callable[[str], None]) -> None:
@@ -43,8 +53,9 @@ def serve(confs: Sequence[str], tick: Flow[..., Any], echo: Callable[[str], None
         agree(study.name)
         echo(_line(study))
         _catch_up(study, deployment_id, clock(), echo)
-    names = [study.name for study in studies.values()]
-    for look in (_new_lines(names, echo), _heeded(names), _fired(list(studies.values()), echo)):
+    each = list(studies.values())
+    names = [study.name for study in each]
+    for look in (_new_lines(names, echo), _heeded(names), _fired(each, echo), _named(each)):
         threading.Thread(target=look, daemon=True).start()
     asyncio.run(runner.start())
 
@@ -154,5 +165,18 @@ def _heeded(names: Sequence[str]) -> Callable[[], None]:
             for name in names:
                 with suppress(HTTPError):
                     heed(name)
+
+    return look
+
+
+def _named(studies: Sequence[Study]) -> Callable[[], None]:
+    """Name the runs that the server puts down for later, for ever; one that has begun names itself."""
+
+    def look() -> None:
+        waits = threading.Event()
+        while not waits.wait(NAMED_SECONDS):
+            with suppress(HTTPError):
+                for study in studies:
+                    name_ahead(study, coming_runs(study.name), clock())
 
     return look

@@ -202,6 +202,7 @@ def keep_up(
             _wait_for(mlflow, f"http://{HOST}:{kept.ports.mlflow}/health", ended, echo)
             kept.check()
             if not ended.is_set():
+                echo("starting the schedules ...")
                 kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around, echo)
             while not ended.wait(0.2):
                 kept.check()

@@ -20,7 +20,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 
 from evenhand.errors import EvenhandError, PlaceError
-from evenhand.records.metric_values import measured, only_finite
+from evenhand.records.metric_values import Number, measured, only_finite
 from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import run_folder, writing
@@ -240,25 +240,22 @@ def flattened(params: Mapping[str, Any], before: str = "") -> dict[str, str]:
 
 
 @around("mlflow.figures")
-def log_figures(place: Place, run_id: str, figures: Figures, curve: Sequence[float] | None = None) -> None:
+def log_figures(place: Place, run_id: str, numbers: Sequence[Number]) -> None:
     """The metrics of a candidate in one batch: means, spreads, holdout, training and costs."""
-    _log_numbers(place, run_id, _numbers_of(figures, curve))
+    _log_numbers(place, run_id, numbers)
 
 
 @around("mlflow.candidate")
-def log_candidate(
-    place: Place, run_id: str, params: Mapping[str, Any], figures: Figures, more: Mapping[str, float],
-    curve: Sequence[float] | None = None,
-) -> None:  # fmt: skip
+def log_candidate(place: Place, run_id: str, params: Mapping[str, Any], numbers: Sequence[Number]) -> None:
     """The parameters and metrics of a candidate, in as few batches as MLflow allows: each is a write of its own."""
     shown = _shown_params(place, run_id, params)
-    numbers = [*_numbers_of(figures, curve), *((key, value, 0) for key, value in more.items())]
     _log_numbers(place, run_id, numbers, shown[:PARAMS_PER_BATCH])
     _log_params(place, run_id, shown[PARAMS_PER_BATCH:])
 
 
-def _numbers_of(figures: Figures, curve: Sequence[float] | None) -> list[tuple[str, float | None, int]]:
-    return [*measured(figures), *((ROC_KEY, value, step) for step, value in enumerate(curve or ()))]
+def numbers_of(figures: Figures, first: str = "", curve: Sequence[float] | None = None) -> list[Number]:
+    """What is logged of a candidate, that of the metric `first` before all: MLflow's pages keep the order."""
+    return [*measured(figures, first), *((ROC_KEY, value, step) for step, value in enumerate(curve or ()))]
 
 
 @around("mlflow.metrics")
@@ -267,9 +264,7 @@ def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     _log_numbers(place, run_id, [(key, value, 0) for key, value in values.items()])
 
 
-def _log_numbers(
-    place: Place, run_id: str, values: Sequence[tuple[str, float | None, int]], params: Sequence[Param] = ()
-) -> None:
+def _log_numbers(place: Place, run_id: str, values: Sequence[Number], params: Sequence[Param] = ()) -> None:
     """Metrics in batches; those that are missing or not finite are left out, and a tag names them.
 
     Parameters go with the first batch.

@@ -56,7 +56,7 @@ def weigh(
     if look > gate.horizon or left < NOTHING_LEFT:
         return Gated("keep", _nothing_left(gate, taken), n_rows=len(challenger.truth))
     if _predict_the_same(challenger, champion):
-        return Gated("keep", "it says the same as the champion of every row", n_rows=len(challenger.truth))
+        return Gated("keep", "it predicts the same as the champion for every row", n_rows=len(challenger.truth))
     level = 1 - float(spend_alpha(left, gate.horizon - taken.n_taken)[0])
     gap = _gap(challenger, champion, classes, metric, level)
     n_rows = len(challenger.truth)

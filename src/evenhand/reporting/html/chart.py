@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.reporting.html.elements import Html, details, tag
+from evenhand.reporting.html.elements import Html, details, joined, tag
 from evenhand.reporting.html.svg import WIDTH, Canvas, colour_of
+from evenhand.reporting.html.templates import render
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,18 @@ class Chart:
 
     def figure(self) -> Html:
         """The chart as a figure; its values stand in a table folded beneath."""
-        words = [tag("h3", self.title) if self.title else None, tag("p", self.caption) if self.caption else None]
-        head = tag("figcaption", words) if any(words) else None
-        about = {"viewBox": f"0 0 {WIDTH} {self.canvas.height}", "role": "img", "aria_label": self.summary}
-        picture = tag("svg", self.canvas.frame(), *self.marks, **about, data_chart=self.id)
-        folded = details("Values as a table", self.values)
-        return tag("figure", head, tag("div", picture, class_="plot"), self.beneath, folded, class_="chart")
+        return render(
+            "chart",
+            id=self.id,
+            title=self.title,
+            caption=self.caption,
+            summary=self.summary,
+            width=WIDTH,
+            height=self.canvas.height,
+            drawn=joined(self.canvas.frame(), *self.marks),
+            beneath=self.beneath,
+            values=details("Values as a table", self.values),
+        )
 
     def data(self) -> dict[str, Any]:
         """What the script needs to find the point nearest to the pointer."""

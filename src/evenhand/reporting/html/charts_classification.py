@@ -6,13 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.evaluation.curves import Band, CalibrationBin, CalibrationCurve, Sweep
+from evenhand.records.decision import as_class
 from evenhand.reporting.html.chart import Chart, Series, legend
 from evenhand.reporting.html.content import CandidateCurves, Thresholds
 from evenhand.reporting.html.elements import Heading, Html, count, number, table, tag
 from evenhand.reporting.html.svg import Axis, Canvas, axis, colour_of, log_axis, unit_axis
 
 AT_FPR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-RARE, LOWEST = 0.05, 1e-5  # share of positives below which axes are logarithmic, and where those begin at the lowest
+RARE, SELDOM, CORNER = 0.05, 0.2, 0.1  # axes are logarithmic where positives are rare, or seldom and most in a corner
+LOWEST = 1e-5  # where such axes begin at the lowest
 AT_RECALL = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -80,12 +82,13 @@ def calibration_chart(named: Sequence[tuple[str, CalibrationCurve]]) -> Chart:
 
 
 def _calibration_canvas(named: Sequence[tuple[str, CalibrationCurve]]) -> Canvas:
-    """Axes from 0 to 1; where positives are rare, by powers of ten, as all bins but the last would lie in a corner."""
+    """Axes from 0 to 1; by powers of ten where most bins would lie in the corner of a class that is rare."""
     words = "Mean score", "Share that is positive"
     bins = [one for _, curve in named for one in curve.bins]
     rate = sum(one.share * one.n_rows for one in bins) / sum(one.n_rows for one in bins)
+    n_in_corner = sum(max(one.mean_score, one.share) < CORNER for one in bins)
     seen = [value for one in bins for value in (one.mean_score, one.share) if value > 0]
-    if rate >= RARE or not seen:
+    if not seen or (rate >= RARE and (rate >= SELDOM or n_in_corner <= len(bins) / 2)):
         return Canvas(unit_axis(words[0]), unit_axis(words[1]))
     lowest = max(min(seen), LOWEST)
     return Canvas(log_axis(words[0], lowest), log_axis(words[1], lowest))
@@ -136,7 +139,7 @@ def cost_per_row(sweep: Sweep, of_alarm: float, of_miss: float) -> list[float]:
 
 def _costs(thresholds: Thresholds, sides: Sequence[tuple[str, Sequence[float]]], places: Sequence[int]) -> Html:
     """Thresholds with the cost per row on each set of rows, and the counts out of fold."""
-    one, (negative, positive) = thresholds.sweep, thresholds.classes
+    one, (negative, positive) = thresholds.sweep, map(as_class, thresholds.classes)
     heads = ["Threshold", *(f"Cost, {where}" for where, _ in sides), f"{positive} found", f"{negative} called"]
     rows = [
         (number(one.thresholds[k]), *(number(each[k]) for _, each in sides), count(one.tp[k]), count(one.fp[k]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from evenhand.records.decision import rows_text
 from evenhand.runtime.text import printable
 from evenhand.study.registry import METRICS
 
@@ -57,7 +58,7 @@ def count(value: float | None) -> str:
     """A whole number with commas; weighted counts keep one place."""
     if value is None:
         return NOTHING
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    return rows_text(float(value))
 
 
 def share(part: float, whole: float) -> str:
@@ -77,6 +78,8 @@ def seconds(value: float | None) -> str:
     """A duration in the unit a person would use."""
     if value is None:
         return NOTHING
+    if value < 0.001:
+        return "< 1 ms"
     if value < 1:
         return f"{value * 1000:.0f} ms"
     if value < 90:
@@ -89,6 +92,8 @@ def megabytes(value: float | None) -> str:
     """Memory in MB or GB."""
     if value is None:
         return NOTHING
+    if value < 1:
+        return "< 1 MB"
     return f"{value / 1024:.1f} GB" if value >= 1024 else f"{value:.0f} MB"
 
 

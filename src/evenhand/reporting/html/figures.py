@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.evaluation.curves import Band, CalibrationCurve, Confusion
-from evenhand.records.decision import Decided
+from evenhand.records.decision import Decided, DecisionOutcome, as_class
 from evenhand.reporting.html.chart import Chart, swatch
 from evenhand.reporting.html.charts_classification import (
     bins_table,
@@ -33,6 +33,7 @@ from evenhand.reporting.html.elements import (
     count,
     facts,
     folded_table,
+    framed,
     joined,
     listing,
     number,
@@ -44,7 +45,8 @@ from evenhand.reporting.html.elements import (
 )
 from evenhand.reporting.html.templates import render
 
-MOST_CURVES = 20
+MOST_CURVES, MOST_IN_MATRIX = 20, 4  # classes that a phone has room for beside each other
+AT_EDGE = " Axes go by powers of ten; what is below the first, as a share of 0 is, stands at their edge."
 Drawn = tuple[Html | None, list[Chart]]
 
 
@@ -110,13 +112,17 @@ def decision(content: PageContent) -> Html | None:
 def decision_table(decided: Decided) -> Html:
     """Each decision with its figure, cross-fitted and on the holdout side by side, and how the classes fared."""
     figure = decided.figure.replace("_", " ")
+
+    def fared(outcome: DecisionOutcome | None) -> str:
+        return "" if outcome is None else decided.by_class(outcome)
+
     columns = [
         (Heading("Decision", "text"), lambda side: side[0]),
         (Heading("Served", "text"), lambda side: "yes" if side[1] else "no"),
         (Heading(f"{figure}, cross-fitted"), lambda side: "" if side[2] is None else number(side[2].figure)),
         (Heading(f"{figure}, holdout"), lambda side: "" if side[3] is None else number(side[3].figure)),
-        (Heading("Classes, cross-fitted", "text"), lambda side: "" if side[2] is None else decided.by_class(side[2])),
-        (Heading("Classes, holdout", "text"), lambda side: "" if side[3] is None else decided.by_class(side[3])),
+        (Heading("Classes, cross-fitted", "text whole"), lambda side: fared(side[2])),
+        (Heading("Classes, holdout", "text whole"), lambda side: fared(side[3])),
     ]
     return listing(decided.sides, columns, "The decision beside the model's own")
 
@@ -127,6 +133,7 @@ def calibration(content: PageContent) -> Drawn:
         return None, []
     chart = calibration_chart(content.calibration)
     lead = "On the diagonal a score means what it says. Upright lines are 95 % intervals of the first candidate."
+    lead += AT_EDGE if chart.canvas.across.is_log else ""
     pair = tag("div", chart.figure(), bins_table(content.calibration[0][1]), class_="pair")
     figures_table = facts(content.calibration_figures) if content.calibration_figures else None
     return section("calibration", "Calibration", pair, figures_table, lead=lead), [chart]
@@ -139,6 +146,7 @@ def class_calibration(content: PageContent) -> Drawn:
         return None, []
     chart = replace(calibration_chart(found), id="calibration-classes")
     lead = f"The score of each class against how often rows are of it, on {content.class_calibration_on}."
+    lead += AT_EDGE if chart.canvas.across.is_log else ""
     if len(found) < len(content.class_calibration):
         lead += f" {len(found)} of {len(content.class_calibration)} classes are drawn."
     columns = [
@@ -227,7 +235,7 @@ def _figures_of(counts: tuple[float, ...], of_alarm: float, of_miss: float) -> d
 
 def _outcome_rows(thresholds: Thresholds) -> list[tuple[str, str]]:
     """The lines of the panel, with the classes by name."""
-    negative, positive = thresholds.classes
+    negative, positive = map(as_class, thresholds.classes)
     return [
         ("found", f"{positive} found"),
         ("falsely", f"{negative} called {positive}"),
@@ -302,7 +310,10 @@ def _confusion_table(table_of: Confusion) -> Html:
     rows = [
         (label, *[_cell(n, sum(row)) for n in row]) for label, row in zip(table_of.labels, table_of.counts, strict=True)
     ]
-    return table(heads, rows, "True classes in rows, predicted classes in columns", "confusion")
+    caption, shown = "True classes in rows, predicted classes in columns", [table_row(row, heads) for row in rows]
+    if len(table_of.labels) > MOST_IN_MATRIX:
+        return table(heads, shown, caption, "confusion")
+    return framed(heads, [tag("tbody", shown, role="rowgroup")], caption, class_="confusion")
 
 
 def _cell(n: float, total: float) -> Html:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evenhand.records.checks import counted_by_severity
-from evenhand.records.decision import Decided
+from evenhand.records.decision import Decided, as_class
 from evenhand.reporting.html.content import CandidateRow, GateVerdict, PageContent, Pairs, StudyFacts
 from evenhand.reporting.html.elements import (
     Heading,
@@ -191,7 +191,7 @@ def _positives(study: StudyFacts) -> str:
     if study.n_positives is None:
         return ""
     held = f", {count(study.n_positives_holdout)} held out" if study.n_holdout else ""
-    return f"{count(study.n_positives)} training{held} ({study.positive})"
+    return f"{count(study.n_positives)} training{held} ({as_class(study.positive)})"
 
 
 def _rare(study: StudyFacts) -> str:

@@ -1,6 +1,7 @@
 """The section of the page on resampling: what each balance brought, and whether resampling was worth it."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from evenhand.records.decision import Gain, Pairing
 from evenhand.reporting.html.content import PageContent, ResamplingRow
@@ -9,7 +10,6 @@ from evenhand.reporting.html.elements import (
     Html,
     count,
     counted,
-    details,
     facts,
     joined,
     listing,
@@ -20,6 +20,7 @@ from evenhand.reporting.html.elements import (
     tag,
     titled,
 )
+from evenhand.reporting.html.templates import render
 
 MOST_OPEN = 4
 ROUNDING = 1e-12
@@ -47,26 +48,27 @@ def trials(content: PageContent) -> Html | None:
     why = facts(refused, "long") if refused else None
     lead = "Training rows of each fold were balanced; the rows judged on never were."
     shown = listing(content.trials, columns, "Balances tried")
-    return section("resampling", "Resampling trial", shown, why, *_verdicts(content.trials), lead=lead)
+    body = render("resampling", table=shown, refused=why, **_verdicts(content.trials))
+    return section("resampling", "Resampling trial", body, lead=lead)
 
 
 def _filled(value: float | None, words: str) -> str:
     return "" if value is None else words
 
 
-def _verdicts(trials: Sequence[ResamplingRow]) -> list[Html]:
+def _verdicts(trials: Sequence[ResamplingRow]) -> dict[str, Any]:
+    """Whether resampling helped, in words for the template."""
     judged = [one for one in trials if one.words]
-    if not judged:
-        return []
-    n_helped, n_harmed = (sum(one.verdict == word for one in judged) for word in ("helped", "harmed"))
-    candidates = counted(len(judged), "resampled candidate", "resampled candidates")
-    lead = tag("p", tag("strong", f"Resampling helped {n_helped} and harmed {n_harmed} of {candidates} beyond chance."))
-    each = facts([(f"{one.balance}, {one.model}, {one.encoding}", one.words) for one in judged], "long")
     pairs = [(one, pairing) for one in judged for pairing in one.pairings]
-    gains = _gains(pairs)
-    if len(judged) <= MOST_OPEN:
-        return [joined(lead, each, gains)]
-    return [joined(lead, details("Each resampled candidate", each, gains))]
+    words = facts([(f"{one.balance}, {one.model}, {one.encoding}", one.words) for one in judged], "long")
+    return {
+        "n_judged": len(judged),
+        "n_helped": sum(one.verdict == "helped" for one in judged),
+        "n_harmed": sum(one.verdict == "harmed" for one in judged),
+        "judged": counted(len(judged), "resampled candidate", "resampled candidates"),
+        "most_open": MOST_OPEN,
+        "each": joined(words, _gains(pairs)),
+    }
 
 
 def _gains(pairs: Sequence[tuple[ResamplingRow, Pairing]]) -> Html:
@@ -75,8 +77,8 @@ def _gains(pairs: Sequence[tuple[ResamplingRow, Pairing]]) -> Html:
     columns = [
         (Heading("Resampled", "text"), lambda pair: f"{pair[0].balance}, {pair[0].model}, {pair[0].encoding}"),
         (Heading("Set against", "text"), lambda pair: pair[1].against),
-        *((Heading(titled(metric)), _taken(metric)) for metric in metrics),
-        (Heading("Note", "text"), lambda pair: pair[1].words),
+        *((Heading(titled(metric), "text whole"), _taken(metric)) for metric in metrics),
+        (Heading("Note", "text whole"), lambda pair: pair[1].words),
     ]
     lead = (
         f"Differences on the same out-of-fold rows in {', '.join(map(spoken, metrics))}; above zero resampling is "

@@ -36,7 +36,13 @@ class Axis:
 def unit_axis(title: str) -> Axis:
     """An axis from 0 to 1."""
     ticks = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    return Axis(title, 0.0, 1.0, ticks, tuple(f"{tick:g}" for tick in ticks))
+    return Axis(
+        title,
+        0.0,
+        1.0,
+        ticks,
+        tuple(f"{tick:g}" for tick in ticks),
+    )
 
 
 def axis(title: str, low: float, high: float, n_ticks: int = 5) -> Axis:
@@ -55,7 +61,8 @@ def log_axis(title: str, lowest: float) -> Axis:
     """An axis of shares up to 1, by powers of ten from the one below the lowest."""
     first = math.floor(math.log10(min(lowest, 0.1)))
     ticks = tuple(10.0**power for power in range(first, 1))
-    return Axis(title, ticks[0], 1.0, ticks, tuple(f"{tick:g}" for tick in ticks), is_log=True)
+    labels = tuple(f"{tick:g}".replace("e-0", "e−") for tick in ticks)
+    return Axis(title, ticks[0], 1.0, ticks, labels, is_log=True)
 
 
 def named_axis(title: str, names: Sequence[str]) -> Axis:

@@ -11,7 +11,6 @@ from evenhand.reporting.html.elements import (
     count,
     counted,
     details,
-    facts,
     joined,
     listing,
     megabytes,
@@ -23,9 +22,10 @@ from evenhand.reporting.html.elements import (
     tag,
 )
 from evenhand.reporting.html.svg import Strip
+from evenhand.reporting.html.templates import render
 from evenhand.study.registry import POWER_DIFFERENCE
 
-MOST_EFFECTS, MOST_COLUMNS, MOST_NAMED = 20, 15, 8
+MOST_COLUMNS, MOST_NAMED = 15, 8
 
 
 def comparisons(content: PageContent) -> Html | None:
@@ -45,7 +45,8 @@ def comparisons(content: PageContent) -> Html | None:
         (Heading("Difference"), lambda one: number(one.difference)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
         (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
-        (Heading("On the holdout alone", minor=True), lambda one: one.holdout),
+        (Heading("On the holdout alone", minor=True), _on_holdout),
+        (Heading("Detectable", minor=True), lambda one: "" if one.detectable is None else number(one.detectable)),
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
     ]
     lead = (
@@ -53,10 +54,18 @@ def comparisons(content: PageContent) -> Html | None:
         "upper one for each. A gap inside the region of practical equivalence is called practically the same."
     )
     if any(one.power is not None for one in found):
-        columns.insert(-2, (Heading("Power", minor=True), lambda one: "" if one.power is None else percent(one.power)))
+        columns.insert(-3, (Heading("Power", minor=True), lambda one: "" if one.power is None else percent(one.power)))
         lead += f" Power is the chance that the holdout separates two that truly differ by {POWER_DIFFERENCE}."
     shown = listing(found, columns, "Differences from the best")
     return section("comparisons", "Against the best", shown, lead=lead)
+
+
+def _on_holdout(one: ComparisonRow) -> Html | str:
+    """The difference on the holdout with its interval in a line below."""
+    if one.holdout is None:
+        return ""
+    value, low, high = map(number, one.holdout)
+    return joined(value, " ", tag("span", f"{low} to {high}", class_="ends-of soft"))
 
 
 def effects(content: PageContent) -> Html | None:
@@ -78,11 +87,8 @@ def effects(content: PageContent) -> Html | None:
         (Heading("Mean"), lambda one: number(one.mean)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
     ]
-    shown, others = given.effects[:MOST_EFFECTS], given.effects[MOST_EFFECTS:]
-    rest = listing(others, columns, "The other columns") if others else None
-    folded = details(counted(len(others), "more column", "more columns"), rest) if rest else None
     lead = _method(given, content.study.task in {"binary", "multiclass"})
-    return section("effects", "Effect of each column", listing(shown, columns, "Effects"), folded, lead=lead)
+    return section("effects", "Effect of each column", listing(given.effects, columns, "Effects"), lead=lead)
 
 
 def _method(given: Explained, has_classes: bool) -> str:
@@ -111,8 +117,8 @@ def leak_checks(content: PageContent) -> Html | None:
     columns = [
         (Heading("Check", "text"), lambda one: one.name),
         (Heading("Severity", "text"), lambda one: tag("span", one.severity, class_=f"verdict {one.severity}")),
-        (Heading("Found", "text"), lambda one: one.words),
-        (Heading("What to do", "text"), lambda one: one.remedy),
+        (Heading("Found", "text whole"), lambda one: one.words),
+        (Heading("What to do", "text whole"), lambda one: one.remedy),
     ]
     if not any(one.remedy for one in content.leak_checks):
         columns.pop()
@@ -147,32 +153,29 @@ def card(content: PageContent) -> Html | None:
     one = content.card
     if one is None:
         return None
-    pairs = [
-        ("What it is", one.what),
-        ("Data", tag("code", one.data_digest)),
-        ("Protocol", one.protocol),
-        *one.more,
-    ]
-    return section("card", "Model card", facts(pairs, "long"))
+    given = [("What it is", "", one.what), ("Data", "code", one.data_digest), ("Protocol", "", one.protocol)]
+    given += [(name, "", words) for name, words in one.more]
+    return section("card", "Model card", render("study", protocol=(), facts=given, notes=()))
 
 
 def about(content: PageContent) -> Html:
     """How the study was run and with what; notes."""
     study = content.study
-    pairs = [
-        ("Split", tag("code", study.split_id)),
-        ("Data", tag("code", study.data_digest)),
-        ("Withheld rows", count(study.n_withheld) if study.n_withheld else ""),
-        ("Classes", ", ".join(f"{label}: {count(n)}" for label, n in study.classes[:12])),
-        ("Fits", _fits(content)),
-        ("Took", seconds(study.seconds) if study.seconds is not None else ""),
-        *((words, tag("a", address, href=address)) for words, address in study.links),
-        *((words, tag("code", said) if words == AGAIN else said) for words, said in study.more),
-        ("Versions", ", ".join(f"{name} {version}" for name, version in study.versions)),
+    given = [
+        ("Split", "code", study.split_id),
+        ("Data", "code", study.data_digest),
+        ("Withheld rows", "", count(study.n_withheld) if study.n_withheld else ""),
+        ("Classes", "", ", ".join(f"{label}: {count(n)}" for label, n in study.classes[:12])),
+        ("Fits", "", _fits(content)),
+        ("Took", "", seconds(study.seconds) if study.seconds is not None else ""),
+        *((words, "link", address) for words, address in study.links),
+        *((words, "code" if words == AGAIN else "", said) for words, said in study.more),
+        ("Versions", "", ", ".join(f"{name} {version}" for name, version in study.versions)),
     ]
-    protocol = tag("ol", [tag("li", words) for words in study.protocol], class_="protocol") if study.protocol else None
-    given = facts([pair for pair in pairs if pair[1]], "long")
-    return section("study", "How it was done", protocol, given, _notes(content.notes))
+    shown = [one for one in given if one[2]]
+    return section(
+        "study", "How it was done", render("study", protocol=study.protocol, facts=shown, notes=content.notes)
+    )
 
 
 def _strip_over(values: Sequence[float]) -> Strip:
@@ -210,8 +213,3 @@ def _fits(content: PageContent) -> str:
     if study.n_executed is None:
         return ""
     return f"{count(study.n_executed)} done, {count(study.n_reused or 0)} taken from the store"
-
-
-def _notes(notes: Sequence[str]) -> Html | None:
-    items = [tag("li", words) for words in notes]
-    return joined(tag("h3", "Notes"), tag("ul", items, class_="notes")) if items else None

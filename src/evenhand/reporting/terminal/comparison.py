@@ -8,11 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from evenhand.records.comparison import Episode, Gap, History, Rival, RunContrast, Side, StudyContrast, Value
+from evenhand.reporting.terminal.run import LEAST_NAME, shortened
 from evenhand.runtime.plain_console import PlainConsole
 
 SHOWN_OF_DIGEST = 8
 TRACK = 25
 NARROW = 110
+GAP = 2  # columns between two cells of a table
 NUMBERS = frozenset({"folds", "±", "holdout", "these rows", "95 %"})
 LEFT_OUT = frozenset({"folds", "track", "split"})
 PLACES = {"folds": "over the folds", "holdout": "on the holdout"}
@@ -40,7 +42,7 @@ def show_runs(found: RunContrast) -> None:
 def verdict(rival: Rival, found: RunContrast, first: str, other: str) -> str:
     """In one sentence, whether a run is better than the first by the metric they are compared in."""
     if rival.predicts_the_same:
-        return f"{other} says the same as {first} of every row"
+        return f"{other} predicts the same as {first} for every row"
     by_place = {gap.where: gap for gap in rival.gaps if gap.metric == found.metric}
     if not by_place:
         return f"{other} and {first} cannot be compared by {found.metric} on these rows"
@@ -60,17 +62,25 @@ def _sides(found: RunContrast, console: Console) -> Table:
     held = f"{found.n_rows:,} rows that none was trained on" if found.is_rescored else f"{found.n_rows:,} held out"
     folds = [f"{found.n_folds} folds"] if found.n_folds else []
     table = _table(f"{study}: {', '.join([found.metric, *folds, held])}")
-    hidden = ({"folds", "±"} if found.is_rescored else set()) | (
-        {"when", "±", "data"} if _is_narrow(console) else set()
-    )
-    for letter, side in zip(ascii_uppercase, found.sides, strict=False):
-        cells = {name: text for name, text in _side(letter, side, found).items() if name not in hidden}
-        if side is found.sides[0]:
-            for name in cells:
-                justify = "right" if name in NUMBERS else "left"
-                table.add_column(name, justify=justify, no_wrap=name not in {"run", "winner"}, overflow="fold")  # type: ignore[arg-type]
-        table.add_row(*cells.values())
+    hidden = ({"folds", "±"} if found.is_rescored else set()) | ({"when", "data"} if _is_narrow(console) else set())
+    rows = [_side(letter, side, found) for letter, side in zip(ascii_uppercase, found.sides, strict=False)]
+    shown = _with_room([{name: row[name] for name in row if name not in hidden} for row in rows], console.width)
+    for name in shown[0]:
+        justify = "right" if name in NUMBERS else "left"
+        table.add_column(name, justify=justify, no_wrap=name not in {"run", "winner"}, overflow="fold")  # type: ignore[arg-type]
+    for row in shown:
+        table.add_row(*row.values())
     return table
+
+
+def _with_room(rows: Sequence[dict[str, str]], width: int) -> list[dict[str, str]]:
+    """Rows whose winners are shortened to what the other columns leave; only below that does the spread go."""
+    room = width - sum(GAP + max(len(name), *(len(row[name]) for row in rows)) for name in rows[0] if name != "winner")
+    if room < LEAST_NAME and "±" in rows[0]:
+        return _with_room([{name: row[name] for name in row if name != "±"} for row in rows], width)
+    winners = list(dict.fromkeys(row["winner"] for row in rows))
+    cut = dict(zip(winners, shortened(winners, room), strict=True))
+    return [{**row, "winner": cut[row["winner"]]} for row in rows]
 
 
 def _side(letter: str, side: Side, found: RunContrast) -> dict[str, str]:

@@ -125,21 +125,26 @@ def _show_places(console: Console, page: str, run_id: str, study: str) -> None:
 
 
 def verdict_words(judgement: Judgement) -> str:
-    """Which candidate leads, how surely, and what it is expected to score, in a sentence."""
+    """Which candidate leads, if one does, how surely, and what it is expected to score, in a sentence."""
+    lead = leading_words(judgement)
+    if (expected := judgement.expected) is None:
+        return lead
+    ends = f"{expected.low:.3f} to {expected.high:.3f}"
+    return f"{lead}; expected {expected.metric} on new rows {expected.estimate:.3f} ({ends})"
+
+
+def leading_words(judgement: Judgement) -> str:
+    """Which candidate is better than all others, or which is kept though none is."""
     best, found = judgement.best, [each.verdict for each in judgement.versus]
     name, n_level = best.plan.name, len(found) - found.count("worse")
     if not found:
         lead = f"{name} has {judgement.metric} {best.mean(judgement.metric):.4f}; nothing was compared with it"
     elif n_level:
-        lead = f"no clear winner: {name} leads, but {n_level} of {len(found)} others are not shown to be worse"
+        of_them = f"{n_level} of {len(found)} others are" if len(found) > 1 else "the other is"
+        lead = f"no clear winner: {name} has the best {judgement.metric}, but {of_them} not shown to be worse"
     else:
         lead = f"{name} is best: {'the other is' if len(found) == 1 else f'all {len(found)} others are'} worse"
-    if judgement.winner is not best:
-        lead += f"; {judgement.winner.plan.name} is served"
-    if (expected := judgement.expected) is None:
-        return lead
-    ends = f"{expected.low:.3f} to {expected.high:.3f}"
-    return f"{lead}; expected {expected.metric} on new rows {expected.estimate:.3f} ({ends})"
+    return lead if judgement.winner is best else f"{lead}; {judgement.winner.plan.name} is served"
 
 
 def check_lines(checks: Sequence[Check]) -> list[tuple[str, str]]:

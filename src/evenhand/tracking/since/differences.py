@@ -56,7 +56,7 @@ def _since(
 
 def _verdict(gain: float, p_value: float, is_same: bool) -> str:
     if is_same:
-        return "predicts the same of every held-out row"
+        return "predicts the same for every held-out row"
     if p_value >= ALPHA:
         return "not separated on the same held-out rows"
     return "better on the same held-out rows" if gain > 0 else "worse on the same held-out rows"

@@ -20,7 +20,6 @@ from evenhand.reporting.html.building.calibration import (
 )
 from evenhand.reporting.html.building.regression import regression_of
 from evenhand.reporting.html.building.tuning import grid_curves, tuned_curves
-from evenhand.reporting.html.elements import number
 from evenhand.reporting.terminal.run import simplest_words
 from evenhand.runtime.text import counted
 from evenhand.storage.artifact_store import local
@@ -151,11 +150,19 @@ def _whereabouts(report: Report, study: Study, links: content.Pairs) -> content.
 
 
 def _comparison(each: Versus) -> content.ComparisonRow:
-    holdout = ""
+    holdout = None
     if each.holdout_difference is not None and each.holdout_low is not None and each.holdout_high is not None:
-        holdout = f"{number(each.holdout_difference)} ({number(each.holdout_low)} to {number(each.holdout_high)})"
+        holdout = (each.holdout_difference, each.holdout_low, each.holdout_high)
     return content.ComparisonRow(
-        each.name, each.difference, each.low, each.high, each.p_value, each.words, each.holdout_power, holdout
+        name=each.name,
+        difference=each.difference,
+        low=each.low,
+        high=each.high,
+        p_value=each.p_value,
+        words=VERDICT_WORDS.get(each.verdict, ""),
+        power=each.holdout_power,
+        holdout=holdout,
+        detectable=each.detectable if each.verdict == "unseparated" else None,
     )
 
 
@@ -274,13 +281,9 @@ def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Tab
             candidate.name, counted, decided.served_threshold, curves.per_class(counted), where
         )
     truth, called = [labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted]
-    counted, n_repeats = curves.confusion(truth, called, labels, _share_of_row(part)), _n_repeats(part)
+    counted, n_repeats = curves.confusion(truth, called, labels, _share_of_row(part)), part.n_repeats
     where = "out-of-fold rows" + (f", each row once (mean of {n_repeats} repeats)" if n_repeats > 1 else "")
     return content.ConfusionTable(candidate.name, counted, per_class=curves.per_class(counted), where=where)
-
-
-def _n_repeats(part: CandidatePredictions) -> int:
-    return int(np.unique(part.row, return_counts=True)[1].max()) if len(part) else 1
 
 
 def _trials(judgement: Judgement, study: Study) -> tuple[content.ResamplingRow, ...]:

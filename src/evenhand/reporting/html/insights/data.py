@@ -37,9 +37,9 @@ def data(content: PageContent) -> Html | None:
         (Heading("Spread", "wide"), lambda one: _sparkline(of(one))),
         (Heading("Range"), lambda one: _range(of(one))),
         (Heading("Tenths: 1st, 5th, 9th"), lambda one: _quantiles(of(one))),
-        (Heading("Top values", "text"), lambda one: _values(of(one))),
+        (Heading("Top values", "text whole"), lambda one: _values(of(one))),
         (Heading("Missing"), lambda one: share(one.n_missing, one.n_rows) if one.n_missing else "none"),
-        (Heading("Seen", "text"), lambda one: one.words),
+        (Heading("Seen", "text whole"), lambda one: one.words),
         (Heading("Drift", "text"), lambda one: found.drift if (found := of(one)) else ""),
     ]
     n_holed = sum(one.n_missing > 0 for one in content.columns)

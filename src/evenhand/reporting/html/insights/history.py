@@ -28,7 +28,7 @@ def history(content: PageContent) -> Html | None:
 
 def _verdict(one: SinceRun, metric: str) -> str:
     words = one.verdict[:1].upper() + one.verdict[1:]
-    if one.gain is None:
+    if one.gain is None or one.gain == one.low == one.high == 0:
         return f"{words}."
     ends = f"{number(one.low)} to {number(one.high)}, p {number(one.p_value)}"
     return f"{words}: {spoken(metric)} better by {number(one.gain)} ({ends})."

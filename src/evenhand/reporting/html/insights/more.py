@@ -1,6 +1,8 @@
 """How sure figures are of more rows: what acting on the highest scores finds, and the learning curve."""
 
-from evenhand.records.insight import Insight
+from collections.abc import Sequence
+
+from evenhand.records.insight import Insight, LearningPoint
 from evenhand.reporting.html.chart import Chart, Series
 from evenhand.reporting.html.content import PageContent
 from evenhand.reporting.html.elements import (
@@ -68,9 +70,16 @@ def learning(content: PageContent) -> Drawn:
         f"{insight.learning_of or 'The kept candidate'} fitted on parts of the training rows of the first folds, and "
         "judged on their held rows; the band is one deviation over these folds."
     )
-    gain = (y[-1] - y[-2]) * (-1 if content.study.lower_is_better else 1)
-    said = "More rows should help: the last step is larger than the spread over folds on either side of it." if (
-        gain > max(one.std for one in found[-2:])
-    ) else "The last step is within the spread over folds: more rows of this kind would help little."  # fmt: skip
-    body = joined(tag("div", chart.figure(), class_="pair"), tag("p", said, class_="said"))
+    body = joined(tag("div", chart.figure(), class_="pair"), tag("p", _would_help(content, found), class_="said"))
     return section("learning", "Learning curve", body, lead=lead), [chart]
+
+
+def _would_help(content: PageContent, found: Sequence[LearningPoint]) -> str:
+    """What the last step of the curve says of more rows, as far as its folds differ, and of what is left to gain."""
+    is_error = content.study.lower_is_better
+    if found[-1].mean == (0 if is_error else 1):
+        return "Nothing is left to gain on the rows of these folds: more of them would have to be judged to tell."
+    gain = (found[-1].mean - found[-2].mean) * (-1 if is_error else 1)
+    if gain > max(one.std for one in found[-2:]):
+        return "More rows should help: the last step is larger than the spread over folds on either side of it."
+    return "The last step is within the spread over folds: more rows of this kind would help little."

@@ -1,8 +1,20 @@
 """For whom the model does worse, and whether groups are treated alike."""
 
+from evenhand.records.decision import as_class
 from evenhand.records.insight import Slice
 from evenhand.reporting.html.content import PageContent
-from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, section, tag, titled
+from evenhand.reporting.html.elements import (
+    Heading,
+    Html,
+    count,
+    counted,
+    joined,
+    listing,
+    number,
+    section,
+    tag,
+    titled,
+)
 from evenhand.reporting.html.svg import Strip
 
 
@@ -16,7 +28,7 @@ def slices(content: PageContent) -> Html | None:
     said = f"{n_worse} surely worse than the other rows" if n_worse else "none is surely worse than the other rows"
     lead = (
         f"{titled(metric)} on {found.slices_on} of each value, or quarter of the values, of a column: of "
-        f"{count(found.n_slices)} slices {said} (5 %, corrected by Holm for all that were looked at)."
+        f"{counted(found.n_slices, 'slice', 'slices')} {said} (5 %, corrected by Holm for all that were looked at)."
     )
     shown = _table(found.slices, metric) if found.slices else None
     return section("slices", "For whom", shown, parities(content), lead=lead)
@@ -47,7 +59,7 @@ def parities(content: PageContent) -> Html | None:
     found = content.explained.insight.parities if content.explained is not None else ()
     if not found:
         return None
-    positive = content.study.positive or "positive"
+    positive = as_class(content.study.positive) if content.study.positive else "positive"
 
     def share(ends: tuple[float, float, float] | None) -> str:
         return "" if ends is None else f"{number(ends[0])} ({number(ends[1])} to {number(ends[2])})"

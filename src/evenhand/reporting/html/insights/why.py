@@ -22,6 +22,7 @@ from evenhand.reporting.html.svg import Canvas, axis, colour_of, named_axis
 from evenhand.reporting.html.templates import render
 
 Drawn = tuple[Html | None, list[Chart]]
+ROUNDING = 1e-9  # of the strongest reason, below which a part is nothing
 WEAKEST = 0.02  # of the reach of the strongest curve, below which a curve is flat
 
 
@@ -135,11 +136,17 @@ def _worst(found: Insight) -> Html | None:
         (Heading("Row", "text"), lambda one: count(one.row)),
         (Heading("True", "text"), lambda one: one.truth),
         (Heading("Predicted", "text"), lambda one: one.predicted),
-        (Heading("Because", "text"), _because),
+        (Heading("Because", "text whole"), _because),
     ]
     return listing(found.worst, columns, "The worst errors with their reasons")
 
 
 def _because(one: ReasonedRow) -> str:
-    parts = [f"{each.column} {each.value}: {'+' * (each.amount > 0)}{number(each.amount)}" for each in one.reasons]
-    return "; ".join([*parts, f"others {'+' * (one.rest > 0)}{number(one.rest)}"])
+    least = ROUNDING * max((abs(each.amount) for each in one.reasons), default=0.0)
+    parts = [f"{each.column} {each.value}: {_signed(each.amount, least)}" for each in one.reasons]
+    return "; ".join([*parts, f"others {_signed(one.rest, least)}"])
+
+
+def _signed(amount: float, least: float) -> str:
+    """An amount with its sign; nothing where only rounding is left of it."""
+    return number(0.0) if abs(amount) <= least else f"{'+' * (amount > 0)}{number(amount)}"

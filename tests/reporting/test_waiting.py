@@ -1,0 +1,94 @@
+"""The line that moves while a command has nothing to say yet."""
+
+import io
+import re
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from evenhand.reporting.terminal import waiting as module
+from evenhand.reporting.terminal.waiting import waiting, waiting_reports
+
+
+class Terminal(io.StringIO):
+    """What is written to a terminal, which answers that it is one."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setattr(module, "FIRST_SECONDS", 0.01)
+    monkeypatch.setattr(module, "EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(module, "sys", SimpleNamespace(stderr=Terminal()))
+    monkeypatch.setenv("TERM", "xterm")
+    return module.sys.stderr
+
+
+def until(is_true):
+    end = time.monotonic() + 30
+    while not is_true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_it_moves_and_leaves_the_line_empty(terminal):
+    with waiting("comparing"):
+        until(lambda: len(set(re.findall(r"(.) comparing \d s\r", terminal.getvalue()))) > 2)
+
+    assert terminal.getvalue().endswith("\r" + " " * len("- comparing 0 s") + "\r")
+
+
+def test_it_goes_when_the_work_fails(terminal):
+    def fail():
+        with waiting("comparing"):
+            until(lambda: "comparing" in terminal.getvalue())
+            raise ValueError("no such run")
+
+    with pytest.raises(ValueError, match="no such run"):
+        fail()
+
+    shown = terminal.getvalue()
+    assert shown.endswith(" \r")
+    time.sleep(0.05)
+    assert terminal.getvalue() == shown
+
+
+def test_what_is_done_at_once_shows_nothing(terminal, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_SECONDS", 60)
+
+    with waiting("comparing"):
+        pass
+
+    assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize("kind", ["file", "dumb"])
+def test_off_a_terminal_nothing_is_shown(terminal, monkeypatch, kind):
+    if kind == "file":
+        module.sys.stderr = io.StringIO()
+    else:
+        monkeypatch.setenv("TERM", "dumb")
+
+    with waiting("comparing"):
+        time.sleep(0.05)
+
+    assert module.sys.stderr.getvalue() == ""
+
+
+def test_between_lines_it_moves_after_one_that_ends_in_dots_and_before_the_first(terminal):
+    lines = []
+
+    with waiting_reports(lines.append) as report:
+        until(lambda: "loading 0 s" in terminal.getvalue())
+        report("starting Prefect ...")
+        until(lambda: "starting Prefect 0 s" in terminal.getvalue())
+        report("prefect up")
+        shown = terminal.getvalue()
+        time.sleep(0.05)
+        assert terminal.getvalue() == shown
+
+    assert lines == ["starting Prefect ...", "prefect up"]
+    assert shown.endswith(" \r")
