@@ -10,7 +10,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import DecisionMetric, EnsembleSelection, ScoreStacking, ScoreVoting
 from evenhand.estimators.ensemble._auc import exact_auc, screened_areas
-from evenhand.estimators.ensemble._curves import on_curve
 from evenhand.estimators.ensemble._ranks import RankScale
 from evenhand.estimators.ensemble._sparing import standard_error
 
@@ -440,48 +439,6 @@ def test_stacking_with_given_weights_says_what_the_stacking_said_that_found_them
     part = ScoreStacking(0.1).fit_weighted(scores[:, used], y, whole.weights_[used])
 
     assert part.predict_proba(scores[:, used]) == pytest.approx(whole.predict_proba(scores), abs=1e-12)
-
-
-def test_stacking_reads_the_log_odds_off_decision_values():
-    # decision values d of which the true log odds are 2 d - 1, beside the probabilities that they stand for
-    draw = np.random.default_rng(2)
-    decisions = draw.normal(size=20_000)
-    truth = expit(2 * decisions - 1)
-    y = (draw.random(20_000) < truth).astype(int)
-
-    fitted = ScoreStacking(decisions=[0]).fit(np.column_stack([decisions, truth]), y)
-
-    assert fitted.curves_[0] == pytest.approx((2, -1), abs=0.1)
-    assert fitted.predict_proba(np.column_stack([decisions, truth]))[:, 1] == pytest.approx(truth, abs=0.03)
-
-
-def test_a_curve_is_the_same_when_decision_values_are_stretched_and_moved():
-    draw = np.random.default_rng(3)
-    decisions = draw.normal(size=300)
-    y = (decisions + draw.normal(size=300) > 0.5).astype(int)
-
-    one, other = (ScoreStacking(decisions=[0]).fit(each[:, None], y) for each in (decisions, 1000 * decisions + 7))
-
-    assert other.predict_proba((1000 * decisions + 7)[:, None]) == pytest.approx(
-        one.predict_proba(decisions[:, None]), abs=1e-4
-    )
-
-
-def test_decision_values_that_part_the_classes_are_not_taken_for_certain():
-    # 3 rows up and 3 down: goals (3 + 1) / (3 + 2) and 1 / (3 + 2), so that no row is surer than .8
-    y = np.array([0, 0, 0, 1, 1, 1])
-
-    fitted = ScoreStacking(1e9, decisions=[0]).fit(2.0 * y[:, None] - 1, y)
-
-    assert on_curve(fitted.curves_[0], np.array([-1.0, 1.0])) == pytest.approx([0.2, 0.8], abs=1e-4)
-
-
-def test_a_curve_never_turns_an_order_around():
-    y = np.array([1, 1, 0, 0] * 5)
-
-    fitted = ScoreStacking(decisions=[0]).fit(np.array([-2.0, -1.0, 1.0, 2.0] * 5)[:, None], y)
-
-    assert fitted.curves_[0] == (0.0, pytest.approx(0.0, abs=1e-4))
 
 
 def _of_two_halves(n_rows=400):

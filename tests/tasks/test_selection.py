@@ -351,16 +351,6 @@ def test_a_stack_is_the_logistic_curve_of_weighed_log_odds():
     assert rest.to_numpy() == pytest.approx(rest.iloc[0])
 
 
-def test_a_stack_reads_decision_values_too_and_is_served_as_judged():
-    write_two_clouds()
-    found = work(study(candidates={**THREE, "svm": {}, "linear_svm": {}}, ensemble={**SMALL, "votes": "stacked"}))
-
-    model = refit.fn(replace(found.judgement, chosen="stack"), found.prepared, found.balanced, found.table, found.study)
-
-    assert {"svm", "linear_svm"} & set(found.judgement.ensembles["stack"].weights)
-    assert model.largest_difference < 1e-9
-
-
 def test_only_the_best_vote_where_voters_are_counted():
     write_two_clouds()
 

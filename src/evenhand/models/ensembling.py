@@ -42,8 +42,6 @@ def usable_scales(name: str, metric: str, task: str) -> set[str]:
         return {"probability", "decision", "value"}
     if task == "regression":
         return USABLE[task]["value"]
-    if task == "binary" and name == VOTES["stacked"]:
-        return {"probability", "decision"}  # it learns a curve from decision values to probabilities
     needs_chances = name != ENSEMBLE or (metric in METRICS and METRICS[metric].needs == "probabilities")
     return USABLE[task]["probability" if needs_chances else "ranks"]
 
@@ -134,8 +132,7 @@ def new_ensemble(
     if name != ENSEMBLE:
         scorer = "neg_mean_squared_error" if table.task == "regression" else "balanced_accuracy"
         if name == VOTES["stacked"]:
-            decisions = [place for place, member in enumerate(members) if member.scale == "decision"]
-            return ScoreStacking(metric=scorer, spare=settings.spare, decisions=decisions)
+            return ScoreStacking(metric=scorer, spare=settings.spare)
         return ScoreVoting(**_vote(name), voters=settings.voters, metric=scorer)
     return EnsembleSelection(
         metric=steering(metric, table, minority),

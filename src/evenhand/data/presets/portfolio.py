@@ -14,7 +14,7 @@ FAMILIES = {
     "neighbours": ("knn",),
     "kernel machines": ("svm", "svr"),
     "linear models": ("logistic", "ridge"),
-    "trees": ("boosting", "forest"),
+    "trees": ("boosting", "forest", "trees"),
 }
 
 
@@ -26,15 +26,15 @@ class Preset:
     minutes: float
     n_candidates: int
     most_folds: int
-    bags: int
+    repeated_below: int = 500  # rows, under which folds are repeated
 
 
 PRESETS = {
     each.name: each
     for each in (
-        Preset("fast", 0.5, 5, 3, 3),
-        Preset("balanced", 5.0, 10, 5, 10),
-        Preset("best", 15.0, 100, 5, 20),
+        Preset("fast", 0.5, 5, 3),
+        Preset("balanced", 5.0, 18, 5),
+        Preset("best", 15.0, 100, 5, repeated_below=5_000),
     )
 }
 USUAL = "balanced"

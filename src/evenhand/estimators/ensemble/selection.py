@@ -397,16 +397,8 @@ class EnsembleSelection(BaseEstimator):
             return scores, y.astype(float), weight
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        scores = self._with_curves(scores, codes, weight)
         check_scores(scores, y, self.classes_, self.average, self.metric)
         return scores, codes, weight
-
-    def _with_curves(self, scores, codes, weight):
-        """The scores as they are; a stack makes probabilities of decision values."""
-        return scores
-
-    def _on_curves(self, scores):
-        return scores
 
     def _keep_ranks(self, scores, averaged, y, weight):
         if self.average == "rank":
@@ -422,7 +414,7 @@ class EnsembleSelection(BaseEstimator):
         check_is_fitted(self)
         scores = validate_data(self, scores, dtype=[np.float64, np.float32], allow_nd=True, reset=False)
         if self.average == "probability":
-            return self._combine(self._on_curves(scores))
+            return self._combine(scores)
         return sum(
             self.weights_[model] * scale.transform(scores[:, model].astype(float))
             for model, scale in self._scales.items()

@@ -9,7 +9,6 @@ from scipy.special import expit, log_softmax, logit, softmax
 from sklearn.utils._param_validation import Interval
 
 from evenhand.estimators._door import ESTIMATORS, named_at
-from evenhand.estimators.ensemble._curves import curve, on_curve
 from evenhand.estimators.ensemble._sparing import sparing
 from evenhand.estimators.ensemble.selection import EnsembleSelection
 
@@ -28,7 +27,7 @@ class ScoreStacking(EnsembleSelection):
 
     Parameters
     ----------
-    penalty : float, default=10.0
+    penalty : float, default=1.0
         Weight of the squared distance of the weights from 1 / n_models, beside the log likelihood of the rows (of
         numbers: half the squared errors in units of the target's variance).
     metric : str or callable, default="balanced_accuracy"
@@ -43,8 +42,6 @@ class ScoreStacking(EnsembleSelection):
         Weight of each model; what is under .001 is 0.
     intercept_ : ndarray of shape (n_classes,) or float
         Added to the sum of each class, 0 for the first; of two classes and of numbers one number.
-    curves_ : dict of int to (slope, intercept)
-        The log odds that a decision value stands for, of the models in `decisions`.
 
     References
     ----------
@@ -65,15 +62,13 @@ class ScoreStacking(EnsembleSelection):
         "penalty": [Interval(Real, 0, None, closed="neither")],
         "metric": [str, callable],
         "spare": [Interval(Real, 0, None, closed="left")],
-        "decisions": ["array-like"],
     }
     average = "probability"
 
-    def __init__(self, penalty=10.0, *, metric="balanced_accuracy", spare=0.0, decisions=()):
+    def __init__(self, penalty=1.0, *, metric="balanced_accuracy", spare=0.0):
         self.penalty = penalty
         self.metric = metric
         self.spare = spare
-        self.decisions = decisions
 
     def fit(self, scores, y, sample_weight=None):
         """Weigh the models by stored scores of rows that they had not seen.
@@ -81,7 +76,7 @@ class ScoreStacking(EnsembleSelection):
         Parameters
         ----------
         scores : array-like of shape (n_rows, n_models) or (n_rows, n_models, n_classes)
-            Probabilities, predicted numbers, or decision values of the models in `decisions`.
+            Probabilities or predicted numbers.
         y : array-like of shape (n_rows,)
             What was true.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -154,21 +149,6 @@ class ScoreStacking(EnsembleSelection):
         else:
             self.intercept_ = _intercepts(_for_each_class(summed), y, weight)
         return self._settle(scores, scores, y, weight)
-
-    def _with_curves(self, scores, codes, weight):
-        """The scores with probabilities in place of decision values, by curves learned from these rows."""
-        columns = [int(each) for each in self.decisions] if scores.ndim == 2 and len(self.classes_) == 2 else []
-        self.curves_ = {column: curve(scores[:, column].astype(float), codes, weight) for column in columns}
-        return self._on_curves(scores)
-
-    def _on_curves(self, scores):
-        curves = getattr(self, "curves_", None)  # stacks stored before there were any have none
-        if not curves:
-            return scores
-        scores = scores.astype(float)
-        for column, known in curves.items():
-            scores[:, column] = on_curve(known, scores[:, column])
-        return scores
 
     def _of_numbers(self, scores, y, weight):
         """Least squares with weights of at least 0, in rows that stand for the penalty as well."""
