@@ -52,7 +52,7 @@ def _entry(name: str, model: str, encoding: str, **params: Any) -> dict[str, Any
 _SLOW_TREES = {"learning_rate": 0.03, "max_iter": 300, "max_leaf_nodes": 15, "early_stopping": False}
 _SMALL_TREES = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 6, "l2_regularization": 1.0}
 _SMALL_TREES |= {"early_stopping": False}
-_SMALL_BAGS = {"learning_rate": 0.08, "max_leaf_nodes": 5, "max_features": 0.3}
+_SMALL_BAGS = {"learning_rate": 0.15, "max_leaf_nodes": 5, "max_features": 0.3}
 _WIDE_BAGS = {"max_leaf_nodes": 31, "min_samples_leaf": 3, "max_features": 1.0, "l2_regularization": 0.0}
 POOL: dict[str, list[dict[str, Any]]] = {
     "classes": [

@@ -33,10 +33,10 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     predicted = {each.plan.name: predictions.of(each.plan.name, each.scale) for each in comparable}
     evidence = _evidence(judgement.metric, comparable, predicted, table)
     if evidence is None:
-        return replace(judgement, chosen=judgement.best_served.plan.name)
+        return replace(judgement, chosen=_to_serve(judgement, study).plan.name)
     judgement = replace(judgement, expected=_expected(judgement.best, evidence))
     if not (others := comparable[1:]):
-        return replace(judgement, chosen=judgement.best_served.plan.name)
+        return replace(judgement, chosen=_to_serve(judgement, study).plan.name)
     judgement = replace(
         judgement,
         versus=_versus(evidence, study),
@@ -44,8 +44,29 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     )
     n_worse, n_same = len(others) - len(judgement.group) + 1, len(judgement.same) - 1
     logger().info("%d of %d candidates are worse than the best, %d practically the same", n_worse, len(others), n_same)
-    chosen = _simplest(judgement, study) if study.prefer == "simplest" else judgement.best_served
-    return replace(judgement, chosen=chosen.plan.name)
+    judgement = replace(judgement, chosen=_to_serve(judgement, study).plan.name)
+    return _with_own_figure(judgement, comparable, predicted, table) if study.prefer == "ensemble" else judgement
+
+
+def _to_serve(judgement: Judgement, study: Study) -> Figures:
+    """The candidate that the study wants served."""
+    if study.prefer == "simplest":
+        return _simplest(judgement, study)
+    ensemble = judgement.best_ensemble if study.prefer == "ensemble" else None
+    return ensemble or judgement.best_served
+
+
+def _with_own_figure(
+    judgement: Judgement, comparable: Sequence[Figures], predicted: Mapping[str, CandidatePredictions], table: Table
+) -> Judgement:
+    """The judgement with what an ensemble that is preferred to the best is expected to score itself."""
+    among = [each for each in comparable if each.plan.name in judgement.ensembles]
+    if judgement.winner is judgement.best or judgement.winner not in among:
+        return judgement
+    evidence = _evidence(judgement.metric, among, predicted, table)
+    if evidence is None:
+        return judgement
+    return replace(judgement, expected=replace(_expected(among[0], evidence), candidate=judgement.winner.plan.name))
 
 
 @dataclass(frozen=True)

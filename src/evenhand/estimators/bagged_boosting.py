@@ -35,9 +35,9 @@ class _BaggedBoosting(BaseEstimator):
         self,
         n_bags=5,
         *,
-        patience=20,
-        learning_rate=0.05,
-        max_iter=400,
+        patience=15,
+        learning_rate=0.1,
+        max_iter=150,
         max_leaf_nodes=15,
         min_samples_leaf=10,
         l2_regularization=1.0,
@@ -101,10 +101,10 @@ class BaggedBoostingClassifier(ClassifierMixin, _BaggedBoosting):
     ----------
     n_bags : int, default=5
         Parts of the rows, each class dealt out evenly; each model is fitted without one of them.
-    patience : int, default=20
+    patience : int, default=15
         Trees without a gain on the part left out after which a model stops.
-    learning_rate : float, default=0.05
-    max_iter : int, default=400
+    learning_rate : float, default=0.1
+    max_iter : int, default=150
         Most trees of a model.
     max_leaf_nodes : int or None, default=15
     min_samples_leaf : int, default=10
@@ -187,10 +187,10 @@ class BaggedBoostingRegressor(RegressorMixin, _BaggedBoosting):
     ----------
     n_bags : int, default=5
         Parts of the rows; each model is fitted without one of them.
-    patience : int, default=20
+    patience : int, default=15
         Trees without a gain on the part left out after which a model stops.
-    learning_rate : float, default=0.05
-    max_iter : int, default=400
+    learning_rate : float, default=0.1
+    max_iter : int, default=150
         Most trees of a model.
     max_leaf_nodes : int or None, default=15
     min_samples_leaf : int, default=10

@@ -15,7 +15,6 @@ from evenhand.data.presets.profile import (
 
 SKEWED, LOGARITHM_ABOVE = 1.5, -1.0
 LOGGED = 3  # the first so many of a portfolio also learn from the logarithm of a skewed target
-BAGS, SPARE = 1, 0.02  # of a greedy selection, and of the error of an ensemble's figure: see decision 91
 WORDS: dict[str, list[dict[str, Any]]] = {
     "classes": [
         {"name": "logistic", "encodings": "tfidf"},
@@ -73,9 +72,10 @@ def candidate_lines(seen: DataProfile, preset: Preset) -> Iterator[str]:
 
 def ensemble_lines() -> Iterator[str]:
     """The ensemble of what is left, and its rival; both are judged on rows that had no say in their weights."""
-    yield "# Candidates weighed by their out-of-fold scores: chosen greedily, and by a regularised regression of them;"
-    yield "# those without which the figure is the same within a fiftieth of its error are left out."
-    yield f"ensemble: {flow({'bags': BAGS, 'votes': ['stacked'], 'spare': SPARE})}"
+    yield "# Candidates weighed by their out-of-fold scores: chosen greedily, and by a regularised regression of them."
+    yield f"ensemble: {flow({'bags': 1, 'votes': ['stacked']})}"
+    yield "# The best of these two is served unless it is worse: of many candidates one leads by luck too."
+    yield "prefer: ensemble"
 
 
 def minutes_lines(preset: Preset) -> Iterator[str]:

@@ -169,11 +169,13 @@ def verdict_lines(judgement: Judgement) -> list[str]:
     if judgement.best.plan.sees_unlabelled:
         lines.append(f"chosen: {judgement.winner.plan.name}, as {judgement.best.plan.name} sees unlabelled rows")
     elif judgement.winner is not judgement.best:
-        lines.append(f"chosen: {judgement.winner.plan.name}, the simplest of those practically the same")
+        is_ensemble = judgement.expected is not None and judgement.expected.candidate == judgement.winner.plan.name
+        why = "the best ensemble, not shown to be worse" if is_ensemble else "the simplest of those practically the same"
+        lines.append(f"chosen: {judgement.winner.plan.name}, {why}")
     if (expected := judgement.expected) is not None:
         ends = f"{expected.low:.4f} to {expected.high:.4f}"
         few = few_rows_words(expected, lambda value: f"{value:.4f}")
-        lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends}){few}")
+        lines.append(f"expected {expected.metric} of {expected.whose} on new rows: {expected.estimate:.4f} ({ends}){few}")
     return lines
 
 
