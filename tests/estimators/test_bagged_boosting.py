@@ -6,7 +6,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import BaggedBoostingClassifier, BaggedBoostingRegressor
 
-
 DEALT_OUT = "parts are dealt out row by row: a row twice may be in two of them, one of weight 2 is in one"
 
 

@@ -14,10 +14,9 @@ FORESTS = (*CLASSIFIERS, RandomForestRegressor, ExtraTreesRegressor)
 
 
 def is_quick(estimator: Any, X: Any) -> bool:
-    """Whether an estimator is a forest and rows are so few that the trees can be asked one after the other."""
-    return (
-        type(estimator) in FORESTS and isinstance(X, np.ndarray) and 0 < len(X) <= FEW and estimator.n_outputs_ == 1
-    )
+    """Whether an estimator is a forest and rows are so few that its trees can be asked in turn."""
+    is_few = isinstance(X, np.ndarray) and 0 < len(X) <= FEW
+    return is_few and type(estimator) in FORESTS and estimator.n_outputs_ == 1
 
 
 def asked_of_trees(forest: Any, X: np.ndarray) -> np.ndarray:

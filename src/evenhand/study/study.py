@@ -130,7 +130,7 @@ class Study(Settings):
     prefer: Literal["best", "simplest", "ensemble"] = Field(
         "best",
         description="simplest: serve the cheapest of the candidates that are practically the same as the best; "
-        "ensemble: serve the best ensemble unless it is worse than the best, as one of many candidates leads by luck too",
+        "ensemble: serve the best ensemble unless it is worse than the best, as of many candidates one leads by luck",
     )
     checks: dict[CheckName, Switch] = Field(
         {}, description="leakage checks by name, on or off; those that are not named are on"
