@@ -118,6 +118,14 @@ def test_the_best_preset_repeats_the_folds_of_more_rows_and_none_those_by_time()
     assert repeats("best", 499, roles={"x": "numeric", "t": "time"}) == 1
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_serve_the_better_of_two_ensembles(preset):
+    found = Study(name="made", **written(preset))
+
+    assert found.prefer == "ensemble"
+    assert found.ensemble.votes == ("stacked",)
+
+
 def test_text_has_candidates_of_its_own():
     found = written(roles={"x": "text"})
 
