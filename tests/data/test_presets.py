@@ -108,6 +108,11 @@ def test_a_rare_class_has_one_linear_model_try_every_balance():
     assert "smote" in found["balance"]
 
 
+def test_few_minutes_are_not_shared_among_many_candidates():
+    assert preset_of("balanced", 1).n_candidates == 12 < preset_of("balanced", 2).n_candidates
+    assert preset_of("fast", 1).n_candidates == preset_of("fast").n_candidates < 12
+
+
 def test_the_best_preset_repeats_the_folds_of_more_rows_and_none_those_by_time():
     def repeats(preset, n_rows, **changes):
         return written(preset, n_rows=n_rows, **changes)["split"].get("repeats", 1)

@@ -38,15 +38,19 @@ PRESETS = {
     )
 }
 USUAL = "balanced"
+FEW_MINUTES, FEWER = 2.0, 12  # on a busy machine more candidates than that leave each too little of a minute
 
 
 def preset_of(name: str = USUAL, minutes: float | None = None) -> Preset:
-    """The preset of that name, with other minutes where they are given."""
+    """The preset of that name, with other minutes where they are given, and fewer candidates where they are few."""
     if name not in PRESETS:
         raise ConfError(f"there is no preset '{name}'.{nearest(name, PRESETS)} Give one of {', '.join(PRESETS)}.")
     if minutes is not None and minutes <= 0:
         raise ConfError(f"minutes should be above 0, found {minutes:g}: give the minutes that the whole run may take")
-    return PRESETS[name] if minutes is None else replace(PRESETS[name], minutes=minutes)
+    usual = PRESETS[name]
+    given = usual.minutes if minutes is None else minutes
+    most = usual.n_candidates if given >= FEW_MINUTES else min(usual.n_candidates, FEWER)
+    return replace(usual, minutes=given, n_candidates=most)
 
 
 @cache
