@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier
 
-from evenhand.models.few_rows import FEW, asked_of_trees, is_quick
+from evenhand.models.acceleration import FEW_ROWS, asked_of_trees, is_quick
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(300, 4))
@@ -29,7 +29,7 @@ def test_numbers_of_few_rows_are_those_of_scikit_learn(forest):
 def test_only_forests_are_asked_so_and_only_about_few_rows():
     forest = RandomForestClassifier(n_estimators=2).fit(X, X[:, 0] > 0)
 
-    assert is_quick(forest, X[:FEW])
-    assert not is_quick(forest, X[: FEW + 1])
+    assert is_quick(forest, X[:FEW_ROWS])
+    assert not is_quick(forest, X[: FEW_ROWS + 1])
     assert not is_quick(forest, X[:0])
     assert not is_quick(DecisionTreeClassifier().fit(X, X[:, 0] > 0), X[:1])

@@ -10,8 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
 from evenhand.estimators._door import named_at
-from evenhand.models.acceleration import few_threads
-from evenhand.models.few_rows import asked_of_trees, is_quick
+from evenhand.models.acceleration import asked_of_trees, few_threads, is_quick
 from evenhand.models.fitting import decisions_of, scores_of
 from evenhand.models.probability_map import calibrated
 from evenhand.records.pipeline import Feature
