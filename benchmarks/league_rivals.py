@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-CLASSICAL = ("boosting", "random_forest")
+CLASSICAL = ("boosting", "bagged_boosting", "random_forest", "extra_trees")
 MANY, FAST_MINUTES = 20_000, 0.5
 
 

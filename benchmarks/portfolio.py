@@ -27,7 +27,7 @@ TO = Path(__file__).parents[1] / "src/evenhand/data/presets/portfolio.yaml"
 LONGEST = 30.0  # seconds of one fit
 DEAR = 0.002  # what ten times the median time costs of the share of the way
 ALONE = 0.02  # of its own mean share: what counts where few sets are left that anything adds to
-MOST_CHOSEN = 16
+MOST_CHOSEN = 24
 
 ENCODINGS: dict[str, Any] = {
     "standard": {"numeric": {"scale": "standard"}, "categorical": {"top": 20}},
@@ -52,6 +52,8 @@ def _entry(name: str, model: str, encoding: str, **params: Any) -> dict[str, Any
 _SLOW_TREES = {"learning_rate": 0.03, "max_iter": 300, "max_leaf_nodes": 15, "early_stopping": False}
 _SMALL_TREES = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 6, "l2_regularization": 1.0}
 _SMALL_TREES |= {"early_stopping": False}
+_SMALL_BAGS = {"learning_rate": 0.15, "max_leaf_nodes": 5, "max_features": 0.3}
+_WIDE_BAGS = {"max_leaf_nodes": 31, "min_samples_leaf": 3, "max_features": 1.0, "l2_regularization": 0.0}
 POOL: dict[str, list[dict[str, Any]]] = {
     "classes": [
         _entry("logistic", "logistic", "standard"),
@@ -84,6 +86,11 @@ POOL: dict[str, list[dict[str, Any]]] = {
         _entry("boosting_small", "boosting", "plain", **_SMALL_TREES),
         _entry("random_forest", "random_forest", "filled", n_estimators=200, min_samples_leaf=2),
         _entry("random_forest_wide", "random_forest", "filled", n_estimators=200, max_features=0.5, min_samples_leaf=3),
+        _entry("extra_trees", "extra_trees", "filled", n_estimators=200, min_samples_leaf=2),
+        _entry("extra_trees_wide", "extra_trees", "filled", n_estimators=200, max_features=0.7),
+        _entry("bagged_boosting", "bagged_boosting", "plain"),
+        _entry("bagged_boosting_small", "bagged_boosting", "plain", **_SMALL_BAGS),
+        _entry("bagged_boosting_wide", "bagged_boosting", "plain", **_WIDE_BAGS),
     ],
     "numbers": [
         _entry("ridge", "ridge", "standard"),
@@ -111,6 +118,11 @@ POOL: dict[str, list[dict[str, Any]]] = {
             "random_forest_wide", "random_forest_regressor", "filled", n_estimators=200, max_features=0.5,
             min_samples_leaf=2,
         ),
+        _entry("extra_trees", "extra_trees_regressor", "filled", n_estimators=200, min_samples_leaf=2),
+        _entry("extra_trees_wide", "extra_trees_regressor", "filled", n_estimators=200, max_features=0.7),
+        _entry("bagged_boosting", "bagged_boosting_regressor", "plain"),
+        _entry("bagged_boosting_small", "bagged_boosting_regressor", "plain", **_SMALL_BAGS),
+        _entry("bagged_boosting_wide", "bagged_boosting_regressor", "plain", **_WIDE_BAGS),
     ],
 }  # fmt: skip
 
@@ -257,7 +269,8 @@ def main() -> None:
         if "measure" in given.steps:
             measure(given.rows, given.only, scores)
     if "choose" in given.steps:
-        choose(scores, f"python benchmarks/portfolio.py --rows {given.rows}")
+        only = f" --only '{given.only}'" if given.only else ""
+        choose(scores, f"python benchmarks/portfolio.py --rows {given.rows}{only}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Half of the rows of a development set are kept away, again and again; quick learners of all kinds are judged out of fold
 on the other half, as a study judges them, and refitted for the rows kept away. The choice is among (a) the learners,
 (b) these and an ensemble selection, (c) these and a stack as well, (d) what a round of halving on a third of the rows
-of one fold leaves, with its ensemble and stack.
+of one fold leaves, with its ensemble and stack, (e) the ensemble and the stack alone, as `prefer: ensemble` has it.
 
 Printed are the mean differences from the score on the rows kept away: of the chosen one's mean over folds, of that mean
 corrected for the choice, and of what is stated for as many new rows, which allows for how few rows a fold has; and how
@@ -44,8 +44,8 @@ from evenhand.records.verdicts import Expected
 from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import FoldInfluence, joint_figures
 
-N_FOLDS, SPARE = 5, 0.1  # as presets have them
-WAYS = ("a learners", "b + ensemble", "c + stack", "d after halving")
+N_FOLDS = 5
+WAYS = ("a learners", "b + ensemble", "c + stack", "d after halving", "e ensembles")
 CLASSIFIERS = {
     "logistic": LogisticRegression(max_iter=500),
     "tight": LogisticRegression(C=0.03, max_iter=500),
@@ -172,10 +172,10 @@ def of_draw(task, seed):
     y, truth = task.y[kept], task.y[away]
 
     def selection():
-        return EnsembleSelection(metric=task.scorer, bags=10, initial=3, random_state=0, spare=SPARE)
+        return EnsembleSelection(metric=task.scorer, bags=1, initial=3, random_state=0)  # as presets have it
 
     def stack():
-        return ScoreStacking(metric=task.scorer if task.is_number else "balanced_accuracy", spare=SPARE)
+        return ScoreStacking(metric=task.scorer if task.is_number else "balanced_accuracy")
 
     def with_both(columns):
         pairs = [joined(task, made, y, fold, out[:, columns], new[:, columns]) for made in (selection, stack)]
@@ -187,6 +187,7 @@ def of_draw(task, seed):
     some_out, some_new = with_both(left_by_halving(task, kept, fold, seed))
     n = len(everything)
     sides = [(out, new), (all_out[:, : n + 1], all_new[:, : n + 1]), (all_out, all_new), (some_out, some_new)]
+    sides.append((all_out[:, n:], all_new[:, n:]))
     return [stated(task, y, fold, *each, truth) for each in sides]
 
 

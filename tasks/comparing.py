@@ -34,10 +34,10 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     predicted = {each.plan.name: predictions.of(each.plan.name, each.scale) for each in comparable}
     evidence = _evidence(judgement.metric, comparable, predicted, table)
     if evidence is None:
-        return replace(judgement, chosen=judgement.best_served.plan.name)
-    judgement = replace(judgement, expected=_expected(judgement.best, evidence, len(table.classes)))
+        return replace(judgement, chosen=_to_serve(judgement, study).plan.name)
+    judgement = replace(judgement, expected=_expected(judgement.best, evidence))
     if not (others := comparable[1:]):
-        return replace(judgement, chosen=judgement.best_served.plan.name)
+        return replace(judgement, chosen=_to_serve(judgement, study).plan.name)
     judgement = replace(
         judgement,
         versus=_versus(evidence, study),
@@ -45,8 +45,29 @@ def compare(judgement: Judgement, table: Table, study: Study) -> Judgement:
     )
     n_worse, n_same = len(others) - len(judgement.group) + 1, len(judgement.same) - 1
     logger().info("%d of %d candidates are worse than the best, %d practically the same", n_worse, len(others), n_same)
-    chosen = _simplest(judgement, study) if study.prefer == "simplest" else judgement.best_served
-    return replace(judgement, chosen=chosen.plan.name)
+    judgement = replace(judgement, chosen=_to_serve(judgement, study).plan.name)
+    return _with_own_figure(judgement, comparable, predicted, table) if study.prefer == "ensemble" else judgement
+
+
+def _to_serve(judgement: Judgement, study: Study) -> Figures:
+    """The candidate that the study wants served."""
+    if study.prefer == "simplest":
+        return _simplest(judgement, study)
+    ensemble = judgement.best_ensemble if study.prefer == "ensemble" else None
+    return ensemble or judgement.best_served
+
+
+def _with_own_figure(
+    judgement: Judgement, comparable: Sequence[Figures], predicted: Mapping[str, CandidatePredictions], table: Table
+) -> Judgement:
+    """The judgement with what an ensemble that is preferred to the best is expected to score itself."""
+    among = [each for each in comparable if each.plan.name in judgement.ensembles]
+    if judgement.winner is judgement.best or judgement.winner not in among:
+        return judgement
+    evidence = _evidence(judgement.metric, among, predicted, table)
+    if evidence is None:
+        return judgement
+    return replace(judgement, expected=replace(_expected(among[0], evidence), candidate=judgement.winner.plan.name))
 
 
 @dataclass(frozen=True)
@@ -57,6 +78,7 @@ class _Evidence:
     figures: Sequence[Figures]
     predicted: Sequence[CandidatePredictions]
     joint: JointFigures
+    n_classes: int
 
     @property
     def has_holdout(self) -> bool:
@@ -78,7 +100,7 @@ def _evidence(
         minority_of(rows[0].out_of_fold.prediction_set, n_classes),
         held if len(held) == len(comparable) else None,
     )
-    return None if joint is None else _Evidence(metric, comparable, rows, joint)
+    return None if joint is None else _Evidence(metric, comparable, rows, joint, n_classes)
 
 
 def _by_other_metrics(
@@ -121,7 +143,7 @@ def _verdicts(evidence: _Evidence, study: Study) -> list[GapToBest]:
     return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))
 
 
-def _expected(best: Figures, evidence: _Evidence, n_classes: int) -> Expected:
+def _expected(best: Figures, evidence: _Evidence) -> Expected:
     """What the leader is expected to score on many new rows; folds of few rows show some metrics too high."""
     metric, joint = evidence.metric, evidence.joint
     judged = evidence.predicted[joint.leader].out_of_fold
@@ -131,7 +153,7 @@ def _expected(best: Figures, evidence: _Evidence, n_classes: int) -> Expected:
     bias = bias_of_folds(judged, float(joint.means[joint.leader]), metric)
     row_bias = bias * float(np.mean(joint.rows_of_folds))
     low, high, row_error = interval.low, interval.high, float(joint.row_errors[joint.leader])
-    if rare := error_of_rare_classes(judged, metric, n_classes):
+    if rare := error_of_rare_classes(judged, metric, evidence.n_classes):
         row_error, unseen = hypot(row_error, rare), Z_95 * rare / len(np.unique(judged.row)) ** 0.5
         low, high = estimate - hypot(estimate - low, unseen), estimate + hypot(high - estimate, unseen)
     sign = -1.0 if metric in LOWER_IS_BETTER else 1.0

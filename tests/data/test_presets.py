@@ -108,6 +108,29 @@ def test_a_rare_class_has_one_linear_model_try_every_balance():
     assert "smote" in found["balance"]
 
 
+def test_few_minutes_are_not_shared_among_many_candidates():
+    assert preset_of("balanced", 1).n_candidates == 12 < preset_of("balanced", 2).n_candidates
+    assert preset_of("fast", 1).n_candidates == preset_of("fast").n_candidates < 12
+
+
+def test_the_best_preset_repeats_the_folds_of_more_rows_and_none_those_by_time():
+    def repeats(preset, n_rows, **changes):
+        return written(preset, n_rows=n_rows, **changes)["split"].get("repeats", 1)
+
+    assert [repeats(each, 499) for each in ("fast", "balanced", "best")] == [1, 3, 3]
+    assert [repeats(each, 4_999) for each in ("fast", "balanced", "best")] == [1, 1, 3]
+    assert repeats("best", 5_000) == 1
+    assert repeats("best", 499, roles={"x": "numeric", "t": "time"}) == 1
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_serve_the_better_of_two_ensembles(preset):
+    found = Study(name="made", **written(preset))
+
+    assert found.prefer == "ensemble"
+    assert found.ensemble.votes == ("stacked",)
+
+
 def test_text_has_candidates_of_its_own():
     found = written(roles={"x": "text"})
 
@@ -116,7 +139,7 @@ def test_text_has_candidates_of_its_own():
 
 
 def test_no_trees_means_none_of_their_family():
-    assert family("random_forest_regressor") == family("boosting") == "trees"
+    assert family("random_forest_regressor") == family("bagged_boosting") == family("extra_trees") == "trees"
     assert family("interval_nb_regressor") == family("mixed_nb") == "naive Bayes"
     assert family("ls_svr") == family("similarity_svm") == "kernel machines"
 
@@ -144,4 +167,4 @@ def test_a_study_of_a_frame_is_made_in_one_call():
     found = Study.auto(frame, "y", minutes=2)
 
     assert (found.target, found.minutes) == ("y", 2.0)
-    assert list(found.candidates) == [entry["name"] for entry in chosen("classes", 10)]
+    assert list(found.candidates) == [entry["name"] for entry in chosen("classes", preset_of().n_candidates)]

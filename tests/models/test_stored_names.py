@@ -34,6 +34,8 @@ BEFORE = Path(__file__).parent / "before_rooms"
 USED = ["similarity_svm", "knn", "linear_svm"]
 # made when there were rooms: no older file names them
 SINCE = {
+    "BaggedBoostingClassifier",
+    "BaggedBoostingRegressor",
     "LearnedScale",
     "OneDependenceNB",
     "SplineColumns",

@@ -1,5 +1,7 @@
 """Who goes on from round to round is decided by scores and seconds that were kept."""
 
+from dataclasses import replace
+
 import pytest
 from makers import make_study
 
@@ -142,16 +144,21 @@ def test_fits_are_stopped_at_a_moment_but_for_the_cheapest_kind():
     assert found.ends_for(plan("nb"), 12.0)[0] is None
 
 
-def test_the_best_so_far_is_not_stopped_either_where_all_its_fits_take_little():
-    # six fits of the leader on all rows: 1.3 * 3.35 * .1 s and .1 s each, 3.2 s in all; of the slow one 26 s
-    quick = UnderWay((plan("svm", 10.0), plan("nb"), plan("knn", 2.0)), (1 / 3,), 100.0, n_fits=6, n_rounds=1)
+def test_the_best_so_far_are_not_stopped_either_where_all_their_fits_take_little():
+    # six fits of one on all rows: 1.3 * 3.35 * .1 s and .1 s each, 3.2 s in all; of the slow ones 26 s
+    quick = UnderWay((plan("svm", 10.0), plan("nb"), plan("knn", 2.0)), (1 / 3,), 40.0, n_fits=6, n_rounds=1)
     scores = {"svm": 0.9, "nb": 0.7, "knn": 0.8}
 
     after = quick.after([attempt(name, score) for name, score in scores.items()])
-    slow = quick.after([attempt(name, score, 1.0) for name, score in scores.items()])
+    slow = replace(quick, seconds=100.0).after([attempt(name, score, 1.0) for name, score in scores.items()])
+    longer = replace(after, seconds=100.0)
 
-    assert {each.name: after.ends_for(each, 12.0)[0] for each in after.left} == {"svm": None, "nb": None, "knn": 12.0}
-    assert {each.name: slow.ends_for(each, 12.0)[0] for each in slow.left} == {"svm": 12.0, "nb": None, "knn": 12.0}
+    def ends(found):
+        return {each.name: found.ends_for(each, 12.0)[0] for each in found.left}
+
+    assert ends(after) == {"svm": None, "nb": None, "knn": 12.0}  # .15 * 40 = 6 s: one of them
+    assert ends(longer) == {"svm": None, "nb": None, "knn": None}  # 15 s: all
+    assert ends(slow) == {"svm": 12.0, "nb": None, "knn": 12.0}
 
 
 def test_the_best_are_fitted_first_after_a_round_and_as_given_without_one():

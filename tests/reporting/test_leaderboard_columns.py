@@ -1,14 +1,16 @@
 """A column that is added once stands in the terminal, for earlier runs and on the page."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from page_makers import binary
 from rich.console import Console
 
 from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
+from evenhand.records.verdicts import Expected
 from evenhand.reporting import leaderboard_columns
-from evenhand.reporting.html.leaderboard import leaderboard
+from evenhand.reporting.html.leaderboard import head, leaderboard
 from evenhand.reporting.leaderboard_columns import ColumnEntry
 from evenhand.reporting.terminal import run
 
@@ -49,3 +51,22 @@ def test_an_added_column_stands_on_the_page_and_rows_are_sorted_by_it(added):
     assert re.search(r'<th[^>]*data-sort="memory"[^>]*>Memory</th>', page)
     assert 'data-memory="' in page
     assert "megabytes" in page
+
+
+@pytest.mark.parametrize(
+    ("whose", "because", "of"),
+    [
+        ("ensemble", "it is the best ensemble and not shown to be worse", "ensemble"),
+        ("", "it is the simplest", "the best"),
+    ],
+)
+def test_why_another_than_the_leader_is_kept_and_whose_figure_is_expected(whose, because, of):
+    content = binary()
+    first, second, *rest = content.leaderboard
+    rows = (first, replace(second, name="ensemble", group=True), *rest)
+    expected = Expected("roc_auc", 0.9, 0.85, 0.95, candidate=whose)
+
+    page = str(head(replace(content, leaderboard=rows, served="ensemble", expected=expected)))
+
+    assert f"because {because}" in page
+    assert f" of {of} is expected to be " in page

@@ -7,7 +7,7 @@ from scipy import stats
 
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import power_on_holdout
-from evenhand.reporting.terminal.run import simplest_words
+from evenhand.reporting.terminal.run import simplest_words, verdict_lines
 from evenhand.statistics import Comparison, Interval, delong_test
 from evenhand.storage.artifact_store import local
 from evenhand.tasks.comparing import _error_at_bound, compare
@@ -219,6 +219,36 @@ def test_the_best_is_chosen_unless_the_simplest_is_preferred():
     assert simplest.winner.plan.weight == min(
         each.plan.weight for each in simplest.figures if each.plan.name in simplest.same
     )
+
+
+def test_where_ensembles_are_preferred_the_best_of_them_is_served_with_a_figure_of_its_own():
+    found = two_models(ensemble={"bags": 2, "max_size": 5})
+    ensemble = next(each for each in found.judgement.figures if each.plan.name == "ensemble")
+    lucky = next(each for each in found.judgement.figures if each.plan.name == "logistic")
+    ahead = {**lucky.folds, "roc_auc": tuple(value + 0.001 for value in ensemble.folds["roc_auc"])}
+    rest = [each for each in found.judgement.figures if each is not lucky]
+    led = replace(found.judgement, figures=(replace(lucky, folds=ahead), *rest))
+    preferring = found.study.model_copy(update={"prefer": "ensemble"})
+
+    judgement = compare.fn(led, found.table, preferring)
+
+    assert judgement.winner.plan.name == "ensemble"
+    assert judgement.best.plan.name == "logistic"
+    assert judgement.expected.candidate == judgement.expected.whose == "ensemble"
+    lines = " ".join(verdict_lines(judgement))
+    assert "chosen: ensemble, the best ensemble, not shown to be worse" in lines
+    assert "expected roc_auc of ensemble on new rows" in lines
+
+
+def test_an_ensemble_that_is_worse_than_the_best_is_not_served():
+    found = two_models(candidates={"gaussian_nb": {}, "logistic": {}, "dummy": {}})
+    judgement = compare.fn(found.judgement, found.table, found.study)
+    worst = judgement.figures[-1].plan.name
+
+    assert judgement.verdict(worst) == "worse"
+    assert replace(judgement, ensembles={worst: None}).best_ensemble is None
+    assert replace(judgement, ensembles={judgement.best.plan.name: None}).best_ensemble is judgement.best
+    assert judgement.best_ensemble is None
 
 
 def test_of_one_kind_of_model_rows_as_they_are_are_simpler_than_resampled_ones():

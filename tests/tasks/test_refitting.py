@@ -34,7 +34,7 @@ def raw_holdout(found, file="rows.csv"):
 
 
 @pytest.mark.parametrize("balance", ["none", "class_weight", "undersample", "smote"])
-@pytest.mark.parametrize("model", ["svm", "logistic", "random_forest"])
+@pytest.mark.parametrize("model", ["svm", "logistic", "random_forest", "extra_trees", "bagged_boosting"])
 def test_the_model_says_of_raw_rows_what_was_judged(model, balance):
     write_two_clouds()
 

@@ -74,7 +74,7 @@ class Run:
 
     @property
     def chosen(self) -> str:
-        """The candidate whose model is served: the best, or the simplest where `prefer: simplest` says so."""
+        """The candidate whose model is served: the best, or what `prefer` says instead."""
         return str(self._recorded.report["chosen"])
 
     @property

@@ -21,13 +21,15 @@ from evenhand.data.presets.profile import (
 )
 from evenhand.runtime.text import printable
 
+REPEATS = 3
+
 
 def study_text(seen: DataProfile, preset: Preset, heading: Sequence[str] = ()) -> str:
     """A complete study file for the data seen."""
     parts = (_source, _target, _columns, _cleaning)
     lines = [line for part in parts for line in part(seen)]
     lines += [*_split(seen, preset), *encoding_lines(seen, preset), *balance_lines(seen)]
-    lines += [*candidate_lines(seen, preset), *ensemble_lines(seen, preset), *_metric(seen), *minutes_lines(preset)]
+    lines += [*candidate_lines(seen, preset), *ensemble_lines(), *_metric(seen), *minutes_lines(preset)]
     told = [printable(line) if line.lstrip().startswith("#") else line for line in lines]  # data may hold any character
     return "\n".join([*heading, *told, "seed: 0"]) + "\n"
 
@@ -119,13 +121,9 @@ def _split(seen: DataProfile, preset: Preset) -> Iterator[str]:
         value, count = seen.rarest
         yield f"  # Class {plain(value)} has {count:,} rows, too few for five folds."
     yield f"  folds: {min(folds, preset.most_folds)}"
-    if preset.most_folds >= folds and _repeats(seen, how) > 1:
+    if preset.most_folds >= folds and seen.n_rows < preset.repeated_below and how != "time":
         yield "  # Few rows make folds differ by luck: three repeats with other folds steady the mean."
-        yield f"  repeats: {_repeats(seen, how)}"
-
-
-def _repeats(seen: DataProfile, how: str) -> int:
-    return 3 if seen.n_rows < 500 and how != "time" else 1
+        yield f"  repeats: {REPEATS}"
 
 
 def _is_small(seen: DataProfile) -> bool:

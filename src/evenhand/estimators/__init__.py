@@ -46,6 +46,8 @@ HOMES = {
     "OutlierClassifier": "outlier",
     "OutlierRows": "outlier_rows",
     "OrdinaryLeastSquares": "ols",
+    "BaggedBoostingClassifier": "bagged_boosting",
+    "BaggedBoostingRegressor": "bagged_boosting",
     "ColumnWeights": "encoding.column_weights",
     "ForestRanking": "encoding.forest_ranking",
 }

@@ -1,4 +1,4 @@
-"""What makes fits faster: scikit-learn-intelex and threads of boosting where they pay, and one thread where not."""
+"""What makes models faster: scikit-learn-intelex and threads of boosting where they pay, trees asked in turn."""
 
 from contextlib import AbstractContextManager
 from copy import copy
@@ -16,6 +16,9 @@ from sklearn.utils.parallel import _get_threadpool_controller
 THREADS_PAY_FROM = 5_000_000  # cells
 PAYS_FROM = {"svm": 500_000, "neighbors": 1_000_000}
 HOMES = {"SVC": "svm", "SVR": "svm", "KNeighborsClassifier": "neighbors", "KNeighborsRegressor": "neighbors"}
+FEW_ROWS = 200  # up to which the trees of a forest are asked in turn
+FORESTS_AT = "sklearn.ensemble._forest"  # by name: who serves no forest does not import any
+FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier", "RandomForestRegressor", "ExtraTreesRegressor")
 LEARNED_BY_SVM = (
     "n_features_in_",
     "classes_",
@@ -39,6 +42,26 @@ def few_threads(X: Any) -> AbstractContextManager[Any]:
     """
     limit = 1 if X.shape[0] * X.shape[1] < THREADS_PAY_FROM else None
     return _get_threadpool_controller().limit(limits=limit, user_api="openmp")
+
+
+def is_quick(estimator: Any, X: Any) -> bool:
+    """Whether an estimator is a forest and rows are so few that its trees can be asked in turn."""
+    found = type(estimator)
+    is_forest = found.__module__ == FORESTS_AT and found.__name__ in FORESTS
+    return is_forest and isinstance(X, np.ndarray) and 0 < len(X) <= FEW_ROWS and bool(estimator.n_outputs_ == 1)
+
+
+def asked_of_trees(forest: Any, X: np.ndarray) -> np.ndarray:
+    """What `predict_proba` of a forest of classes, or `predict` of one of numbers, gives, to the last digit.
+
+    What scikit-learn does around each of 200 trees takes it about 6 ms for one row, the trees themselves a tenth.
+    """
+    rows, has_classes = forest._validate_X_predict(X), hasattr(forest, "predict_proba")
+    total = np.zeros((len(rows), forest.n_classes_ if has_classes else 1))
+    for tree in forest.estimators_:
+        total += tree.tree_.predict(rows).reshape(total.shape)
+    total /= len(forest.estimators_)
+    return total if has_classes else total[:, 0]
 
 
 @cache

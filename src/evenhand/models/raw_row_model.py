@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
 from evenhand.estimators._door import named_at
-from evenhand.models.acceleration import few_threads
+from evenhand.models.acceleration import asked_of_trees, few_threads, is_quick
 from evenhand.models.fitting import decisions_of, scores_of
 from evenhand.models.probability_map import calibrated
 from evenhand.records.pipeline import Feature
@@ -203,9 +203,10 @@ def _scores(estimator: Any, X: Any) -> np.ndarray:
 
 
 def _asked(estimator: Any, X: Any) -> np.ndarray:
+    is_few = is_quick(estimator, X)
     if hasattr(estimator, "predict_proba"):
-        probabilities = estimator.predict_proba(X)
+        probabilities = asked_of_trees(estimator, X) if is_few else estimator.predict_proba(X)
         return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function(X)
-    return estimator.predict(X)
+    return asked_of_trees(estimator, X) if is_few else estimator.predict(X)

@@ -305,8 +305,14 @@ class Judgement:
 
     @property
     def winner(self) -> Figures:
-        """The candidate to serve: the best that can be, or the simplest of those that are practically the same."""
+        """The candidate to serve: the best that can be, the simplest of those practically the same, or an ensemble."""
         return next((each for each in self.figures if each.plan.name == self.chosen), self.best_served)
+
+    @property
+    def best_ensemble(self) -> Figures | None:
+        """The best of the ensembles, unless there is none or it is worse than the candidate that leads."""
+        found = next((each for each in self.figures if each.plan.name in self.ensembles), None)
+        return None if found is None or self.verdict(found.plan.name) == "worse" else found
 
     @property
     def group(self) -> tuple[str, ...]:

@@ -62,7 +62,8 @@ class Expected:
     """What the candidate that leads is expected to score on many new rows, corrected for having been chosen by it.
 
     On few new rows the figure varies more: by `row_error` over the square root of their number; and some metrics are
-    higher on few rows: by `row_bias` over their number.
+    higher on few rows: by `row_bias` over their number. Where an ensemble is preferred to the one that leads, it is the
+    `candidate`, and the figures are its own, corrected for the choice among ensembles.
     """
 
     metric: str
@@ -71,6 +72,12 @@ class Expected:
     high: float
     row_error: float = 0.0
     row_bias: float = 0.0
+    candidate: str = ""
+
+    @property
+    def whose(self) -> str:
+        """Whose figure it is, in words."""
+        return self.candidate or "the best"
 
 
 @dataclass(frozen=True)

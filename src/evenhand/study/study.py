@@ -127,8 +127,10 @@ class Study(Settings):
     watch: Watch = Field(Watch(), description="from which size on a shift of new rows counts as drift")
     feedback: Feedback | None = Field(None, description="left out: nothing is known of how the champion really does")
     notify: Notify | None = Field(None, description="left out: nobody is notified")
-    prefer: Literal["best", "simplest"] = Field(
-        "best", description="simplest: serve the cheapest of the candidates that are practically the same as the best"
+    prefer: Literal["best", "simplest", "ensemble"] = Field(
+        "best",
+        description="simplest: serve the cheapest of the candidates that are practically the same as the best; "
+        "ensemble: serve the best ensemble unless it is worse than the best, as of many candidates one leads by luck",
     )
     checks: dict[CheckName, Switch] = Field(
         {}, description="leakage checks by name, on or off; those that are not named are on"

@@ -15,8 +15,6 @@ from evenhand.data.presets.profile import (
 
 SKEWED, LOGARITHM_ABOVE = 1.5, -1.0
 LOGGED = 3  # the first so many of a portfolio also learn from the logarithm of a skewed target
-MANY_ROWS, FEW_BAGS = 50_000, 3
-SPARE = 0.1
 WORDS: dict[str, list[dict[str, Any]]] = {
     "classes": [
         {"name": "logistic", "encodings": "tfidf"},
@@ -72,12 +70,12 @@ def candidate_lines(seen: DataProfile, preset: Preset) -> Iterator[str]:
         yield from _slow(name, model, settings, seen, "undersample" in balances)
 
 
-def ensemble_lines(seen: DataProfile, preset: Preset) -> Iterator[str]:
+def ensemble_lines() -> Iterator[str]:
     """The ensemble of what is left, and its rival; both are judged on rows that had no say in their weights."""
-    bags = preset.bags if seen.n_rows <= MANY_ROWS else min(preset.bags, FEW_BAGS)
-    yield "# Candidates weighed by their out-of-fold scores: chosen greedily, and by a regularised regression of them;"
-    yield "# those without which the figure is the same within a tenth of its error are left out."
-    yield f"ensemble: {flow({'bags': bags, 'votes': ['stacked'], 'spare': SPARE})}"
+    yield "# Candidates weighed by their out-of-fold scores: chosen greedily, and by a regularised regression of them."
+    yield f"ensemble: {flow({'bags': 1, 'votes': ['stacked']})}"
+    yield "# The best of these two is served unless it is worse: of many candidates one leads by luck too."
+    yield "prefer: ensemble"
 
 
 def minutes_lines(preset: Preset) -> Iterator[str]:

@@ -14,7 +14,7 @@ FAMILIES = {
     "neighbours": ("knn",),
     "kernel machines": ("svm", "svr"),
     "linear models": ("logistic", "ridge"),
-    "trees": ("boosting", "forest"),
+    "trees": ("boosting", "forest", "trees"),
 }
 
 
@@ -26,27 +26,31 @@ class Preset:
     minutes: float
     n_candidates: int
     most_folds: int
-    bags: int
+    repeated_below: int = 500  # rows, under which folds are repeated
 
 
 PRESETS = {
     each.name: each
     for each in (
-        Preset("fast", 0.5, 5, 3, 3),
-        Preset("balanced", 5.0, 10, 5, 10),
-        Preset("best", 15.0, 100, 5, 20),
+        Preset("fast", 0.5, 5, 3),
+        Preset("balanced", 5.0, 18, 5),
+        Preset("best", 15.0, 100, 5, repeated_below=5_000),
     )
 }
 USUAL = "balanced"
+FEW_MINUTES, FEWER = 2.0, 12  # on a busy machine more candidates than that leave each too little of a minute
 
 
 def preset_of(name: str = USUAL, minutes: float | None = None) -> Preset:
-    """The preset of that name, with other minutes where they are given."""
+    """The preset of that name, with other minutes where they are given, and fewer candidates where they are few."""
     if name not in PRESETS:
         raise ConfError(f"there is no preset '{name}'.{nearest(name, PRESETS)} Give one of {', '.join(PRESETS)}.")
     if minutes is not None and minutes <= 0:
         raise ConfError(f"minutes should be above 0, found {minutes:g}: give the minutes that the whole run may take")
-    return PRESETS[name] if minutes is None else replace(PRESETS[name], minutes=minutes)
+    usual = PRESETS[name]
+    given = usual.minutes if minutes is None else minutes
+    most = usual.n_candidates if given >= FEW_MINUTES else min(usual.n_candidates, FEWER)
+    return replace(usual, minutes=given, n_candidates=most)
 
 
 @cache

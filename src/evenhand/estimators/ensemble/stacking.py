@@ -27,7 +27,7 @@ class ScoreStacking(EnsembleSelection):
 
     Parameters
     ----------
-    penalty : float, default=10.0
+    penalty : float, default=1.0
         Weight of the squared distance of the weights from 1 / n_models, beside the log likelihood of the rows (of
         numbers: half the squared errors in units of the target's variance).
     metric : str or callable, default="balanced_accuracy"
@@ -65,7 +65,7 @@ class ScoreStacking(EnsembleSelection):
     }
     average = "probability"
 
-    def __init__(self, penalty=10.0, *, metric="balanced_accuracy", spare=0.0):
+    def __init__(self, penalty=1.0, *, metric="balanced_accuracy", spare=0.0):
         self.penalty = penalty
         self.metric = metric
         self.spare = spare

@@ -167,6 +167,8 @@ ENTRIES = (
     ),
     _classifier("decision_tree", "sklearn.tree.DecisionTreeClassifier", "numbers", TREE, 2),
     _classifier("random_forest", "sklearn.ensemble.RandomForestClassifier", "numbers", FOREST, 30),
+    _classifier("extra_trees", "sklearn.ensemble.ExtraTreesClassifier", "numbers", FOREST, 25),
+    _classifier("bagged_boosting", "evenhand.estimators.BaggedBoostingClassifier", "numbers", BOOSTING, 40),
     _classifier("boosting", "sklearn.ensemble.HistGradientBoostingClassifier", "numbers", BOOSTING, 10),
     _classifier("dummy", "sklearn.dummy.DummyClassifier", "numbers", {}, 0.1, defaults={"strategy": "prior"}),
     _regressor("knn_regressor", "sklearn.neighbors.KNeighborsRegressor", "numbers", KNN, 50),
@@ -205,6 +207,8 @@ ENTRIES = (
     _regressor("ridge", "sklearn.linear_model.Ridge", "numbers", {"alpha": RIDGE}, 1),
     _regressor("decision_tree_regressor", "sklearn.tree.DecisionTreeRegressor", "numbers", TREE, 2),
     _regressor("random_forest_regressor", "sklearn.ensemble.RandomForestRegressor", "numbers", FOREST, 30),
+    _regressor("extra_trees_regressor", "sklearn.ensemble.ExtraTreesRegressor", "numbers", FOREST, 25),
+    _regressor("bagged_boosting_regressor", "evenhand.estimators.BaggedBoostingRegressor", "numbers", BOOSTING, 40),
     _regressor("boosting_regressor", "sklearn.ensemble.HistGradientBoostingRegressor", "numbers", BOOSTING, 10),
     _regressor("dummy_regressor", "sklearn.dummy.DummyRegressor", "numbers", {}, 0.1),
 )

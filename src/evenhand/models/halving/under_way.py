@@ -24,7 +24,7 @@ FITTED_AT, MOST_KEPT = 0.8, 0.5  # of the minutes: when fits are stopped at the 
 LIKE_START = 0.65  # of what starting took: what the end takes
 BEGUN = 0.5  # of its forecast: what must be left of the time of fits for one to be begun
 LONGEST = 0.25  # of the time of one round: what one attempt in it may take
-SHORT = 0.15  # of the time: what all fits of the leader may take to be spared where the time is over
+SHORT = 0.15  # of the time: what all fits of the best may take together to be spared where the time is over
 FEWEST_GOING_ON, BEYOND_CHANCE = 4, 3.0
 STEEP_FROM = 50.0  # the weight of kernels and neighbours
 STEEP, EVEN = (1.2, 2.0, 2.2), (0.6, 1.1, 1.4)  # how cost grows with rows: at least, until it was seen, at most
@@ -71,11 +71,15 @@ class UnderWay:
 
     @property
     def _sure(self) -> set[str]:
-        """The cheapest kind of candidate, of one kind the one with the best last score; and the best if it is short."""
-        in_order = self.in_order(self.left)
-        cheapest, leader = min(in_order, key=lambda made: made.weight), in_order[0]
-        is_short = self._seen(leader) and self.n_fits * self._forecast(leader, 1.0) <= SHORT * self.seconds
-        return {cheapest.name, leader.name} if is_short else {cheapest.name}
+        """The cheapest kind of candidate, of one kind the one with the best last score; and the best that are short."""
+        in_order, room = self.in_order(self.left), SHORT * self.seconds
+        sure = {min(in_order, key=lambda made: made.weight).name}
+        for made in in_order:
+            whole = self.n_fits * self._forecast(made, 1.0)
+            if self._seen(made) and whole <= room:
+                sure.add(made.name)
+                room -= whole
+        return sure
 
     @property
     def _of_a_round(self) -> float:

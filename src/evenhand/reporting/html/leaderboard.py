@@ -76,11 +76,12 @@ def _which(content: PageContent) -> Html:
         return joined(name, f" leads: the others are worse by {spoken(content.study.metric)}, beyond chance.")
     if all(row.group is None for row in others):
         return joined(name, f" has the best {spoken(content.study.metric)}; candidates were not compared.")
-    because = (
-        f"it has the best {spoken(content.study.metric)}"
-        if kept.rank == 1
-        else "it is the simplest of those that are practically the same"
-    )
+    if kept.rank == 1:
+        because = f"it has the best {spoken(content.study.metric)}"
+    elif content.expected is not None and content.expected.candidate == kept.name:
+        because = "it is the best ensemble and not shown to be worse: of many candidates one leads by luck too"
+    else:
+        because = "it is the simplest of those that are practically the same"
     return joined("No clear winner; kept ", name, f" because {because}.")
 
 
@@ -169,7 +170,7 @@ def _expected(content: PageContent) -> Html | None:
         return None
     value = tag("b", f"{number(one.estimate)} ({number(one.low)} to {number(one.high)})")
     few = few_rows_words(one, number)
-    return joined(f"{titled(one.metric)} of the best is expected to be ", value, f", corrected for the choice{few}.")
+    return joined(f"{titled(one.metric)} of {one.whose} is expected to be ", value, f", corrected for the choice{few}.")
 
 
 def _key_facts(study: StudyFacts, n_candidates: int) -> Html:

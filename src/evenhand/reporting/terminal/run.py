@@ -171,15 +171,24 @@ def verdict_lines(judgement: Judgement) -> list[str]:
         lines.append(f"~ {counted(len(gaps), 'candidate')} not separated from the best (detectable: {ends})")
     if words := simplest_words(judgement):
         lines.append(words)
-    if judgement.best.plan.sees_unlabelled:
-        lines.append(f"chosen: {judgement.winner.plan.name}, as {judgement.best.plan.name} sees unlabelled rows")
-    elif judgement.winner is not judgement.best:
-        lines.append(f"chosen: {judgement.winner.plan.name}, the simplest of those practically the same")
+    lines += _chosen_words(judgement)
     if (expected := judgement.expected) is not None:
         ends = f"{expected.low:.4f} to {expected.high:.4f}"
         few = few_rows_words(expected, lambda value: f"{value:.4f}")
-        lines.append(f"expected {expected.metric} of the best on new rows: {expected.estimate:.4f} ({ends}){few}")
+        figure = f"expected {expected.metric} of {expected.whose} on new rows"
+        lines.append(f"{figure}: {expected.estimate:.4f} ({ends}){few}")
     return lines
+
+
+def _chosen_words(judgement: Judgement) -> list[str]:
+    """Who is served instead of the best, and why."""
+    if judgement.best.plan.sees_unlabelled:
+        return [f"chosen: {judgement.winner.plan.name}, as {judgement.best.plan.name} sees unlabelled rows"]
+    if judgement.winner is judgement.best:
+        return []
+    is_ensemble = judgement.expected is not None and judgement.expected.candidate == judgement.winner.plan.name
+    why = "the best ensemble, not shown to be worse" if is_ensemble else "the simplest of those practically the same"
+    return [f"chosen: {judgement.winner.plan.name}, {why}"]
 
 
 def simplest_words(judgement: Judgement) -> str:
