@@ -125,7 +125,8 @@ class _SimilarityMachine(BaseEstimator):
     def _scores(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **VALUES)
-        geometry = self._space.geometry([coder.encode(X[:, k]) for k, coder in enumerate(self._coders)])
+        codes = [c.encode(X[:, k]).astype(np.min_scalar_type(c.n_values)) for k, c in enumerate(self._coders)]
+        geometry = self._space.geometry(codes)
         return np.column_stack([scores(geometry, weights) for weights in self._weights]) + self.intercept_
 
     def __sklearn_tags__(self):
