@@ -14,7 +14,7 @@ from evenhand.estimators.machines._tables import (
 )
 
 REACH = 1.5
-ROWS_AT_ONCE = 2**20
+ROWS_AT_ONCE = 2**18
 
 
 @named_at(ESTIMATORS)
