@@ -49,12 +49,8 @@ def _check_memory(plans: list[Plan], study: Study, table: Table, frame: pd.DataF
     needs = estimated_needs(plans, study, table, frame, y)
     logger().info(memory_in_words(needs, study))
     if in_blocks := by_blocks(plans, study, table, frame, len(y)):
-        logger().info(
-            "fitted by blocks of rows, with Newton steps in place of LIBLINEAR, whose copy of %s training rows would be "
-            "too large: %s",
-            f"{len(y):,}",
-            listed(in_blocks, 4),
-        )
+        words = "fitted by blocks of rows in place of LIBLINEAR, which would copy %s training rows: %s"
+        logger().info(words, f"{len(y):,}", listed(in_blocks, 4))
     if too_large := check_memory(needs):
         words = (
             f"more memory than is free is estimated for {listed(too_large, 4)}: each is refused unless some is freed"

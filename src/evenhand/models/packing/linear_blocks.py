@@ -54,7 +54,7 @@ class RowsInBlocks:
             products = np.full(block.stop - block.start, self.intercept * weights[-1])
             for part, columns in self.parts:
                 times = _numbers_times if isinstance(part, Numbers) else _codes_times
-                times(*part, weights[columns], block.start, products)
+                times(part, weights[columns], block.start, products)
             if (given := of_each(block, products)) is not None:
                 self._add(given, block, False, total)
         return total
@@ -70,7 +70,7 @@ class RowsInBlocks:
         for part, columns in self.parts:
             own = np.zeros(columns.stop - columns.start)
             summed = _numbers_summed if isinstance(part, Numbers) else _codes_summed
-            summed(*part, given, block.start, is_squared, own)
+            summed(part, given, block.start, is_squared, own)
             total[columns] += own
         total[-1] += given.sum() * (self.intercept**2 if is_squared else self.intercept)
 
@@ -113,9 +113,7 @@ def _read(part: Part) -> Numbers | Codes:
         every = np.arange(part.n_rows, dtype=np.int32), np.arange(part.width)
         return Numbers(np.asarray(part.values), *every, *_at_once((), part.width))
     assert isinstance(part, Scaled)
-    return Numbers(
-        np.asarray(part.source), np.asarray(part.rows), part.columns, *_at_once(part.steps, part.width)
-    )
+    return Numbers(np.asarray(part.source), np.asarray(part.rows), part.columns, *_at_once(part.steps, part.width))
 
 
 def _at_once(steps: Steps, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,52 +131,51 @@ def _at_once(steps: Steps, width: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 @njit(cache=True, nogil=True)
-def _numbers_times(source: Any, rows: Any, columns: Any, fill: Any, times: Any, plus: Any, weights: Any, first: int, out: Any) -> None:
+def _numbers_times(part: Any, weights: Any, first: int, out: Any) -> None:
     """Add to each row of a block what its cells give by the weights."""
     for i in range(out.size):
-        row, total = rows[first + i], 0.0
-        for j in range(columns.size):
-            cell = float(source[row, columns[j]])
+        row, total = part.rows[first + i], 0.0
+        for j in range(part.columns.size):
+            cell = float(part.source[row, part.columns[j]])
             if np.isnan(cell):
-                cell = fill[j]
-            total += (cell * times[j] + plus[j]) * weights[j]
+                cell = part.fill[j]
+            total += (cell * part.times[j] + part.plus[j]) * weights[j]
         out[i] += total
 
 
 @njit(cache=True, nogil=True)
-def _numbers_summed(source: Any, rows: Any, columns: Any, fill: Any, times: Any, plus: Any, given: Any, first: int, is_squared: bool, out: Any) -> None:
+def _numbers_summed(part: Any, given: Any, first: int, is_squared: bool, out: Any) -> None:
     """Add the cells of a block to their columns, or their squares, each by the number of its row."""
     for i in range(given.size):
-        number = given[i]
-        if number != 0.0:
-            row = rows[first + i]
-            for j in range(columns.size):
-                cell = float(source[row, columns[j]])
+        if given[i] != 0.0:
+            row = part.rows[first + i]
+            for j in range(part.columns.size):
+                cell = float(part.source[row, part.columns[j]])
                 if np.isnan(cell):
-                    cell = fill[j]
-                cell = cell * times[j] + plus[j]
-                out[j] += number * cell * (cell if is_squared else 1.0)
+                    cell = part.fill[j]
+                cell = cell * part.times[j] + part.plus[j]
+                out[j] += given[i] * cell * (cell if is_squared else 1.0)
 
 
 @njit(cache=True, nogil=True)
-def _codes_times(codes: Any, starts: Any, widths: Any, value: float, weights: Any, first: int, out: Any) -> None:
+def _codes_times(part: Any, weights: Any, first: int, out: Any) -> None:
     """Add to each row of a block the weights of its dummies."""
     for i in range(out.size):
         total = 0.0
-        for j in range(widths.size):
-            code = codes[first + i, j]
-            if code < widths[j]:
-                total += weights[starts[j] + code]
-        out[i] += value * total
+        for j in range(part.widths.size):
+            code = part.codes[first + i, j]
+            if code < part.widths[j]:
+                total += weights[part.starts[j] + code]
+        out[i] += part.value * total
 
 
 @njit(cache=True, nogil=True)
-def _codes_summed(codes: Any, starts: Any, widths: Any, value: float, given: Any, first: int, is_squared: bool, out: Any) -> None:
+def _codes_summed(part: Any, given: Any, first: int, is_squared: bool, out: Any) -> None:
     """Add the dummies of a block to their columns, or their squares, each by the number of its row."""
-    share = value * value if is_squared else value
+    share = part.value * part.value if is_squared else part.value
     for i in range(given.size):
         if given[i] != 0.0:
-            for j in range(widths.size):
-                code = codes[first + i, j]
-                if code < widths[j]:
-                    out[starts[j] + code] += share * given[i]
+            for j in range(part.widths.size):
+                code = part.codes[first + i, j]
+                if code < part.widths[j]:
+                    out[part.starts[j] + code] += share * given[i]
