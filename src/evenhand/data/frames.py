@@ -69,9 +69,9 @@ class TableColumns:
 class SomeRows:
     """Some rows of a table; its columns are read when they are asked for, by one name or by several."""
 
-    def __init__(self, table: Table, rows: np.ndarray) -> None:
+    def __init__(self, table: Table, rows: np.ndarray, columns: Iterable[str] | None = None) -> None:
         self.table, self.rows = table, rows
-        self.columns = [feature.name for feature in table.features]
+        self.columns = [feature.name for feature in table.features] if columns is None else list(columns)
         self._all = TableColumns(table, self.columns)
 
     def __len__(self) -> int:
@@ -86,10 +86,10 @@ class SomeRows:
 
 
 class TableRows:
-    """The features of a table, of which `iloc` gives some rows as a frame does; all rows are never held together."""
+    """Columns of a table, of which `iloc` gives some rows as a frame does; all rows are never held together."""
 
-    def __init__(self, table: Table) -> None:
-        self.table, self.columns = table, [feature.name for feature in table.features]
+    def __init__(self, table: Table, columns: list[str]) -> None:
+        self.table, self.columns = table, columns
 
     def __len__(self) -> int:
         return self.table.n_rows
@@ -100,15 +100,23 @@ class TableRows:
         return self
 
     def __getitem__(self, rows: np.ndarray) -> pd.DataFrame:
-        found = SomeRows(self.table, rows)[self.columns]
+        found = SomeRows(self.table, rows, self.columns)[self.columns]
         return found.set_axis(rows)
 
 
 def features_of(table: Table) -> pd.DataFrame:
     """The features of a table as a frame, or where they are many what gives some of its rows by `iloc`."""
-    if table.n_rows * len(table.features) < MANY_CELLS:
-        return read_rows(table, [feature.name for feature in table.features])
-    return cast("pd.DataFrame", TableRows(table))
+    return _by_place(table, [feature.name for feature in table.features])
+
+
+def kept_columns_of(table: Table) -> pd.DataFrame:
+    """The same of all columns that were kept, those too that no model reads."""
+    return _by_place(table, pq.read_schema(local(table.stored) / ROWS).names)
+
+
+def _by_place(table: Table, columns: list[str]) -> pd.DataFrame:
+    is_many = table.n_rows * len(columns) >= MANY_CELLS
+    return cast("pd.DataFrame", TableRows(table, columns)) if is_many else read_rows(table, columns)
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:

@@ -20,6 +20,7 @@ ROWS_IN_CACHE = 4096
 LEAST_STIFFNESS = 0.01  # of the constraint, as a share of the mean curvature; few rows answer it only if it is larger
 MOVE_SLACK = 2.5  # how much larger than `tol` the square of the last move of the scores may be
 LEAST_REST, REST_PER_PASS = 300, 20  # passes for scores to rest once the gap is closed, which took some passes
+ROWS_AT_LEAST_REST = 1_000_000  # of more rows the first are fewer in proportion, so that no more rows are gone through
 SUM, PULLED, INTERCEPT, PATIENCE = range(4)
 
 
@@ -377,7 +378,8 @@ def _solved(g, problem, start, *, tol, max_iter, rng):
         coef = descend(g, problem, found, seen, n_sweeps=n_sweeps, rng=rng)
         found = certify(g, problem, coef, found.n_iter + n_sweeps, found.score)
         if most == max_iter and is_gap_closed(found, problem, tol):
-            most = min(max_iter, LEAST_REST + REST_PER_PASS * found.n_iter)
+            rest = round(LEAST_REST * min(1.0, ROWS_AT_LEAST_REST / problem.target.size))
+            most = min(max_iter, rest + REST_PER_PASS * found.n_iter)
     return found
 
 

@@ -162,8 +162,8 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         Duality gap, as a share of the objective, at which to stop, once the scores of the rows rest too: between two
         looks they may move by ``sqrt(2.5 * tol)`` of their spread.
     max_iter : int, default=5000
-        Passes over the rows. Fewer are made where the gap has long been closed and scores do not rest: 300 and 20 for
-        each pass that the gap took.
+        Passes over the rows. Fewer are made where the gap has long been closed and scores do not rest: 300 (of more
+        than a million rows 300 in proportion to a million) and 20 for each pass that the gap took.
     random_state : int, RandomState or None, default=None
         Order of the passes.
 
