@@ -49,8 +49,9 @@ def _check_memory(plans: list[Plan], study: Study, table: Table, frame: pd.DataF
     needs = estimated_needs(plans, study, table, frame, y)
     logger().info(memory_in_words(needs, study))
     if in_blocks := by_blocks(plans, study, table, frame, len(y)):
-        words = "fitted by blocks of rows in place of LIBLINEAR, which would copy %s training rows: %s"
-        logger().info(words, f"{len(y):,}", listed(in_blocks, 4))
+        words = f"fitted by blocks of rows, as LIBLINEAR would copy {len(y):,} of them: {listed(in_blocks, 4)}"
+        logger().info(words)
+        remark("check", words)
     if too_large := check_memory(needs):
         words = (
             f"more memory than is free is estimated for {listed(too_large, 4)}: each is refused unless some is freed"
