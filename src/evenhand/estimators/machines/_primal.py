@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+ROWS_AT_ONCE = 2**18
 MOST_STEPS_INSIDE, LOOSEST, MOST_HALVINGS = 50, 0.1, 30
 FALL, ROUNDING = 1e-4, 1e-13
 
@@ -19,7 +20,7 @@ class Problem(NamedTuple):
     """Rows, the side of each (1 or -1) and its cost.
 
     `rows` have `n_columns`; `swept(weights, of_each)` gives the sum of rows, each by the number that of_each(block,
-    products) gives it; `squares(numbers)` the sum of squared cells of each column, each by the number of its row.
+    products) gives it; `squares(of_each)` the sum of squared cells of each column, each by what of_each(block) gives.
     """
 
     rows: object
@@ -73,13 +74,17 @@ def _noting(goal):
 
 def _direction(problem, gradient, products, share):
     """Newton's step, by conjugate gradients until this share of the gradient is left; rows beyond the margin rest."""
-    curved = np.where(problem.side * products < 1, 2 * problem.cost, 0.0)
+    is_inside = np.concatenate([problem.side[block] * products[block] < 1 for block in _blocks(len(products))])
+
+    def curved(block):
+        return 2 * problem.cost[block] * is_inside[block]
+
     scale = 1 + problem.rows.squares(curved)
     step, residual = np.zeros_like(gradient), -gradient
     along = residual / scale
     size, enough = float(residual @ along), share * float(np.linalg.norm(gradient))
     for _ in range(MOST_STEPS_INSIDE):
-        turned = along + problem.rows.swept(along, lambda block, found: curved[block] * found)
+        turned = along + problem.rows.swept(along, lambda block, found: curved(block) * found)
         far = size / float(along @ turned)
         step, residual = step + far * along, residual - far * turned
         if np.linalg.norm(residual) <= enough:
@@ -106,11 +111,14 @@ def _along(problem, weights, step, products, moved, far):
     """The objective so far along a step, and its slope there."""
     there = weights + far * step
     value, slope = float(there @ there) / 2, float(there @ step)
-    for start in range(0, len(products), 2**18):
-        block = slice(start, start + 2**18)
+    for block in _blocks(len(products)):
         side = problem.side[block]
         short = np.maximum(1 - side * (products[block] + far * moved[block]), 0)
         paid = problem.cost[block] * short
         value += float(paid @ short)
         slope -= 2 * float((paid * side) @ moved[block])
     return value, slope
+
+
+def _blocks(n_rows):
+    yield from (slice(start, start + ROWS_AT_ONCE) for start in range(0, n_rows, ROWS_AT_ONCE))

@@ -15,7 +15,7 @@ from evenhand.storage.packed import Packed
 MANY_BYTES = 2**26  # of a dense matrix, from which another form is worth it
 COPIED_BYTES = 2**31  # of what LIBLINEAR and its caller hold of a matrix, from which it is read by blocks instead
 CODED_ROWS = 2**18  # of codes that are asked about at once
-BYTES_OF_A_ROW = 80  # of what a solver by blocks holds of each: products, sides, costs and its own copies of them
+BYTES_OF_A_ROW = 48  # of what a solver by blocks holds of each: products, sides, costs and its own copies of them
 SMOOTH = {"loss": "squared_hinge", "penalty": "l2", "multi_class": "ovr"}  # settings with a minimum of their own
 MOST_FILLED = 0.5
 COPIES, LEAST_COPIES, BYTES_OF_A_CELL = 3, 2, 12

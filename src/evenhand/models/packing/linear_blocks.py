@@ -59,11 +59,11 @@ class RowsInBlocks:
                 self._add(given, block, False, total)
         return total
 
-    def squares(self, numbers: np.ndarray) -> np.ndarray:
-        """The sum of the squares of each column, each by the number of its row."""
+    def squares(self, of_each: Callable[[slice], np.ndarray]) -> np.ndarray:
+        """The sum of the squares of each column, each by the number that its row gets."""
         total = np.zeros(self.n_columns)
         for block in self._blocks():
-            self._add(numbers[block], block, True, total)
+            self._add(of_each(block), block, True, total)
         return total
 
     def _add(self, given: np.ndarray, block: slice, is_squared: bool, total: np.ndarray) -> None:
@@ -83,16 +83,16 @@ def fitted_by_blocks(
     estimator: LinearSVC, matrix: Packed, y: np.ndarray, sample_weight: np.ndarray | None = None
 ) -> LinearSVC:
     """A linear machine at the minimum that LIBLINEAR looks for, of several classes one against the rest."""
-    classes, places = np.unique(y, return_inverse=True)
+    classes = np.unique(y)
     weights = compute_class_weight(estimator.class_weight, classes=classes, y=y)
     rows = RowsInBlocks(matrix, estimator.intercept_scaling if estimator.fit_intercept else 0.0)
     found = []
     for k in [1] if len(classes) == 2 else range(len(classes)):
-        is_one = places == k
+        is_one = y == classes[k]
         other = weights[0] if len(classes) == 2 else 1.0  # as LIBLINEAR weighs the rest of several classes
-        cost = estimator.C * np.where(is_one, weights[k], other) * (1.0 if sample_weight is None else sample_weight)
+        cost = _costs(estimator.C, is_one, (other, weights[k]), sample_weight)
         rarer = max(min(is_one.sum(), len(y) - is_one.sum()), 1) / len(y)
-        side = np.where(is_one, 1.0, -1.0)
+        side = np.where(is_one, np.int8(1), np.int8(-1))
         found.append(solved(Problem(rows, side, cost), TIGHTER * estimator.tol * rarer, estimator.max_iter))
     if not np.isfinite([one.left for one in found]).all():
         raise ValueError("Input X contains NaN or infinity.")
@@ -103,6 +103,14 @@ def fitted_by_blocks(
     estimator.n_iter_ = max(one.n_steps for one in found)
     estimator.solved_by_ = "evenhand"
     return estimator
+
+
+def _costs(C: float, is_one: np.ndarray, weights: tuple[float, float], sample_weight: np.ndarray | None) -> np.ndarray:
+    """What each row costs; one number for all where they cost the same."""
+    other, own = weights
+    if sample_weight is None and own == other:
+        return np.broadcast_to(C * own, is_one.shape)
+    return C * np.where(is_one, own, other) * (1.0 if sample_weight is None else sample_weight)
 
 
 def _read(part: Part) -> Numbers | Codes:
