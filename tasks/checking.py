@@ -12,7 +12,7 @@ from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, s
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.checks.kernel_columns import check_kernels
 from evenhand.models.ensembling import ensemble_mistakes
-from evenhand.models.packing.estimates import check_memory, estimated_needs, memory_in_words
+from evenhand.models.packing.estimates import by_blocks, check_memory, estimated_needs, memory_in_words
 from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Plan, Table
@@ -48,6 +48,10 @@ def _check_memory(plans: list[Plan], study: Study, table: Table, frame: pd.DataF
     """Say what fits will take, and end a run of which none has enough memory before anything is fitted."""
     needs = estimated_needs(plans, study, table, frame, y)
     logger().info(memory_in_words(needs, study))
+    if in_blocks := by_blocks(plans, study, table, frame, len(y)):
+        words = f"fitted by blocks of rows, as LIBLINEAR would copy {len(y):,} of them: {listed(in_blocks, 4)}"
+        logger().info(words)
+        remark("check", words)
     if too_large := check_memory(needs):
         words = (
             f"more memory than is free is estimated for {listed(too_large, 4)}: each is refused unless some is freed"

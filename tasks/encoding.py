@@ -1,30 +1,27 @@
 """Each encoding on each fold, once for all candidates that use it."""
 
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.data.frames import SomeRows, read_rows, read_target
+from evenhand.data.frames import read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import DataError
 from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.encoder_steps import step_key
-from evenhand.models.packing.kept import KeptMatrices, numbers_of
+from evenhand.models.packing.kept import KeptMatrices, is_in_parts, numbers_of, rows_to_encode
 from evenhand.records.pipeline import FINAL, Held, Ledger, Output, Prepared, Removed, Table, Training
 from evenhand.runtime.logs import logger
 from evenhand.runtime.memory import room_for
 from evenhand.runtime.steps import step
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import SOURCE, write_matrix
-from evenhand.study.study import Encoding, Study
+from evenhand.study.study import Study
 
 CODE = ("evenhand.tasks.encoding:_build", "evenhand.models.packing.kept:KeptMatrices")
 CELLS_COPIED, CELLS_IN_PARTS = 4, 2  # of the table while it is encoded, whole or one column at a time
-MANY_BYTES = 2**25  # of a table as numbers, from which its columns are read one at a time; its matrix is packed then
 
 
 @step("prepare", anywhere=True)
@@ -42,7 +39,7 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
     }
 
     def build(folder: Path) -> dict[str, Any]:
-        copies = CELLS_IN_PARTS if _is_in_parts(table, study.encodings[encoding]) else CELLS_COPIED
+        copies = CELLS_IN_PARTS if is_in_parts(table, study.encodings[encoding]) else CELLS_COPIED
         with room_for(copies * 8 * table.n_rows * len(table.features)):
             return _build(folder, table, ledger, study, (encoding, fold))
 
@@ -68,7 +65,7 @@ def prepare(table: Table, ledger: Ledger, study: Study, encoding: str, fold: str
 def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tuple[str, str]) -> dict[str, Any]:
     encoding, fold = place
     trained, judged = fold_rows(ledger, fold)
-    rows_of, y = _rows_of(table, study.encodings[encoding]), read_target(table)
+    rows_of, y = rows_to_encode(table, study.encodings[encoding]), read_target(table)
     encoder, removed = new_encoder(table, study.encodings[encoding], study.seed), None
     if study.cleaning.outliers != "none":
         is_kept = without_outliers(rows_of(trained), y[trained], table, study)
@@ -93,21 +90,6 @@ def _build(folder: Path, table: Table, ledger: Ledger, study: Study, place: tupl
     write_matrix(folder / "held", asked, y[judged], judged)
     n_rows = {"n_training": len(trained), "n_held": len(judged)}
     return {"outputs": encoder.outputs_, **n_rows, "removed": removed, "seconds": seconds}
-
-
-def _rows_of(table: Table, encoding: Encoding) -> Callable[[np.ndarray], Any]:
-    """Some rows of the table: a frame of them, or where they are many their columns as they are asked for."""
-    if _is_in_parts(table, encoding):
-        return partial(SomeRows, table)
-    frame = read_rows(table, [feature.name for feature in table.features])
-    return lambda rows: frame.iloc[rows]
-
-
-def _is_in_parts(table: Table, encoding: Encoding) -> bool:
-    """Whether columns are read one at a time: of many rows whose matrix will be packed."""
-    has_text = any(feature.kind == "text" for feature in table.features)
-    is_many = 8 * table.n_rows * len(table.features) >= MANY_BYTES
-    return is_many and not has_text and not encoding.unit_length and encoding.select is None
 
 
 def _matrix(entry: Entry, part: str, kind: type) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.data.frames import read_rows, read_target
+from evenhand.data.frames import kept_columns_of, read_target
 from evenhand.errors import DataError, EvenhandError
 from evenhand.evaluation.metrics import usual_metric
 from evenhand.evaluation.paired_comparison import minority_of
@@ -121,7 +121,7 @@ def _weighed(
     assert study.gate is not None
     if list(champion.classes or []) != list(table.classes):
         return Gated("incomparable", "the champion knows other classes")
-    frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
+    frame, truth = kept_columns_of(table).iloc[rows], read_target(table)[rows]
     metric = study.gate.metric or study.metric or usual_metric(len(table.classes), table.is_multilabel)
     verdict = [predictions_on(model, frame, truth, metric in PROBABILITY_METRICS) for model in (mine, champion)]
     minority = minority_of(verdict[0], len(table.classes))

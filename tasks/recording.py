@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from evenhand.data.frames import ORDER, read_order, read_rows
+from evenhand.data.frames import ORDER, features_of, read_order
 from evenhand.data.splits import fold_rows, positives_of
 from evenhand.errors import PlaceError
 from evenhand.evaluation.class_report import class_report
@@ -347,7 +347,7 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
 
 def _record_background(run: OpenRun, results: Results) -> str:
     """Log the training rows that reasons of scores are set against; the digest of their file."""
-    frame = read_rows(results.table, [feature.name for feature in results.table.features])
+    frame = features_of(results.table)
     trained = fold_rows(results.ledger, FINAL)[0]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / BACKGROUND
@@ -360,7 +360,7 @@ def _record_model(run: OpenRun, results: Results, logged: dict[str, str]) -> Non
     """Log the model, and put it into our own ledger before its run can end."""
     file, models = local(results.model.stored), models_named(results.study)
     model, types = read_model(file, models)
-    example = read_rows(results.table, [each.name for each in results.table.features]).head(EXAMPLE_ROWS)
+    example = features_of(results.table).iloc[np.arange(min(results.table.n_rows, EXAMPLE_ROWS))]
     requirements = [f"evenhand=={version('evenhand')}", *(f"{name}=={number}" for name, number in versions().items())]
     mlflow_client.log_model(run.place, run.run_id, model, example, types=types, requirements=requirements)
     folder = run_reader.model_folder(run.place, run.run_id)

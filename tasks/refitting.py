@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import skops.io
 
-from evenhand.data.frames import read_rows, read_target
+from evenhand.data.frames import features_of, read_target
 from evenhand.errors import EvenhandError
 from evenhand.models.acceleration import plain
 from evenhand.models.encoder import new_encoder
@@ -17,6 +17,7 @@ from evenhand.models.ensembling import members_of, score_matrix, weighted_select
 from evenhand.models.fitting import fitted_model
 from evenhand.models.model_code import model_key
 from evenhand.models.packing.forms import fit_form
+from evenhand.models.packing.kept import rows_to_encode
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import models_named, read_model
@@ -110,11 +111,12 @@ def _members(
 
     Members with one encoding hold one encoder, so that rows to be scored go through it once.
     """
-    frame, y = read_rows(table, [feature.name for feature in table.features]), read_target(table)
+    y = read_target(table)
     encoders: dict[str, Any] = {}
     for name in dict.fromkeys(plan.encoding for plan in plans):
         rows = read_matrix_rows(local(prepared[name, FINAL].training.stored))
-        encoders[name] = new_encoder(table, study.encodings[name], study.seed).fit(frame.iloc[rows], y[rows])
+        rows_of = rows_to_encode(table, study.encodings[name])
+        encoders[name] = new_encoder(table, study.encodings[name], study.seed).fit(rows_of(rows), y[rows])
 
     def fitted(plan: Plan) -> tuple[Any, Any]:
         chosen = balanced[plan.encoding, plan.balance, FINAL]
@@ -132,9 +134,9 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     """
     held = read_matrix_rows(local(prepared.held.stored))
     rows = held if len(held) else np.arange(min(table.n_rows, SCORED_WITHOUT_HOLDOUT))
-    frame = read_rows(table, [feature.name for feature in table.features])
-    parts = [rows[start : start + SCORED_AT_ONCE] for start in range(0, len(rows), SCORED_AT_ONCE)]
-    scores_now = np.concatenate([model.scores(frame.iloc[part]) for part in parts])
+    frame = features_of(table).iloc[rows]
+    starts = range(0, len(rows), SCORED_AT_ONCE)
+    scores_now = np.concatenate([model.scores(frame.iloc[start : start + SCORED_AT_ONCE]) for start in starts])
     np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores=scores_now)
     return _checked_difference(scores_now, judgement, table) if len(held) else 0.0
 

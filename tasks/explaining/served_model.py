@@ -9,7 +9,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from evenhand.data.column_roles import judged_by
-from evenhand.data.frames import read_order, read_rows, read_slices, read_target
+from evenhand.data.frames import features_of, read_order, read_slices, read_target
 from evenhand.data.snapshot import fingerprint
 from evenhand.data.splits import fold_rows, sides_of
 from evenhand.evaluation.explanation.insight import Known, insight_of
@@ -119,7 +119,7 @@ def _looked_into(
 ) -> Insight:
     served, _ = read_model(local(model.stored), models_named(study))
     trained, held = fold_rows(ledger, FINAL)
-    frame, beside = read_rows(table, [feature.name for feature in table.features]), read_slices(table)
+    frame, beside = features_of(table), read_slices(table)
     names = [*frame.columns, *beside.columns]
     known = Known(
         served, frame, trained, held, predictions, given["important"] or list(frame.columns), read_order(table),
@@ -160,8 +160,7 @@ def _learned(
     plans: dict[str, Plan], whole: dict[str, float], shares: tuple[float, ...], metric: str,
     table: Table, ledger: Ledger, study: Study,
 ) -> dict[str, Any]:  # fmt: skip
-    frame = read_rows(table, [feature.name for feature in table.features])
-    points = learning_curve(plans, whole, shares, metric, frame, read_target(table), table, ledger, study)
+    points = learning_curve(plans, whole, shares, metric, features_of(table), read_target(table), table, ledger, study)
     return {"points": [asdict(one) for one in points]}
 
 
@@ -179,7 +178,7 @@ def _why_not(rows: np.ndarray, judgement: Judgement, table: Table) -> str:
 
 def _explained(model: Model, metric: str, rows: np.ndarray, table: Table, study: Study) -> Explained:
     served, _ = read_model(local(model.stored), models_named(study))
-    frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows]
+    frame = features_of(table).iloc[rows]
     return explain_columns(served, frame, read_target(table)[rows], metric, seed=study.seed)
 
 

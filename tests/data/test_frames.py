@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from makers import make_table
 
-from evenhand.data.frames import as_features
+from evenhand.data import frames
+from evenhand.data.frames import as_features, features_of, read_rows
 from evenhand.errors import DataError
 from evenhand.records.pipeline import Feature
 from evenhand.study.study import Cleaning
@@ -86,3 +88,17 @@ def test_infinite_values_are_counted_and_refused():
 
 def test_no_rows_give_no_rows():
     assert as_features(frame().iloc[:0], FEATURES).shape == (0, 3)
+
+
+def test_many_rows_are_handed_out_as_a_frame_would(tmp_path):
+    columns = {"size": [4.0, np.nan, 1.0, 3.0, 2.0, 0.5], "shop": ["a", "b", None, "a", "c", "b"]}
+    table = make_table(tmp_path, columns, np.array([0, 1, 0, 1, 0, 1]))
+    whole, some = read_rows(table, ["size", "shop"]), np.array([4, 1, 2])
+
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(frames, "MANY_CELLS", 0)
+        rows = features_of(table)
+
+    assert list(rows.columns) == [feature.name for feature in table.features]
+    assert len(rows) == len(whole)
+    pd.testing.assert_frame_equal(rows.iloc[some], whole[list(rows.columns)].iloc[some])

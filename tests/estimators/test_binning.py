@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import CutPoints
+from evenhand.estimators._columns import ReadColumns
 
 
 @parametrize_with_checks([CutPoints(), CutPoints("equal_width"), CutPoints("kmeans"), CutPoints("at", at=0.5)])
@@ -123,3 +125,21 @@ def test_a_pickled_coder_gives_the_same_codes():
 def test_a_wrong_setting_is_named(coder, words):
     with pytest.raises(ValueError, match=words):
         coder.fit(np.zeros((3, 2)))
+
+
+@pytest.mark.parametrize(
+    "coder", [CutPoints(n_bins=3), CutPoints("equal_width"), CutPoints("kmeans", 3), CutPoints("at", at=[0.0, 1.0])]
+)
+def test_columns_that_are_read_one_at_a_time_are_cut_as_those_of_an_array(coder):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    X[::9, 1] = np.nan
+    read = ReadColumns(X.shape, lambda j: X[:, j])
+    whole = clone(coder).fit(X)
+
+    found = clone(coder)
+    codes = found.fit_transform(read)
+
+    assert [each.tolist() for each in found.cuts_] == [each.tolist() for each in whole.cuts_]
+    assert codes.dtype == np.uint8
+    np.testing.assert_array_equal(codes, whole.transform(X))
+    np.testing.assert_array_equal(found.transform(X), codes)

@@ -12,6 +12,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import SimilaritySVC, SimilaritySVR, similarity_matrix
+from evenhand.estimators.machines import _dual
 from evenhand.estimators.machines.similarity import value_counts
 
 MEASURES = ["overlap", "iof", "of", "lin", "goodall1", "goodall2", "goodall3", "goodall4"]
@@ -333,6 +334,36 @@ def test_where_nothing_is_learned_passes_are_bounded_and_the_gap_is_reported():
     primal = model.dual_objective_[0] + model.duality_gap_[0]
     assert model.duality_gap_[0] <= 1e-3 * primal
     assert model.n_iter_ < 1000
+
+
+def test_where_nothing_is_learned_more_rows_are_gone_through_fewer_times(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, (10_000, 10))
+    y = rng.random(10_000) < 0.01
+    with pytest.warns(ConvergenceWarning):
+        usual = SimilaritySVC(random_state=0).fit(X, y)
+
+    monkeypatch.setattr(_dual, "ROWS_AT_LEAST_REST", 1_000)
+    with pytest.warns(ConvergenceWarning, match="as where nothing is learned"):
+        found = SimilaritySVC(random_state=0).fit(X, y)
+
+    # a tenth of 300 in place of 300; passes are made some at a time
+    assert usual.n_iter_ - found.n_iter_ == pytest.approx(270, abs=12)
+    assert found.duality_gap_[0] <= 1e-3 * (found.dual_objective_[0] + found.duality_gap_[0])
+
+
+def test_rows_are_as_they_were_after_they_were_shuffled():
+    random = np.random.default_rng(0)
+    cells = random.integers(0, 100, (5_000, 3))
+    rows = random.permutation(5_000)
+    mixed = cells.copy()
+
+    _dual.reorder(mixed, rows)
+    found = mixed.copy()
+    _dual.reorder(found, np.argsort(rows))
+
+    np.testing.assert_array_equal(mixed, cells[rows])
+    np.testing.assert_array_equal(found, cells)
 
 
 def test_categories_texts_and_missing_cells_are_said_to_be_taken():

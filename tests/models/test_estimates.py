@@ -7,7 +7,13 @@ from makers import make_plan, make_study, make_table
 
 from evenhand.errors import DataError
 from evenhand.models.packing import estimates, forms
-from evenhand.models.packing.estimates import check_memory, estimated_matrix, estimated_needs, memory_in_words
+from evenhand.models.packing.estimates import (
+    by_blocks,
+    check_memory,
+    estimated_matrix,
+    estimated_needs,
+    memory_in_words,
+)
 from evenhand.records.pipeline import Feature
 from evenhand.study.study import Encoding
 
@@ -48,6 +54,15 @@ def asked(tmp_path):
     columns = {"size": random.normal(size=100), "age": random.normal(size=100)}
     study = make_study(balance=["none", "undersample", "smote"], encodings={"plain": {}})
     return study, make_table(tmp_path / "t", columns, y), pd.DataFrame(columns), y
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(29_000_000, []), (30_000_000, ["linear_svm"])])
+def test_what_liblinear_would_copy_2_gb_of_is_named_before_it_is_fitted(asked, n_rows, expected):
+    plans = [make_plan(model, encoding="plain") for model in ("linear_svm", "gaussian_nb")]
+    study, table, frame, _ = asked
+
+    # 3 x 12 bytes for each cell of two columns: 2 GB are 29.8 million rows
+    assert by_blocks(plans, study, table, frame, n_rows) == expected
 
 
 @pytest.mark.parametrize(("balance", "n_rows"), [("none", 100), ("undersample", 20), ("smote", 180)])

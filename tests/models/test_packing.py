@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from makers import make_plan
+from scipy import sparse
 from sklearn.naive_bayes import GaussianNB
 
 from evenhand.errors import CandidateError, ConfError
 from evenhand.models.entries.models import ModelEntry
 from evenhand.models.packing import by_columns, forms
 from evenhand.models.packing.by_columns import fitted_by_columns
+from evenhand.models.packing.parts import joined_rows
 from evenhand.storage.packed import Dummies, Packed, Plain
 
 N_ROWS = 200
@@ -97,3 +99,22 @@ def test_a_sparse_form_needs_memory_for_what_is_not_0(monkeypatch):
 def test_an_entry_names_forms_that_there_are():
     with pytest.raises(ConfError, match=r"has form 'flat', which is none\. Give some of codes, sparse, columns"):
         ModelEntry(name="own", home="a.B", task="regression", takes="numbers", ranges={}, cost=1.0, forms=("flat",))
+
+
+@pytest.mark.parametrize("made", [CODES, NUMBERS, sparse.csr_matrix(NUMBERS), Dummies(CODES, (3, 4))])
+def test_rows_made_piece_by_piece_are_the_rows_made_at_once(made):
+    def taken(rows):
+        return made.taken(rows) if isinstance(made, Dummies) else made[rows]
+
+    found = joined_rows([taken(np.arange(0, 120)), taken(np.arange(120, N_ROWS))])
+
+    assert type(found) is type(made)
+    for one, other in zip(as_parts(found), as_parts(made), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def as_parts(made):
+    """The arrays that rows are held in."""
+    if isinstance(made, Dummies):
+        return [made.codes, np.array(made.widths), np.array(made.value)]
+    return [made.toarray() if sparse.issparse(made) else made]

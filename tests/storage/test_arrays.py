@@ -25,6 +25,19 @@ def test_an_array_is_what_was_written(file, is_mapped):
     assert read_array(file / "one.npy", is_mapped=is_mapped).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
+def test_a_file_is_mapped_once_until_it_changes(file):
+    first, again = (read_array(file / "one.npy", is_mapped=True) for _ in range(2))
+    np.save(file / "other.npy", np.ones((2, 3)))
+    (file / "other.npy").replace(file / "one.npy")
+
+    changed = read_array(file / "one.npy", is_mapped=True)
+
+    assert again is first
+    assert first.sum() == 15
+    assert changed.sum() == 6
+    assert not first.flags.writeable
+
+
 def test_only_the_named_arrays_are_read(file):
     assert {name: each.tolist() for name, each in read_arrays(file / "two.npz", "first").items()} == {
         "first": [0, 1, 2]

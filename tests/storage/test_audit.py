@@ -14,13 +14,13 @@ import pandas as pd
 import pytest
 from makers import make_regression, make_study, two_clouds, work, write_rows
 
-from evenhand.data import sources
+from evenhand.data import frames, sources
 from evenhand.models import encoder_steps, model_code
-from evenhand.models.packing import forms, parts
+from evenhand.models.packing import forms, kept, parts
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.code_digest import NOT_NUMERIC, _bound, code_digest, code_of
 from evenhand.storage.digests import file_digest
-from evenhand.tasks import encoding, fitting, tuning
+from evenhand.tasks import fitting, tuning
 from evenhand.tasks.halving import attempting
 
 HARMLESS_FILES = {
@@ -326,7 +326,9 @@ def test_no_stage_uses_what_is_not_in_its_key(name, tmp_path, monkeypatch):
     if name == "packed_rows":
         monkeypatch.setattr(parts, "PACKED_FROM", 0)
         monkeypatch.setattr(forms, "MANY_BYTES", 0)
-        monkeypatch.setattr(encoding, "MANY_BYTES", 0)
+        monkeypatch.setattr(forms, "COPIED_BYTES", 0)
+        monkeypatch.setattr(kept, "MANY_BYTES", 0)
+        monkeypatch.setattr(frames, "MANY_CELLS", 0)
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "first"))
     whole(study)  # so that all that is imported is imported
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "second"))

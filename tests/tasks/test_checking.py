@@ -7,6 +7,8 @@ from makers import changed, make_regression, make_study, two_clouds, write_rows
 
 from evenhand.data.frames import read_order
 from evenhand.errors import ConfError, DataError
+from evenhand.models.packing import forms
+from evenhand.runtime.progress import listening
 from evenhand.storage.artifact_store import local
 from evenhand.tasks.checking import check
 from evenhand.tasks.cleaning import clean
@@ -40,6 +42,20 @@ def test_clean_rows_pass_every_look():
     found = looked(make_study())
 
     assert {each.severity for each in found.values()} == {"ok", "skipped"}
+
+
+@pytest.mark.parametrize(("least", "expected"), [(0, [True]), (10**9, [])])
+def test_what_is_fitted_by_blocks_is_said_before_anything_is_fitted(least, expected, monkeypatch):
+    monkeypatch.setattr(forms, "MANY_BYTES", 0)
+    monkeypatch.setattr(forms, "COPIED_BYTES", least)
+    write_rows("rows.csv", *rows_of())
+    heard = []
+
+    with listening(heard.append):
+        looked(make_study(candidates={"linear_svm": {}, "gaussian_nb": {}}))
+
+    told = [step.remark for step in heard if step.remark and "by blocks of rows" in step.remark]
+    assert ["linear_svm" in words and "gaussian_nb" not in words for words in told] == expected
 
 
 def test_an_exact_copy_moved_across_the_holdout_stops_the_run():

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from makers import make_study, make_table, two_clouds, work, write_rows
 
+from evenhand.data import frames
 from evenhand.data.splits import fold_rows
-from evenhand.models.packing import few_columns, forms, parts
+from evenhand.models.packing import few_columns, forms, kept, parts
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.matrices import read_matrix, read_packed
 from evenhand.storage.packed import Dummies, Packed, Plain, Scaled
-from evenhand.tasks import encoding
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.splitting import split
@@ -53,7 +53,9 @@ def worked(monkeypatch, home, *, is_packed, **changes):
     if is_packed:
         monkeypatch.setattr(parts, "PACKED_FROM", 0)
         monkeypatch.setattr(forms, "MANY_BYTES", 0)
-        monkeypatch.setattr(encoding, "MANY_BYTES", 0)  # columns are read one at a time
+        monkeypatch.setattr(kept, "MANY_BYTES", 0)  # columns are read one at a time
+        monkeypatch.setattr(frames, "MANY_CELLS", 0)  # and rows to be judged or explained column by column
+        monkeypatch.setattr(forms, "CODED_ROWS", 7)
         monkeypatch.setattr(few_columns, "CELLS_AT_ONCE", 1)  # and learned from two at a time
     given = {
         "encodings": ENCODINGS,

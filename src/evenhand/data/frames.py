@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from evenhand.storage.artifact_store import local
 from evenhand.study.study import Cleaning
 
 AS_IS = Cleaning()
-MANY_ROWS, CELLS_AHEAD = 100_000, 4_000_000
+MANY_ROWS, CELLS_AHEAD, MANY_CELLS = 100_000, 4_000_000, 2**25
 ROWS, TARGET, ORDER, SLICES, DATES = "rows.parquet", "target.npy", "order.npy", "slices.parquet", "dates.parquet"
 
 
@@ -69,9 +69,9 @@ class TableColumns:
 class SomeRows:
     """Some rows of a table; its columns are read when they are asked for, by one name or by several."""
 
-    def __init__(self, table: Table, rows: np.ndarray) -> None:
+    def __init__(self, table: Table, rows: np.ndarray, columns: Iterable[str] | None = None) -> None:
         self.table, self.rows = table, rows
-        self.columns = [feature.name for feature in table.features]
+        self.columns = [feature.name for feature in table.features] if columns is None else list(columns)
         self._all = TableColumns(table, self.columns)
 
     def __len__(self) -> int:
@@ -83,6 +83,40 @@ class SomeRows:
         if self.table.n_rows * len(names) <= CELLS_AHEAD:
             return read_rows(self.table, names).iloc[self.rows].reset_index(drop=True)
         return pd.DataFrame({name: self[name] for name in names})
+
+
+class TableRows:
+    """Columns of a table, of which `iloc` gives some rows as a frame does; all rows are never held together."""
+
+    def __init__(self, table: Table, columns: list[str]) -> None:
+        self.table, self.columns = table, columns
+
+    def __len__(self) -> int:
+        return self.table.n_rows
+
+    @property
+    def iloc(self) -> "TableRows":
+        """What is asked for rows by their places."""
+        return self
+
+    def __getitem__(self, rows: np.ndarray) -> pd.DataFrame:
+        found = SomeRows(self.table, rows, self.columns)[self.columns]
+        return found.set_axis(rows)
+
+
+def features_of(table: Table) -> pd.DataFrame:
+    """The features of a table as a frame, or where they are many what gives some of its rows by `iloc`."""
+    return _by_place(table, [feature.name for feature in table.features])
+
+
+def kept_columns_of(table: Table) -> pd.DataFrame:
+    """The same of all columns that were kept, those too that no model reads."""
+    return _by_place(table, pq.read_schema(local(table.stored) / ROWS).names)
+
+
+def _by_place(table: Table, columns: list[str]) -> pd.DataFrame:
+    is_many = table.n_rows * len(columns) >= MANY_CELLS
+    return cast("pd.DataFrame", TableRows(table, columns)) if is_many else read_rows(table, columns)
 
 
 def read_rows(table: Table, columns: Iterable[str] | None = None) -> pd.DataFrame:

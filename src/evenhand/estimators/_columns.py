@@ -24,6 +24,16 @@ class CodedColumns:
         return np.bincount(codes[codes >= 0], minlength=len(self.values[j]))
 
 
+class ReadColumns:
+    """Columns of finite or missing numbers that `read` gives one at a time, by their place."""
+
+    def __init__(self, shape, read):
+        self.shape, self.read = shape, read
+
+    def __iter__(self):
+        return map(self.read, range(self.shape[1]))
+
+
 def is_missing(value):
     """Return whether one value is None, NaN, NaT or NA."""
     try:
@@ -100,11 +110,15 @@ def _look_up_numbers(column, codes, unseen, missing):
 
 
 def codes_from_cuts(X, cuts):
-    """Give, as int32, the number of cut points not above each value; NaN gets a code of its own, the last one."""
-    codes = np.empty(X.shape, dtype=np.int32)
-    for j, points in enumerate(cuts):
-        codes[:, j] = np.searchsorted(points, X[:, j], side="right")
-        codes[np.isnan(X[:, j]), j] = len(points) + 1
+    """Give the number of cut points not above each value; NaN gets a code of its own, the last one.
+
+    Codes are int32, of columns that are read one at a time in the smallest type that holds them.
+    """
+    is_read = isinstance(X, ReadColumns)
+    codes = np.empty(X.shape, np.min_scalar_type(max(map(len, cuts), default=0) + 1) if is_read else np.int32)
+    for j, (column, points) in enumerate(zip(X if is_read else X.T, cuts, strict=True)):
+        codes[:, j] = np.searchsorted(points, column, side="right")
+        codes[np.isnan(column), j] = len(points) + 1
     return codes
 
 

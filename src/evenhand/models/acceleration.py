@@ -92,7 +92,8 @@ def accelerated(estimator: Any, X: Any) -> Any:
 
 def solver_of(estimator: Any) -> str:
     """The package whose code did the fitting."""
-    return type(getattr(estimator, "regressor_", estimator)).__module__.partition(".")[0]
+    inner = getattr(estimator, "regressor_", estimator)
+    return str(getattr(inner, "solved_by_", type(inner).__module__.partition(".")[0]))
 
 
 def plain(fitted: Any) -> Any:

@@ -16,8 +16,9 @@ from sklearn.preprocessing import Normalizer, PolynomialFeatures
 from evenhand.data.frames import SomeRows
 from evenhand.data.splits import sides_of
 from evenhand.errors import DataError, listed, nearest
-from evenhand.estimators._columns import CodedColumns
+from evenhand.estimators._columns import CodedColumns, ReadColumns
 from evenhand.estimators._door import named_at
+from evenhand.estimators.encoding.binning import CutPoints
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.estimators.encoding.forest_ranking import ForestRanking
 from evenhand.estimators.encoding.spline_columns import SplineColumns
@@ -247,13 +248,16 @@ def cells(frame: Any, kind: str, names: list[str], transformer: Any = None) -> A
 
 def _cells_by_columns(frame: SomeRows, kind: str, names: list[str], transformer: Any) -> Any:
     """The same, read one column after another; of text that is only counted, the different values and their places."""
-    is_coded = isinstance(transformer, Pipeline) and type(transformer.steps[0][1]) is TopValues
+    first = type(transformer.steps[0][1]) if isinstance(transformer, Pipeline) else None
+    is_coded = first is TopValues
     if kind == "categorical" and is_coded:
         found = [pd.factorize(frame[name]) for name in names]
         known = [np.array([*values, None], dtype=object)[:-1] for _, values in found]
         return CodedColumns(
             known, [codes.astype(np.min_scalar_type(-len(v) - 1)) for (codes, _), v in zip(found, known, strict=True)]
         )
+    if kind == "numeric_codes" and first is CutPoints:
+        return ReadColumns((len(frame), len(names)), lambda j: frame[names[j]].to_numpy(dtype=np.float64))
     values = np.empty((len(frame), len(names)), object if kind == "categorical" else np.float64, "F")
     for j, name in enumerate(names):
         values[:, j] = _objects(frame[name]) if kind == "categorical" else frame[name].to_numpy(dtype=np.float64)

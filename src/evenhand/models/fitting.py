@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.svm import LinearSVC
 
 from evenhand.errors import CandidateError, EvenhandError
 from evenhand.estimators.labels import OneModelALabel
@@ -38,9 +39,18 @@ def fitted_model(
             arguments |= _seen_without_labels(plan, estimator, unlabelled)
         goal = label_columns(y, plan.n_labels) if plan.n_labels else y
         if isinstance(X, Packed):
-            return fitted_by_columns(estimator, X, goal, **arguments)
+            return _fitted_in_parts(estimator, X, goal, arguments)
         with few_threads(X):
             return accelerated(estimator, X).fit(X, goal, **arguments)
+
+
+def _fitted_in_parts(estimator: Any, X: Packed, y: np.ndarray, arguments: dict[str, Any]) -> Any:
+    """A model that reads some rows or some columns of a packed matrix at a time."""
+    if isinstance(estimator, LinearSVC):
+        from evenhand.models.packing.linear_blocks import fitted_by_blocks  # compiled code, that few runs need
+
+        return fitted_by_blocks(estimator, X, y, **arguments)
+    return fitted_by_columns(estimator, X, y, **arguments)
 
 
 @contextmanager

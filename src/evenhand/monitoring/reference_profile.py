@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.data.casting import as_numbers, as_text
-from evenhand.data.frames import read_rows, read_target
+from evenhand.data.frames import SomeRows, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.errors import PlaceError
 from evenhand.records.pipeline import FINAL, Ledger, Table
@@ -74,7 +74,7 @@ class Profile:
 def profile_of(table: Table, ledger: Ledger) -> Profile:
     """The profile of the rows that the final model is trained on, and of no other."""
     rows = fold_rows(ledger, FINAL)[0]
-    frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows]
+    frame = SomeRows(table, rows)
     truth = read_target(table)[rows]
     columns = (shape_of(each.name, each.kind, pa.Array.from_pandas(frame[each.name])) for each in table.features)
     if not table.classes:

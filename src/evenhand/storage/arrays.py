@@ -11,18 +11,30 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from scipy import sparse
 
 Result = TypeVar("Result")
 PAUSES = (0.0, 0.01, 0.1, 1.0)
-_parsing = threading.RLock()
+_parsing, _mapping = threading.RLock(), threading.Lock()
+_mapped: WeakValueDictionary[tuple[str | int, ...], np.ndarray] = WeakValueDictionary()
 
 
 def read_array(file: Path, *, is_mapped: bool = False) -> np.ndarray:
-    """An array of one file, read or mapped into memory."""
-    return _alone(lambda: np.load(file, mmap_mode="r" if is_mapped else None))
+    """An array of one file, read or mapped into memory; as long as a mapping is in use, it is that of all who ask.
+
+    Pages count as memory of a process once for each mapping that touched them.
+    """
+    if not is_mapped:
+        return _alone(lambda: np.load(file))
+    found = file.stat()
+    key = (str(file), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    with _mapping:
+        if (array := _mapped.get(key)) is None:
+            array = _mapped[key] = _alone(lambda: np.load(file, mmap_mode="r"))
+    return array
 
 
 def read_arrays(file: Path, *names: str) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from evenhand.data.frames import read_rows, read_target
+from evenhand.data.frames import kept_columns_of, read_target
 from evenhand.errors import ConfError, DataError, EvenhandError, listed
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of
@@ -39,7 +39,7 @@ def rescore(found: Sequence[PastRun], table: Table, ledger: Ledger, metric: str 
         raise ConfError(f"only the model that a run serves is kept, so a candidate of {listed(single)} cannot be asked")
     models = [_model(each) for each in found]
     rows = _common(found, models, table, ledger)
-    frame, truth = read_rows(table).iloc[rows], read_target(table)[rows]
+    frame, truth = kept_columns_of(table).iloc[rows], read_target(table)[rows]
     judged = [_sets_of(each, model, frame, truth) for each, model in zip(found, models, strict=True)]
     metric, n_classes = metric or found[-1].metric, len(table.classes)
     names = [metric, *(name for name in applicable(n_classes, table.is_multilabel) if name != metric)]

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from evenhand.estimators._columns import codes_from_cuts, weighted_quantiles
+from evenhand.estimators._columns import ReadColumns, codes_from_cuts, weighted_quantiles
 from evenhand.estimators._door import ESTIMATORS, named_at
 
 STRATEGIES = ("quantile", "equal_width", "kmeans", "at")
@@ -84,14 +84,18 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self : CutPoints
         """
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        columns = X
+        if isinstance(X, ReadColumns):
+            self.n_features_in_, weights = X.shape[1], np.ones(X.shape[0])
+        else:
+            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+            columns, weights = X.T, _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self._check_parameters()
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         if self.strategy == "at":
             self.cuts_ = self._given_cuts(X.shape[1])
         else:
             random_state = check_random_state(self.random_state)
-            self.cuts_ = [self._learn_cuts(column, weights, random_state) for column in X.T]
+            self.cuts_ = [self._learn_cuts(column, weights, random_state) for column in columns]
         self.n_codes_ = np.array([len(points) + 2 for points in self.cuts_])
         return self
 
@@ -108,7 +112,8 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         codes : ndarray of shape (n_samples, n_features), int32
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        if not isinstance(X, ReadColumns):
+            X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return codes_from_cuts(X, self.cuts_)
 
     def _check_parameters(self):

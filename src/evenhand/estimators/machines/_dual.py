@@ -9,6 +9,7 @@ each column's table. The constraint, which stands for the unpenalised intercept,
 the plane sum(b) = 0 a kernel may be centred freely, and centring it is what makes the steps nearly independent.
 """
 
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ ROWS_IN_CACHE = 4096
 LEAST_STIFFNESS = 0.01  # of the constraint, as a share of the mean curvature; few rows answer it only if it is larger
 MOVE_SLACK = 2.5  # how much larger than `tol` the square of the last move of the scores may be
 LEAST_REST, REST_PER_PASS = 300, 20  # passes for scores to rest once the gap is closed, which took some passes
+ROWS_AT_LEAST_REST = 1_000_000  # of more rows the first are fewer in proportion, so that no more rows are gone through
 SUM, PULLED, INTERCEPT, PATIENCE = range(4)
 
 
@@ -215,8 +217,11 @@ def balanced(coef):
 
 def best_intercept(residual, problem):
     """The intercept that minimises the primal loss: a weighted median of its break points."""
-    points = np.concatenate([residual - problem.epsilon, residual + problem.epsilon])
-    slopes = np.concatenate([problem.upper, -problem.lower])
+    if problem.epsilon == 0:
+        points, slopes = residual, problem.upper - problem.lower
+    else:
+        points = np.concatenate([residual - problem.epsilon, residual + problem.epsilon])
+        slopes = np.concatenate([problem.upper, -problem.lower])
     points, slopes = points[slopes > 0], slopes[slopes > 0]
     order = np.argsort(points, kind="stable")
     climbed = np.cumsum(slopes[order]) - problem.upper.sum()
@@ -288,10 +293,33 @@ def random_order(active, rng):
     return np.concatenate([blocks[k] for k in rng.permutation(len(blocks))] or [active])
 
 
+@njit(cache=True, nogil=True)
+def reorder(cells, rows):
+    """Put row rows[i] into place i, within the array: many rows of cells would not be held twice."""
+    is_done = np.zeros(rows.size, dtype=np.bool_)
+    for first in range(rows.size):
+        if is_done[first]:
+            continue
+        kept, here = cells[first].copy(), first
+        while rows[here] != first:
+            cells[here] = cells[rows[here]]
+            is_done[here] = True
+            here = rows[here]
+        cells[here] = kept
+        is_done[here] = True
+
+
+@contextmanager
 def shuffled(g, problem, rows):
-    """Rows in another order, so that blocks of neighbours are samples of all."""
-    problem = Problem(problem.target[rows], problem.lower[rows], problem.upper[rows], problem.epsilon)
-    return g._replace(index=g.index[rows], blend=g.blend[rows]), problem
+    """Rows in another order, so that blocks of neighbours are samples of all; then as they were again."""
+    for cells in (g.index, g.blend):
+        reorder(cells, rows)
+    try:
+        yield g, Problem(problem.target[rows], problem.lower[rows], problem.upper[rows], problem.epsilon)
+    finally:
+        back = np.argsort(rows)
+        for cells in (g.index, g.blend):
+            reorder(cells, back)
 
 
 def descend(g, problem, found, seen, *, n_sweeps, rng):
@@ -330,11 +358,19 @@ def solve(g, problem, *, tol, max_iter, rng, start=None):
     scores are nearly the same, and their order never rests.
     """
     n_rows = problem.target.size
-    rows = rng.permutation(n_rows) if n_rows > ROWS_IN_CACHE else np.arange(n_rows)
-    if n_rows > ROWS_IN_CACHE:
-        g, problem = shuffled(g, problem, rows)
+    if n_rows <= ROWS_IN_CACHE:
+        return _solved(g, problem, start, tol=tol, max_iter=max_iter, rng=rng)
+    rows = rng.permutation(n_rows)
+    with shuffled(g, problem, rows) as mixed:
+        found = _solved(*mixed, None if start is None else start[rows], tol=tol, max_iter=max_iter, rng=rng)
+    in_place = np.empty(n_rows)
+    in_place[rows] = found.coef
+    return found._replace(coef=in_place)
+
+
+def _solved(g, problem, start, *, tol, max_iter, rng):
     seen = metric(g, problem)
-    coef = np.zeros(n_rows) if start is None else np.clip(start[rows], problem.lower, problem.upper)
+    coef = np.zeros(problem.target.size) if start is None else np.clip(start, problem.lower, problem.upper)
     found = certify(g, problem, coef, 0)
     most = max_iter
     while not is_closed(found, problem, tol) and found.n_iter < most:
@@ -342,10 +378,9 @@ def solve(g, problem, *, tol, max_iter, rng, start=None):
         coef = descend(g, problem, found, seen, n_sweeps=n_sweeps, rng=rng)
         found = certify(g, problem, coef, found.n_iter + n_sweeps, found.score)
         if most == max_iter and is_gap_closed(found, problem, tol):
-            most = min(max_iter, LEAST_REST + REST_PER_PASS * found.n_iter)
-    in_place = np.empty(n_rows)
-    in_place[rows] = found.coef
-    return found._replace(coef=in_place)
+            rest = round(LEAST_REST * min(1.0, ROWS_AT_LEAST_REST / problem.target.size))
+            most = min(max_iter, rest + REST_PER_PASS * found.n_iter)
+    return found
 
 
 def one_against_rest(chosen, cost):

@@ -14,6 +14,7 @@ from evenhand.estimators.machines._tables import (
 )
 
 REACH = 1.5
+ROWS_AT_ONCE = 2**18
 
 
 @named_at(ESTIMATORS)
@@ -92,8 +93,11 @@ class TableSpace:
     def blend(self, index):
         if self.measure != "lin":
             return np.ones((index.shape[0], 1))
-        cost = np.maximum(self.row_cost(index), PRECISION)
-        return np.ascontiguousarray(cauchy_factor(cost, self.points, self.triangle))
+        out = np.empty((index.shape[0], self.points.size))
+        for start in range(0, index.shape[0], ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            out[rows] = cauchy_factor(np.maximum(self.row_cost(index[rows]), PRECISION), self.points, self.triangle)
+        return out
 
     def geometry(self, codes):
         index = self.index(codes)

@@ -125,7 +125,8 @@ class _SimilarityMachine(BaseEstimator):
     def _scores(self, X):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **VALUES)
-        geometry = self._space.geometry([coder.encode(X[:, k]) for k, coder in enumerate(self._coders)])
+        codes = [c.encode(X[:, k]).astype(np.min_scalar_type(c.n_values)) for k, c in enumerate(self._coders)]
+        geometry = self._space.geometry(codes)
         return np.column_stack([scores(geometry, weights) for weights in self._weights]) + self.intercept_
 
     def __sklearn_tags__(self):
@@ -161,8 +162,8 @@ class SimilaritySVC(ClassifierMixin, _SimilarityMachine):
         Duality gap, as a share of the objective, at which to stop, once the scores of the rows rest too: between two
         looks they may move by ``sqrt(2.5 * tol)`` of their spread.
     max_iter : int, default=5000
-        Passes over the rows. Fewer are made where the gap has long been closed and scores do not rest: 300 and 20 for
-        each pass that the gap took.
+        Passes over the rows. Fewer are made where the gap has long been closed and scores do not rest: 300 (of more
+        than a million rows 300 in proportion to a million) and 20 for each pass that the gap took.
     random_state : int, RandomState or None, default=None
         Order of the passes.
 

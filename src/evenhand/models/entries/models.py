@@ -7,7 +7,7 @@ from typing import Any, Literal
 from evenhand.errors import ConfError
 
 Values = list[Any]
-FORMS = ("codes", "sparse", "columns")
+FORMS = ("codes", "sparse", "columns", "blocks")
 Input = Literal["numbers", "counts", "codes", "codes and numbers"]
 
 
@@ -27,7 +27,7 @@ class ModelEntry:
     target_transform : what is done to the target of a regression before the fit.
     trusted : types beside the package of `home` that stand in its fitted estimators, by their full names.
     forms : in which forms beside a dense matrix it learns the same from many rows: codes (small whole numbers), sparse,
-        columns (a few at a time, see packing.by_columns).
+        columns (a few at a time, see packing.by_columns), blocks (of rows, see packing.linear_blocks).
     limit : what happens beyond how many rows, in words that the list of candidates shows; "" where nothing does.
     """
 
@@ -131,7 +131,7 @@ ENTRIES = (
     ),
     _classifier("knn", "sklearn.neighbors.KNeighborsClassifier", "numbers", KNN, 50),
     _classifier("svm", "sklearn.svm.SVC", "numbers", KERNEL, 100, defaults=CACHE),
-    _classifier("linear_svm", "sklearn.svm.LinearSVC", "numbers", {"C": LINEAR_C}, 5, forms=("sparse",)),
+    _classifier("linear_svm", "sklearn.svm.LinearSVC", "numbers", {"C": LINEAR_C}, 5, forms=("sparse", "blocks")),
     _classifier("budget_svm", "evenhand.estimators.BudgetSVC", "numbers", KERNEL, 100, forms=("sparse",)),
     _classifier("nu_svm", "sklearn.svm.NuSVC", "numbers", _NU, 100, defaults=CACHE),
     _classifier("one_class_svm", "evenhand.estimators.OutlierClassifier", "numbers", _ONE_CLASS, 100),

@@ -9,6 +9,7 @@ import pandas as pd
 from evenhand.data.frames import read_rows, read_target
 from evenhand.models.encoder import new_encoder, without_outliers
 from evenhand.models.inner_folds import share_of
+from evenhand.models.packing.parts import joined_rows
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import Balanced, Output, Plan, Table, Training
 from evenhand.records.reference import NOWHERE
@@ -18,6 +19,7 @@ from evenhand.study.study import Study
 
 Encoded = tuple[tuple[Any, np.ndarray, Balanced], tuple[Any, np.ndarray]]
 Rows = tuple[np.ndarray, np.ndarray]
+ROWS_AT_ONCE = 2**19
 _reading = Lock()
 _kept: dict[tuple[str, tuple[str, ...]], tuple[pd.DataFrame, np.ndarray]] = {}
 
@@ -54,5 +56,12 @@ def encoded_share(
         resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, seed)
         X, labels, _ = resampler.resample(X.dense() if isinstance(X, Packed) else X, labels, table.classes)
     balanced = Balanced(plan.balance, Training("", NOWHERE, len(labels), outputs), is_weighted=kind == "class_weight")
-    asked = encoder.matrix(encoder.parts(frame.iloc[judged])) if len(judged) else encoder.transform(frame.iloc[judged])
-    return (X, labels, balanced), (asked, y[judged])
+    return (X, labels, balanced), (_asked(encoder, frame.iloc[judged]), y[judged])
+
+
+def _asked(encoder: Any, frame: pd.DataFrame) -> Any:
+    """The matrix of rows to be judged, of many made piece by piece."""
+    if not len(frame):
+        return encoder.transform(frame)
+    pieces = [encoder.parts(frame.iloc[start : start + ROWS_AT_ONCE]) for start in range(0, len(frame), ROWS_AT_ONCE)]
+    return encoder.matrix(pieces[0] if len(pieces) == 1 else [joined_rows(each) for each in zip(*pieces, strict=True)])

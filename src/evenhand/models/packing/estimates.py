@@ -10,7 +10,7 @@ import psutil
 
 from evenhand.errors import DataError, listed
 from evenhand.models.encoder_steps import step_entry
-from evenhand.models.packing.forms import COPIES, LEAST_COPIES, bytes_to_fit
+from evenhand.models.packing.forms import COPIES, LEAST_COPIES, bytes_to_fit, is_by_blocks
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import Feature, Plan, Table
 from evenhand.runtime.memory import free_bytes
@@ -51,9 +51,7 @@ def estimated_matrix(encoding: Encoding, features: Sequence[Feature], n_values: 
 def estimated_needs(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame, y: np.ndarray) -> Needs:
     """About how many bytes the largest fit of each plan takes; `y` are the targets of all training rows."""
     counts = np.unique(y, return_counts=True)[1] if table.classes else np.array([len(y)])
-    has_bins = any(study.encodings[plan.encoding].numeric.bins is not None for plan in plans)
-    counted = [each for each in table.features if has_bins or each.kind != "numeric"]
-    found, n_values = {}, value_counts(frame, counted)
+    found, n_values = {}, _counted(plans, study, table, frame)
     for plan in plans:
         sized = partial(estimated_matrix, study.encodings[plan.encoding], table.features, n_values)
         matrix = sized(len(y))
@@ -65,6 +63,22 @@ def estimated_needs(plans: Sequence[Plan], study: Study, table: Table, frame: pd
         is_dense = not resampler.is_blind
         found[plan.name] = 8 * COPIES * n_left * matrix.shape[1] if is_dense else bytes_to_fit(plan, sized(n_left))
     return found
+
+
+def by_blocks(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame, n_rows: int) -> list[str]:
+    """The plans that are fitted on so many rows by blocks of them, since copies of all would be too large."""
+    n_values = _counted(plans, study, table, frame)
+    return [
+        plan.name
+        for plan in plans
+        if is_by_blocks(plan, estimated_matrix(study.encodings[plan.encoding], table.features, n_values, n_rows))
+    ]
+
+
+def _counted(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame) -> Needs:
+    """How many values the columns have whose values are made into codes."""
+    has_bins = any(study.encodings[plan.encoding].numeric.bins is not None for plan in plans)
+    return value_counts(frame, [each for each in table.features if has_bins or each.kind != "numeric"])
 
 
 def memory_in_words(needs: Needs, study: Study) -> str:

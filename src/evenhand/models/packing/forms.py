@@ -13,6 +13,10 @@ from evenhand.runtime.memory import free_bytes
 from evenhand.storage.packed import Packed
 
 MANY_BYTES = 2**26  # of a dense matrix, from which another form is worth it
+COPIED_BYTES = 2**31  # of what LIBLINEAR and its caller hold of a matrix, from which it is read by blocks instead
+CODED_ROWS = 2**18  # of codes that are asked about at once
+BYTES_OF_A_ROW = 48  # of what a solver by blocks holds of each: products, sides, costs and its own copies of them
+SMOOTH = {"loss": "squared_hinge", "penalty": "l2", "multi_class": "ovr"}  # settings with a minimum of their own
 MOST_FILLED = 0.5
 COPIES, LEAST_COPIES, BYTES_OF_A_CELL = 3, 2, 12
 Found = tuple[str, np.ndarray | None, np.ndarray]
@@ -27,7 +31,12 @@ def fit_form(plan: Plan, matrix: Any) -> Any:
         return matrix.codes
     if form == "sparse":
         return matrix.csr()
-    return matrix if form == "columns" else matrix.dense()
+    return matrix if form in {"columns", "blocks"} else matrix.dense()
+
+
+def is_by_blocks(plan: Plan, matrix: Any) -> bool:
+    """Whether a machine is fitted on a few rows at a time by a solver of our own, as copies would be too large."""
+    return isinstance(matrix, Packed) and _form(plan, matrix) == "blocks"
 
 
 def bytes_to_fit(plan: Plan, matrix: Any) -> int:
@@ -38,7 +47,8 @@ def bytes_to_fit(plan: Plan, matrix: Any) -> int:
     form = _form(plan, matrix) if isinstance(matrix, Packed) else "dense"
     if form == "sparse":
         return int(COPIES * n_dense / 8 * matrix.share_filled * BYTES_OF_A_CELL)
-    return {"codes": n_dense, "columns": 2 * COPIES * MANY_BYTES}.get(form, COPIES * n_dense)
+    by_rows = BYTES_OF_A_ROW * int(matrix.shape[0])
+    return {"codes": n_dense, "columns": 2 * COPIES * MANY_BYTES, "blocks": by_rows}.get(form, COPIES * n_dense)
 
 
 def check_room(plan: Plan, matrix: Any) -> None:
@@ -81,16 +91,30 @@ def _form(plan: Plan, matrix: Packed) -> str:
         return "codes"
     if matrix.n_bytes < MANY_BYTES:
         return "dense"
+    if "blocks" in forms and _is_smooth(plan) and _copied_bytes(matrix) >= COPIED_BYTES:
+        return "blocks"
     if "sparse" in forms and matrix.share_filled <= MOST_FILLED:
         return "sparse"
     return "columns" if "columns" in forms else "dense"
+
+
+def _is_smooth(plan: Plan) -> bool:
+    asked = {**plan.params, **plan.settled}
+    return all(asked.get(name, value) == value for name, value in SMOOTH.items())
+
+
+def _copied_bytes(matrix: Packed) -> int:
+    """What the cells that are not 0 take as a sparse matrix with LIBLINEAR's copy of it."""
+    return int(COPIES * BYTES_OF_A_CELL * matrix.share_filled * matrix.shape[0] * matrix.shape[1])
 
 
 def _blocks(plan: Plan, matrix: Any) -> Iterator[Any]:
     if not isinstance(matrix, Packed):
         yield matrix
     elif (form := _form(plan, matrix)) == "codes":
-        yield matrix.codes
+        codes = matrix.codes
+        assert codes is not None
+        yield from (codes[start : start + CODED_ROWS] for start in range(0, max(len(codes), 1), CODED_ROWS))
     else:
-        pieces = matrix.sparse_rows if form == "sparse" else matrix.dense
+        pieces = matrix.sparse_rows if form in {"sparse", "blocks"} else matrix.dense
         yield from (pieces(rows) for rows in matrix.row_blocks())

@@ -1,12 +1,13 @@
 """How the matrices of a fold are kept, and the numbers of a table that those of all folds stand on."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.data.frames import row_batches
+from evenhand.data.frames import SomeRows, read_rows, row_batches
 from evenhand.models.encoder import TableEncoder
 from evenhand.models.packing.few_columns import AsRead
 from evenhand.models.packing.parts import packed, scaled, steps_of, with_source
@@ -15,8 +16,25 @@ from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import NUMBERS, write_source
 from evenhand.storage.packed import EVERY, Scaled
+from evenhand.study.study import Encoding
 
 CODE = "evenhand.models.packing.kept:_write"
+MANY_BYTES = 2**25  # of a table as numbers, from which its columns are read one at a time; its matrix is packed then
+
+
+def rows_to_encode(table: Table, encoding: Encoding) -> Callable[[np.ndarray], Any]:
+    """Some rows of the table: a frame of them, or where they are many their columns as they are asked for."""
+    if is_in_parts(table, encoding):
+        return partial(SomeRows, table)
+    frame = read_rows(table, [feature.name for feature in table.features])
+    return lambda rows: frame.iloc[rows]
+
+
+def is_in_parts(table: Table, encoding: Encoding) -> bool:
+    """Whether columns are read one at a time: of many rows whose matrix will be packed."""
+    has_text = any(feature.kind == "text" for feature in table.features)
+    is_many = 8 * table.n_rows * len(table.features) >= MANY_BYTES
+    return is_many and not has_text and not encoding.unit_length and encoding.select is None
 
 
 class KeptMatrices:

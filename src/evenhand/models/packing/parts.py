@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,13 @@ def makes_dummies(transformer: Any) -> bool:
         and np.dtype(one_hot.dtype) == np.float64
         and all(type(each) is ColumnWeights and np.size(each.weights) == 1 for each in weights)
     )
+
+
+def joined_rows(made: Sequence[Any]) -> Any:
+    """What a fitted transformer made of some rows after others, as if it had been given all of them."""
+    if isinstance(made[0], Dummies):
+        return replace(made[0], codes=np.concatenate([each.codes for each in made]))
+    return sparse.vstack(made, format="csr") if sparse.issparse(made[0]) else np.concatenate(made)
 
 
 def width_of(made: Any) -> int:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from evenhand.data.frames import read_rows, read_target
+from evenhand.data.frames import features_of, read_target
 from evenhand.data.splits import fold_rows
 from evenhand.evaluation.pictures.training_pictures import cells, correlations, plane, strongest, thinned
 from evenhand.models.serialization import models_named, read_model
@@ -53,7 +53,7 @@ def run_pictures(
 def pictures_of_rows(table: Table, ledger: Ledger, model: Model, study: Study) -> Iterator[tuple[str, str]]:
     """Correlations, scatter and regions by name, of training rows; what has too few numeric columns is left out."""
     rows = thinned(fold_rows(ledger, FINAL)[0])
-    frame = read_rows(table, [feature.name for feature in table.features]).iloc[rows].reset_index(drop=True)
+    frame = features_of(table).iloc[rows].reset_index(drop=True)
     target = read_target(table)[rows]
     names = strongest(frame, target, table)
     if (matrix := correlations(frame, target, table, names)) is not None:
