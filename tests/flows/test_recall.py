@@ -116,7 +116,7 @@ def test_seconds_are_those_of_the_whole_command_and_memory_is_reported(first):
 def test_the_last_line_is_the_verdict(first):
     _, printed, _ = first
 
-    last = " ".join(printed.splitlines()[-2:])
+    last = " ".join(" ".join(printed.splitlines()[-2:]).split())
     assert "expected average_precision on new rows" in last
 
 

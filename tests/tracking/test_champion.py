@@ -332,4 +332,4 @@ def test_figures_that_are_no_numbers_are_left_to_the_words(capsys):
 
     _show_champion("tiny", SimpleNamespace(fixed=(), decisions=SimpleNamespace(promotions=[reign], looks=Looks())))
 
-    assert capsys.readouterr().out.splitlines()[2:] == ["  roc_auc 0.9000"]
+    assert capsys.readouterr().out.splitlines()[2:] == ["  roc_auc      0.9000"]

@@ -1,6 +1,6 @@
 """What a run came to, in the stable form that tools read."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from evenhand.records.pipeline import Figures, Judgement
 from evenhand.records.regression import RegressionTable
 from evenhand.records.since import ColumnShape, SinceRun
 from evenhand.records.tuning import Tuned
-from evenhand.records.verdicts import verdict_of
+from evenhand.records.verdicts import Expected, verdict_of
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Report:
                 "metric": self.judgement.metric,
                 "chosen": self.judgement.winner.plan.name,
                 "group": list(self.judgement.group),
-                "expected": self.judgement.expected,
+                "expected": self._expected(),
                 "candidates": [self._candidate(figures) for figures in self.judgement.figures],
                 **{name: getattr(self.judgement, name) for name in ("versus", "decided", "calibrated", "trials")},
                 "failed": [asdict(each) for each in self.judgement.failed],
@@ -83,6 +83,11 @@ class Report:
                 "report": str(self.page) if self.page else None,
             }
         )
+
+    def _expected(self) -> Expected | None:
+        """What is expected on new rows, with the name of the candidate whose figure it is."""
+        found = self.judgement.expected
+        return found and replace(found, candidate=found.candidate or self.judgement.best.plan.name)
 
     def _candidate(self, figures: Figures) -> dict[str, Any]:
         plan = figures.plan
