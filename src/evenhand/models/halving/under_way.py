@@ -119,14 +119,13 @@ class UnderWay:
             room = max(self._of_a_round, (room - (1 - ROUNDS) * self.seconds) / 2)
         share, times = (rest[0], 1) if rest else (1.0, self.n_fits)
         why: dict[str, str] = {}
+        left = "a minute leaves" if self.minutes == 1 else f"{self.minutes:g} minutes leave"
         costs = {made.name: times * self._forecast(made, share) for made in plans}
         for made in _dear_last(plans, costs, room):
             whole = self.n_fits * self._forecast(made, 1.0)
             is_known = len(self._seen(made)) > 1  # one attempt on few rows is mostly what does not grow with them
             if costs[made.name] > room or (is_known and whole > (1 - ROUNDS) * self.seconds):
-                why[made.name] = (
-                    f"all its fits would take about {whole:,.0f} s, more than {self.minutes:g} minutes leave"
-                )
+                why[made.name] = f"all its fits would take about {whole:,.0f} s, more than {left}"
             else:
                 room -= costs[made.name]
         if plans and len(why) == len(plans):
