@@ -12,7 +12,13 @@ from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, s
 from evenhand.evaluation.threshold_objectives import purpose_mistakes
 from evenhand.models.checks.kernel_columns import check_kernels
 from evenhand.models.ensembling import ensemble_mistakes
-from evenhand.models.packing.estimates import by_blocks, check_memory, estimated_needs, memory_in_words
+from evenhand.models.packing.estimates import (
+    by_blocks,
+    check_memory,
+    counted_values,
+    estimated_needs,
+    memory_in_words,
+)
 from evenhand.models.samplers import fraction_mistakes
 from evenhand.records.checks import Check
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Plan, Table
@@ -46,9 +52,10 @@ def check(
 
 def _check_memory(plans: list[Plan], study: Study, table: Table, frame: pd.DataFrame, y: np.ndarray) -> None:
     """Say what fits will take, and end a run of which none has enough memory before anything is fitted."""
-    needs = estimated_needs(plans, study, table, frame, y)
+    n_values = counted_values(plans, study, table, frame)
+    needs = estimated_needs(plans, study, table, n_values, y)
     logger().info(memory_in_words(needs, study))
-    if in_blocks := by_blocks(plans, study, table, frame, len(y)):
+    if in_blocks := by_blocks(plans, study, table, n_values, len(y)):
         words = f"fitted by blocks of rows, as LIBLINEAR would copy {len(y):,} of them: {listed(in_blocks, 4)}"
         logger().info(words)
         remark("check", words)

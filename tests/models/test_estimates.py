@@ -1,7 +1,6 @@
 """What memory is estimated before the first fit, and what is refused for want of it."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from makers import make_plan, make_study, make_table
 
@@ -53,16 +52,16 @@ def asked(tmp_path):
     y = np.r_[np.zeros(90, dtype=int), np.ones(10, dtype=int)]
     columns = {"size": random.normal(size=100), "age": random.normal(size=100)}
     study = make_study(balance=["none", "undersample", "smote"], encodings={"plain": {}})
-    return study, make_table(tmp_path / "t", columns, y), pd.DataFrame(columns), y
+    return study, make_table(tmp_path / "t", columns, y), {}, y
 
 
 @pytest.mark.parametrize(("n_rows", "expected"), [(29_000_000, []), (30_000_000, ["linear_svm"])])
 def test_what_liblinear_would_copy_2_gb_of_is_named_before_it_is_fitted(asked, n_rows, expected):
     plans = [make_plan(model, encoding="plain") for model in ("linear_svm", "gaussian_nb")]
-    study, table, frame, _ = asked
+    study, table, n_values, _ = asked
 
     # 3 x 12 bytes for each cell of two columns: 2 GB are 29.8 million rows
-    assert by_blocks(plans, study, table, frame, n_rows) == expected
+    assert by_blocks(plans, study, table, n_values, n_rows) == expected
 
 
 @pytest.mark.parametrize(("balance", "n_rows"), [("none", 100), ("undersample", 20), ("smote", 180)])

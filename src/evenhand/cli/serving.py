@@ -59,14 +59,14 @@ version_option = click.option("--version", type=click.IntRange(1), help="A versi
 @click.argument("study")
 def show_champion(study: str) -> None:
     """Show the champion of STUDY; an alias in MLflow that names another one is reported and fixed."""
-    _show_champion(study, _changed(study, lambda one: one))
+    _show_champion(study, _standing(study, lambda one: one))
 
 
 @champion.command()
 @click.argument("study")
 def history(study: str) -> None:
     """List every decision on STUDY, the latest last."""
-    for line in _changed(study, lambda one: one).decisions.lines:
+    for line in _standing(study, lambda one: one).decisions.lines:
         candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
         candidate = "the gate's horizon begins anew" if line.verdict == "restart" else candidate
         against = f", champion was version {line.champion.version}" if line.champion else ""
@@ -80,7 +80,7 @@ def history(study: str) -> None:
 @why_option
 def promote(study: str, version: int | None, why: str) -> None:
     """Make the model of the latest run of STUDY champion, or a version, once a clean process has proved it."""
-    _show_champion(study, _changed(study, lambda one: one.promote(why, version)))
+    _show_champion(study, _standing(study, lambda one: one.promote(why, version)))
 
 
 @champion.command()
@@ -89,7 +89,7 @@ def promote(study: str, version: int | None, why: str) -> None:
 @why_option
 def rollback(study: str, version: int | None, why: str) -> None:
     """Make the champion before, or an earlier one by its version, champion of STUDY again."""
-    _show_champion(study, _changed(study, lambda one: one.rollback(why, version)))
+    _show_champion(study, _standing(study, lambda one: one.rollback(why, version)))
 
 
 @champion.command()
@@ -97,11 +97,11 @@ def rollback(study: str, version: int | None, why: str) -> None:
 @why_option
 def restart(study: str, why: str) -> None:
     """Begin the horizon of the gate of STUDY anew, so that its alpha may be spent once more."""
-    _show_champion(study, _changed(study, lambda one: one.restart(why)))
+    _show_champion(study, _standing(study, lambda one: one.restart(why)))
 
 
-def _changed(study: str, change: Callable[[Any], Any]) -> Any:
-    """How the champion of a study stands after a change, with a line that moves meanwhile."""
+def _standing(study: str, change: Callable[[Any], Any]) -> Any:
+    """How the champion of a study stands after what is asked of it, with a line that moves meanwhile."""
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting
 

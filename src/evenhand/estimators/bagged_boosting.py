@@ -66,14 +66,12 @@ class _BaggedBoosting(BaseEstimator):
     def _bag(self, X, y, weight, is_left_out, random):
         chosen = ~is_left_out
         has_all = chosen.any() and self._has_all(y, chosen)
-        if not has_all:
-            chosen = np.ones(len(y), dtype=bool)
         model = self._model(has_all, int(random.randint(LARGEST_SEED)))
-        weights = {} if weight is None else {"sample_weight": weight[chosen]}
-        if has_all:
-            weights |= {} if weight is None else {"sample_weight_val": weight[is_left_out]}
-            return model.fit(X[chosen], y[chosen], **weights, X_val=X[is_left_out], y_val=y[is_left_out])
-        return model.fit(X, y, **weights)
+        if not has_all:
+            return model.fit(X, y, weight)
+        own, of_others = (None, None) if weight is None else (weight[chosen], weight[is_left_out])
+        others = {"X_val": X[is_left_out], "y_val": y[is_left_out], "sample_weight_val": of_others}
+        return model.fit(X[chosen], y[chosen], own, **others)
 
     def _model(self, is_stopped, seed):
         shared = ("learning_rate", "max_iter", "max_leaf_nodes", "min_samples_leaf", "l2_regularization")
@@ -84,6 +82,12 @@ class _BaggedBoosting(BaseEstimator):
             n_iter_no_change=self.patience,
             random_state=seed,
         )
+
+    def _mean_of(self, question, X):
+        """The mean of what the bags answer."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        return np.mean([getattr(bag, question)(X) for bag in self.bags_], axis=0)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -169,9 +173,7 @@ class BaggedBoostingClassifier(ClassifierMixin, _BaggedBoosting):
 
     def predict_proba(self, X):
         """The mean probability of each class."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        return np.mean([bag.predict_proba(X) for bag in self.bags_], axis=0)
+        return self._mean_of("predict_proba", X)
 
     def predict(self, X):
         """The class of greatest mean probability."""
@@ -241,6 +243,4 @@ class BaggedBoostingRegressor(RegressorMixin, _BaggedBoosting):
 
     def predict(self, X):
         """The mean of what the bags predict."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-        return np.mean([bag.predict(X) for bag in self.bags_], axis=0)
+        return self._mean_of("predict", X)

@@ -61,7 +61,7 @@ def error_of_rare_classes(judged: CandidatePredictions, metric: str, n_classes: 
     """
     if n_classes == 0 or not metric.endswith(EACH_CLASS_ALIKE) or judged.is_multilabel:
         return 0.0
-    once = judged.only(np.isin(np.arange(len(judged)), first_of_each(judged.row)))
+    once = judged.only(first_of_each(judged.row))
     influence = influence_of(once.prediction_set, metric, n_classes)
     if influence is None:
         return 0.0

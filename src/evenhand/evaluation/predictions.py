@@ -66,7 +66,7 @@ class CandidatePredictions:
         return int(np.unique(self.row, return_counts=True)[1].max()) if len(self) else 1
 
     def only(self, mask: np.ndarray) -> "CandidatePredictions":
-        """The part where a mask holds."""
+        """The part where a mask holds, or at some places."""
         scores, decisions = (None if each is None else each[mask] for each in (self.scores, self.decisions))
         parts = (self.fold[mask], self.row[mask], self.truth[mask], self.predicted[mask])
         return CandidatePredictions(self.name, *parts, scores, self.is_probability, decisions)

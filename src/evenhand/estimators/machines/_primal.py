@@ -10,6 +10,7 @@ are held. The objective is that of LIBLINEAR with `dual=False`, which has one mi
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 ROWS_AT_ONCE = 2**18
 MOST_STEPS_INSIDE, LOOSEST, MOST_HALVINGS = 50, 0.1, 30
@@ -74,7 +75,9 @@ def _noting(goal):
 
 def _direction(problem, gradient, products, share):
     """Newton's step, by conjugate gradients until this share of the gradient is left; rows beyond the margin rest."""
-    is_inside = np.concatenate([problem.side[block] * products[block] < 1 for block in _blocks(len(products))])
+    is_inside = np.concatenate(
+        [problem.side[block] * products[block] < 1 for block in gen_batches(len(products), ROWS_AT_ONCE)]
+    )
 
     def curved(block):
         return 2 * problem.cost[block] * is_inside[block]
@@ -111,14 +114,10 @@ def _along(problem, weights, step, products, moved, far):
     """The objective so far along a step, and its slope there."""
     there = weights + far * step
     value, slope = float(there @ there) / 2, float(there @ step)
-    for block in _blocks(len(products)):
+    for block in gen_batches(len(products), ROWS_AT_ONCE):
         side = problem.side[block]
         short = np.maximum(1 - side * (products[block] + far * moved[block]), 0)
         paid = problem.cost[block] * short
         value += float(paid @ short)
         slope -= 2 * float((paid * side) @ moved[block])
     return value, slope
-
-
-def _blocks(n_rows):
-    yield from (slice(start, start + ROWS_AT_ONCE) for start in range(0, n_rows, ROWS_AT_ONCE))

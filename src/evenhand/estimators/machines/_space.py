@@ -1,6 +1,7 @@
 """A similarity measure over coded columns, laid out as the look-up tables that `_dual` walks."""
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Geometry, scores
@@ -94,8 +95,7 @@ class TableSpace:
         if self.measure != "lin":
             return np.ones((index.shape[0], 1))
         out = np.empty((index.shape[0], self.points.size))
-        for start in range(0, index.shape[0], ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
+        for rows in gen_batches(index.shape[0], ROWS_AT_ONCE):
             out[rows] = cauchy_factor(np.maximum(self.row_cost(index[rows]), PRECISION), self.points, self.triangle)
         return out
 

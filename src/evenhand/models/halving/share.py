@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.utils import gen_batches
 
 from evenhand.data.frames import read_rows, read_target
 from evenhand.models.encoder import new_encoder, without_outliers
@@ -63,5 +64,5 @@ def _asked(encoder: Any, frame: pd.DataFrame) -> Any:
     """The matrix of rows to be judged, of many made piece by piece."""
     if not len(frame):
         return encoder.transform(frame)
-    pieces = [encoder.parts(frame.iloc[start : start + ROWS_AT_ONCE]) for start in range(0, len(frame), ROWS_AT_ONCE)]
+    pieces = [encoder.parts(frame.iloc[rows]) for rows in gen_batches(len(frame), ROWS_AT_ONCE)]
     return encoder.matrix(pieces[0] if len(pieces) == 1 else [joined_rows(each) for each in zip(*pieces, strict=True)])

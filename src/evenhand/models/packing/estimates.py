@@ -48,10 +48,10 @@ def estimated_matrix(encoding: Encoding, features: Sequence[Feature], n_values: 
     return Packed(parts or [_plain(n_rows, 1, np.float64)])
 
 
-def estimated_needs(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame, y: np.ndarray) -> Needs:
+def estimated_needs(plans: Sequence[Plan], study: Study, table: Table, n_values: Needs, y: np.ndarray) -> Needs:
     """About how many bytes the largest fit of each plan takes; `y` are the targets of all training rows."""
     counts = np.unique(y, return_counts=True)[1] if table.classes else np.array([len(y)])
-    found, n_values = {}, _counted(plans, study, table, frame)
+    found = {}
     for plan in plans:
         sized = partial(estimated_matrix, study.encodings[plan.encoding], table.features, n_values)
         matrix = sized(len(y))
@@ -65,9 +65,8 @@ def estimated_needs(plans: Sequence[Plan], study: Study, table: Table, frame: pd
     return found
 
 
-def by_blocks(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame, n_rows: int) -> list[str]:
+def by_blocks(plans: Sequence[Plan], study: Study, table: Table, n_values: Needs, n_rows: int) -> list[str]:
     """The plans that are fitted on so many rows by blocks of them, since copies of all would be too large."""
-    n_values = _counted(plans, study, table, frame)
     return [
         plan.name
         for plan in plans
@@ -75,7 +74,7 @@ def by_blocks(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataF
     ]
 
 
-def _counted(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame) -> Needs:
+def counted_values(plans: Sequence[Plan], study: Study, table: Table, frame: pd.DataFrame) -> Needs:
     """How many values the columns have whose values are made into codes."""
     has_bins = any(study.encodings[plan.encoding].numeric.bins is not None for plan in plans)
     return value_counts(frame, [each for each in table.features if has_bins or each.kind != "numeric"])

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from evenhand.models.catalogue import listing
 from evenhand.models.fitting import decisions_of, scores_of, unfit
@@ -114,7 +115,7 @@ def _blocks(plan: Plan, matrix: Any) -> Iterator[Any]:
     elif (form := _form(plan, matrix)) == "codes":
         codes = matrix.codes
         assert codes is not None
-        yield from (codes[start : start + CODED_ROWS] for start in range(0, max(len(codes), 1), CODED_ROWS))
+        yield from (codes[rows] for rows in gen_batches(max(len(codes), 1), CODED_ROWS))
     else:
         pieces = matrix.sparse_rows if form in {"sparse", "blocks"} else matrix.dense
         yield from (pieces(rows) for rows in matrix.row_blocks())

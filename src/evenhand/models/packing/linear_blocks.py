@@ -1,11 +1,12 @@
 """Linear support-vector machines on a matrix in parts, of which some rows are read at a time and none is copied."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from sklearn.svm import LinearSVC
+from sklearn.utils import gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 
 from evenhand.estimators.machines._primal import Problem, solved
@@ -50,7 +51,7 @@ class RowsInBlocks:
     def swept(self, weights: np.ndarray, of_each: OfEach) -> np.ndarray:
         """The sum of all rows, each by the number that it gets for its product with the weights."""
         total = np.zeros(self.n_columns)
-        for block in self._blocks():
+        for block in gen_batches(self.n_rows, ROWS_AT_ONCE):
             products = np.full(block.stop - block.start, self.intercept * weights[-1])
             for part, columns in self.parts:
                 times = _numbers_times if isinstance(part, Numbers) else _codes_times
@@ -62,7 +63,7 @@ class RowsInBlocks:
     def squares(self, of_each: Callable[[slice], np.ndarray]) -> np.ndarray:
         """The sum of the squares of each column, each by the number that its row gets."""
         total = np.zeros(self.n_columns)
-        for block in self._blocks():
+        for block in gen_batches(self.n_rows, ROWS_AT_ONCE):
             self._add(of_each(block), block, True, total)
         return total
 
@@ -73,10 +74,6 @@ class RowsInBlocks:
             summed(part, given, block.start, is_squared, own)
             total[columns] += own
         total[-1] += given.sum() * (self.intercept**2 if is_squared else self.intercept)
-
-    def _blocks(self) -> Iterator[slice]:
-        for start in range(0, self.n_rows, ROWS_AT_ONCE):
-            yield slice(start, min(start + ROWS_AT_ONCE, self.n_rows))
 
 
 def fitted_by_blocks(

@@ -36,13 +36,7 @@ class Axis:
 def unit_axis(title: str) -> Axis:
     """An axis from 0 to 1."""
     ticks = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    return Axis(
-        title,
-        0.0,
-        1.0,
-        ticks,
-        tuple(f"{tick:g}" for tick in ticks),
-    )
+    return Axis(title, 0.0, 1.0, ticks, tuple(f"{tick:g}" for tick in ticks))
 
 
 def axis(title: str, low: float, high: float, n_ticks: int = 5) -> Axis:

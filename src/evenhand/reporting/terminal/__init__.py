@@ -4,4 +4,5 @@ __all__ = [
     "comparison",
     "monitoring",
     "run",
+    "waiting",
 ]
