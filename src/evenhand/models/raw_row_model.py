@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
 from evenhand.estimators._door import named_at
-from evenhand.models.acceleration import asked_of_trees, few_threads, is_quick
+from evenhand.models.acceleration import asked_of_trees, asked_of_vectors, few_threads, is_quick, is_radial
 from evenhand.models.fitting import decisions_of, scores_of
 from evenhand.models.probability_map import calibrated
 from evenhand.records.pipeline import Feature
@@ -203,6 +203,8 @@ def _scores(estimator: Any, X: Any) -> np.ndarray:
 
 
 def _asked(estimator: Any, X: Any) -> np.ndarray:
+    if is_radial(estimator, X):
+        return asked_of_vectors(estimator, X)
     is_few = is_quick(estimator, X)
     if hasattr(estimator, "predict_proba"):
         probabilities = asked_of_trees(estimator, X) if is_few else estimator.predict_proba(X)
