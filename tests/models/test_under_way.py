@@ -108,6 +108,27 @@ def test_what_reading_and_encoding_took_is_not_counted_for_every_fit():
     assert found._forecast(plan("a"), 1.0) == pytest.approx(1.3 * 1.0 * 3**1.1 + 0.1)
 
 
+def test_what_one_attempt_waited_for_is_no_cost_of_its_own():
+    # together 12 s by the clock for 6 s of work, so each fit takes twice its work: 2 s, and not the 7 s of the one
+    given = [
+        attempt("late", 0.9, fit_seconds=7.0, cpu_seconds=1.0), attempt("b", 0.9, fit_seconds=5.0, cpu_seconds=5.0)
+    ]  # fmt: skip
+
+    found = running(["late", "b"]).after(given)
+
+    assert found._forecast(plan("late"), 1.0) == pytest.approx(1.3 * 2.0 * 3**1.1 + 0.1)
+
+
+def test_a_model_that_works_in_threads_of_its_own_costs_a_quarter_of_its_clock_at_least():
+    given = [
+        attempt("threads", 0.9, fit_seconds=8.0, cpu_seconds=0.1), attempt("b", 0.9, fit_seconds=90.0, cpu_seconds=90.0)
+    ]  # fmt: skip
+
+    found = running(["threads", "b"]).after(given)
+
+    assert found._forecast(plan("threads"), 1.0) == pytest.approx(1.3 * 2.0 * 3**1.1 + 0.1)
+
+
 def test_a_dear_candidate_waits_until_cheaper_ones_behind_it_have_their_room():
     # six fits on all rows: a 26 s, dear 522 s, the others 26 s each; 600 s are given, of which rounds took 24
     costs = {"a": 1.0, "dear": 20.0, "b": 1.0, "c": 1.0, "d": 1.0}

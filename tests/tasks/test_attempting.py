@@ -96,8 +96,9 @@ def test_found_again_it_cost_what_it_cost_and_other_settings_make_another():
 
     assert (first.reused, again.reused, other.reused) == (False, True, False)
     assert (again.seconds, again.score) == (first.seconds, first.score)
-    assert 0 < first.cost == first.fit_seconds < first.seconds
-    assert again.cost == first.cost
+    assert 0 < first.work == first.cpu_seconds
+    assert 0 < first.clock == first.fit_seconds < first.seconds
+    assert (again.work, again.clock) == (first.work, first.clock)
 
 
 def test_the_table_is_read_once_for_all_attempts_and_let_go_at_the_end(monkeypatch):

@@ -29,6 +29,7 @@ FEWEST_GOING_ON, BEYOND_CHANCE = 4, 3.0
 STEEP_FROM = 50.0  # the weight of kernels and neighbours
 STEEP, EVEN = (1.2, 2.0, 2.2), (0.6, 1.1, 1.4)  # how cost grows with rows: at least, until it was seen, at most
 DEAR = 1 / 3  # of the room that is left: who costs more waits until those that cost less have theirs
+ELSEWHERE = 0.25  # of its time by the clock: what a fit takes at least, as it may work in threads of its own
 JUDGING = 1.3  # a fit that is kept is also asked about its training rows
 HANDLING = 0.1  # seconds beside it
 
@@ -139,10 +140,21 @@ class UnderWay:
             return 0.0
         last = seen[-1]
         least, power, most = STEEP if made.weight >= STEEP_FROM else EVEN
-        if len(seen) > 1 and min(seen[-2].cost, last.cost) > 0:
-            grown = math.log(last.cost / seen[-2].cost) / math.log(last.share / seen[-2].share)
-            power = min(max(grown, least), most)  # a moment's load or a first import is no growth
-        return JUDGING * last.cost * (share / last.share) ** power + HANDLING
+        if len(seen) > 1 and min(seen[-2].work, last.work) > 0:
+            grown = math.log(last.work / seen[-2].work) / math.log(last.share / seen[-2].share)
+            power = min(max(grown, least), most)  # a moment's load is no growth
+        took = max(self._crowding * last.work, ELSEWHERE * last.clock)
+        return JUDGING * took * (share / last.share) ** power + HANDLING
+
+    @property
+    def _crowding(self) -> float:
+        """How much longer fits take by the clock than they work, where other work has the processors too.
+
+        Of all attempts together: what one of them waited for, another fit need not wait for.
+        """
+        fitted = [each for each in self.attempts if math.isfinite(each.score)]
+        work = sum(each.work for each in fitted)
+        return max(sum(each.clock for each in fitted) / work, 1.0) if work > 0 else 1.0
 
     def _seen(self, made: Plan) -> list[Attempt]:
         """The attempts of a candidate that came to a score."""
