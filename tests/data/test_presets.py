@@ -54,9 +54,20 @@ def test_a_larger_preset_tries_what_a_smaller_one_tries_and_more():
 def test_candidates_stand_in_the_order_of_the_portfolio():
     order = [entry["name"] for entry in portfolio()["classes"]]
 
-    found = list(written("best")["candidates"])
+    found = list(written("best", n_rows=900)["candidates"])
 
     assert found == sorted(found, key=order.index)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_settings_of_many_small_steps_are_tried_where_there_are_many_rows(kind):
+    many = portfolio()["many"]
+
+    few, enough = (list(written("fast", **KINDS[kind], n_rows=n)["candidates"]) for n in (999, 1_000))
+
+    assert many["rows"] == 1_000
+    assert many[kind]
+    assert enough == [few[0], *(each["name"] for each in many[kind]), *few[1:]]
 
 
 def test_each_setting_of_the_portfolio_adds_something_or_nothing_to_what_those_before_it_cover():
@@ -167,4 +178,4 @@ def test_a_study_of_a_frame_is_made_in_one_call():
     found = Study.auto(frame, "y", minutes=2)
 
     assert (found.target, found.minutes) == ("y", 2.0)
-    assert list(found.candidates) == [entry["name"] for entry in chosen("classes", preset_of().n_candidates)]
+    assert list(found.candidates) == [entry["name"] for entry in chosen("classes", preset_of().n_candidates, 60)]

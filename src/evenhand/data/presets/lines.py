@@ -58,7 +58,7 @@ def candidate_lines(seen: DataProfile, preset: Preset) -> Iterator[str]:
     for entry in _entries(seen, preset):
         name, model = entry["name"], entry.get("model", entry["name"])
         settings = {"model": model, **entry} if name != model else {**entry}
-        settings = {key: value for key, value in settings.items() if key not in {"name", "cover"}}
+        settings = {key: value for key, value in settings.items() if key not in {"name", "cover", "gain"}}
         if name == model:
             settings.pop("model", None)
         if len(balances) > 1:
@@ -93,7 +93,7 @@ def _entries(seen: DataProfile, preset: Preset) -> list[dict[str, Any]]:
     if seen.of("text"):
         return WORDS[_kind(seen)]
     found: dict[str, dict[str, Any]] = {}
-    for entry in chosen(_kind(seen), preset.n_candidates):
+    for entry in chosen(_kind(seen), preset.n_candidates, seen.n_rows):
         same = [entry["model"], entry.get("params"), _of_columns(seen, entry["encodings"])]
         if _suits(entry["model"], seen):
             found.setdefault(repr(same), entry)

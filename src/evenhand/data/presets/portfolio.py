@@ -67,15 +67,19 @@ def family(model: str) -> str:
     return next((name for name, known in FAMILIES.items() if set(words) & set(known)), model)
 
 
-def chosen(kind: str, n_candidates: int) -> list[dict[str, Any]]:
-    """The first settings for `classes` or `numbers`, and the first of every family, in the order to try them."""
+def chosen(kind: str, n_candidates: int, n_rows: int) -> list[dict[str, Any]]:
+    """The first settings for `classes` or `numbers`, and the first of every family, in the order to try them.
+
+    Settings that pay with many rows come after the first of all.
+    """
     taken: set[str] = set()
     found = []
     for place, entry in enumerate(portfolio()[kind]):
         if place < n_candidates or family(entry["model"]) not in taken:
             found.append(entry)
         taken.add(family(entry["model"]))
-    return found
+    many = portfolio()["many"]
+    return [found[0], *many[kind], *found[1:]] if n_rows >= many["rows"] else found
 
 
 def provenance(kind: str) -> str:
