@@ -3,7 +3,9 @@
 import fcntl
 import os
 import shutil
+import socket
 import sqlite3
+import subprocess
 import sys
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -159,9 +161,33 @@ def prefect_server(empty_prefect):
         yield
 
 
+SERVED = """
+import socket, sys, uvicorn
+from evenhand.service.prefect_server.application import application
+
+config = uvicorn.Config(application(sys.stderr.write), log_level="error", lifespan="on")
+uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
+"""
+
+
+def served(server):
+    """The process of Prefect's harness, with the application as our servers serve it."""
+    from prefect.settings import get_current_settings
+
+    role = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+    given = get_current_settings().to_environment_variables(exclude_unset=True)
+    with socket.create_server(("127.0.0.1", server.port)) as listening:
+        number = listening.fileno()
+        command = [sys.executable, "-c", SERVED, str(number), "-m uvicorn"]  # as which a watcher knows it
+        return subprocess.Popen(command, env={**os.environ, **role, **given}, pass_fds=[number])
+
+
 @contextmanager
 def prepared(patch, utilities, empty):
-    """Prefect's harness finds an empty database where it would make one."""
+    """Prefect's harness finds an empty database where it would make one, and serves it as our servers do."""
+    from prefect.server.api.server import SubprocessASGIServer
+
+    patch.setattr(SubprocessASGIServer, "_run_uvicorn_command", served)
     folder = mkdtemp(prefix="prefect-")
     shutil.copy(empty, Path(folder) / "prefect-test.db")
     patch.setattr(utilities, "mkdtemp", lambda: folder)

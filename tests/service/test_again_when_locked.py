@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
+from evenhand.service.prefect_server.writers import is_writer
 
 
 class Locked:
@@ -14,6 +15,7 @@ class Locked:
     def __init__(self, n_locked: int, raises: bool = True) -> None:
         self.n_locked, self.raises = n_locked, raises
         self.bodies: list[bytes] = []
+        self.was_writer: list[bool] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body, more = b"", True
@@ -21,6 +23,7 @@ class Locked:
             part = await receive()
             body, more = body + part["body"], part["more_body"]
         self.bodies.append(body)
+        self.was_writer.append(is_writer.get())
         is_locked = len(self.bodies) <= self.n_locked
         await send({"type": "http.response.start", "status": 503 if is_locked else 201})
         await send({"type": "http.response.body", "body": b"no" if is_locked else b"yes"})
@@ -57,6 +60,13 @@ def test_the_client_sees_one_answer_of_a_request_that_is_asked_again(raises: boo
     inner = Locked(3, raises)
     assert asked(AgainWhenLocked(inner)) == ([201], b"yes")
     assert inner.bodies == [b"one run"] * 4
+
+
+def test_a_request_that_is_asked_again_begins_as_a_writer_and_no_other_does() -> None:
+    inner = Locked(2)
+    asked(AgainWhenLocked(inner))
+    asked(AgainWhenLocked(inner))
+    assert inner.was_writer == [False, True, True, False]
 
 
 def test_what_stays_locked_is_told_when_the_time_is_up() -> None:

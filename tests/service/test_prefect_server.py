@@ -8,8 +8,8 @@ import pytest
 from prefect.settings import Settings
 
 from evenhand.errors import ConfError
-from evenhand.service.prefect_server.pages import count_as_writers
 from evenhand.service.prefect_server.retention import DAYS, vacuum_surroundings
+from evenhand.service.prefect_server.writers import begin_as_writers, count_as_writers, is_writer
 from evenhand.service.supervisor import Ports, surroundings
 
 
@@ -63,6 +63,31 @@ def test_what_counts_events_holds_the_database_from_its_beginning(monkeypatch):
                 sqlite3.connect(file, timeout=0).execute("begin immediate")
 
     asyncio.run(held())
+
+
+@pytest.mark.parametrize("is_asked_again", [True, False])
+def test_transactions_of_a_request_that_is_asked_again_hold_the_database_from_their_beginning(
+    monkeypatch, is_asked_again
+):
+    from prefect.server.database import configurations
+
+    kind = configurations.AioSqliteConfiguration
+    monkeypatch.setattr(kind, "begin_transaction", kind.begin_transaction)
+    begin_as_writers()
+    file = Path("prefect.db").absolute()
+    database = kind(f"sqlite+aiosqlite:///{file}")
+
+    async def is_held():
+        is_writer.set(is_asked_again)
+        async with sessions(database, True, False):
+            other = sqlite3.connect(file, timeout=0)
+            try:
+                other.execute("begin immediate")
+            except sqlite3.OperationalError:
+                return True
+            return False
+
+    assert asyncio.run(is_held()) == is_asked_again
 
 
 def sessions(database, begin_transaction, with_for_update):

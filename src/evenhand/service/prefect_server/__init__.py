@@ -3,4 +3,14 @@
 Not here: deployments and schedules on it (`service`).
 """
 
-__all__ = ["again_when_locked", "at_hand", "pages", "retention", "temporary"]
+__all__ = [
+    "again_when_locked",
+    "application",
+    "at_hand",
+    "cursors",
+    "pages",
+    "retention",
+    "stalls",
+    "temporary",
+    "writers",
+]

@@ -1,13 +1,16 @@
 """Requests that SQLite ended because another wrote in between: asked again in the server, at once.
 
 Most of what Prefect's API does begins as a reader and then writes. SQLite ends such a transaction at once, whatever its
-timeout, if another wrote since it began; the server then answers 503, and Prefect's client waits for two seconds.
+timeout, if another wrote since it began; the server then answers 503, and Prefect's client waits for two seconds, then
+for four, eight, sixteen and thirty-two. Asked again as it was, a request under load can meet another writer each time.
 """
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+from evenhand.service.prefect_server.writers import is_writer
 
 UNAVAILABLE = 503
 PAUSE_SECONDS, LONGEST_SECONDS = 0.02, 5.0
@@ -18,7 +21,7 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 class AgainWhenLocked:
     """An application whose writing requests are asked again, for a while, as long as they are answered with 503.
 
-    Nothing of a request that ended so was kept: the transaction was rolled back.
+    Nothing of a request that ended so was kept: the transaction was rolled back. It begins as a writer from then on.
     """
 
     def __init__(self, app: App, longest: float = LONGEST_SECONDS) -> None:
@@ -39,6 +42,7 @@ class AgainWhenLocked:
                     raise
             if not answer.is_held:
                 return
+            is_writer.set(True)
             await asyncio.sleep(PAUSE_SECONDS)
 
 

@@ -162,11 +162,12 @@ def main(number: str) -> None:
     seldom()
     own_database()
     import uvicorn
-    from prefect.server.api.server import create_app
+    from prefect.settings import get_current_settings
 
-    from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
+    from evenhand.service.prefect_server.application import application, log_in
 
-    config = uvicorn.Config(AgainWhenLocked(create_app()), log_level="error", lifespan="on")
+    app = application(log_in(get_current_settings().home))
+    config = uvicorn.Config(app, log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(number))])
 
 
