@@ -13,6 +13,7 @@ from evenhand.service.announcements import failure, notify, notify_skips
 from evenhand.service.flow_run_names import name_skipped, run_name
 from evenhand.service.schedules import clock, fail, has_finished, lateness, one_tick_of, refuse, refuse_unbounded
 from evenhand.service.tick_ledger import Tick
+from evenhand.service.tick_progress import reported
 from evenhand.storage.locks import LockHeld
 from evenhand.study.study import Study
 from evenhand.tasks.cleaning import clean
@@ -52,7 +53,7 @@ def tick(
         raise
     this = _due(study, as_of, because, at)
     try:
-        with one_tick_of(study):
+        with one_tick_of(study), reported(study.name):
             return _ticked(this, study, at, force)
     except LockHeld as held:
         why = skip(this, str(held)).why

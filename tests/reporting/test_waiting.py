@@ -1,7 +1,9 @@
 """The line that moves while a command has nothing to say yet."""
 
 import io
+import os
 import re
+import subprocess
 import time
 from types import SimpleNamespace
 
@@ -9,6 +11,7 @@ import pytest
 
 from evenhand.reporting.terminal import waiting as module
 from evenhand.reporting.terminal.waiting import waiting, waiting_reports
+from evenhand.runtime.progress import Passing
 
 
 class Terminal(io.StringIO):
@@ -92,3 +95,42 @@ def test_between_lines_it_moves_after_one_that_ends_in_dots_and_before_the_first
 
     assert lines == ["starting Prefect ...", "prefect up"]
     assert shown.endswith(" \r")
+
+
+def test_what_a_study_is_at_moves_until_it_has_ended_and_no_line_of_it_stays(terminal):
+    lines = []
+
+    with waiting_reports(lines.append, idle="up") as report:
+        report("all is up")
+        until(lambda: " up 0 s\r" in terminal.getvalue())
+        report(Passing("churn", os.getpid(), "fitting 3 of 40"))
+        until(lambda: " churn: fitting 3 of 40 0 s\r" in terminal.getvalue())
+        report(Passing("churn", os.getpid(), ""))
+        terminal.truncate(0)
+        until(lambda: re.search(r" up \d s +\r", terminal.getvalue()))
+
+    assert lines == ["all is up"]
+
+
+def test_a_study_whose_process_was_killed_is_not_shown_as_under_way(terminal):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+
+    with waiting_reports(lambda line: None, idle="up") as report:
+        report(Passing("churn", gone.pid, "fitting 3 of 40"))
+        report("all is up")
+        until(lambda: " up 0 s\r" in terminal.getvalue())
+
+    assert "churn" not in terminal.getvalue()
+
+
+def test_off_a_terminal_what_a_study_is_at_is_a_line_now_and_then(terminal):
+    module.sys.stderr = io.StringIO()
+    lines = []
+
+    with waiting_reports(lines.append, idle="up") as report:
+        for n_done in range(3):
+            report(Passing("churn", os.getpid(), f"fitting {n_done} of 40"))
+        report(Passing("fraud", os.getpid(), "reading"))
+
+    assert lines == ["churn: fitting 0 of 40", "fraud: reading"]

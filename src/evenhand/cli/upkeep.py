@@ -19,7 +19,7 @@ def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting_reports
 
-    with waiting_reports(echo) as report:
+    with waiting_reports(echo, idle="up; Ctrl-C ends") as report:
         eh.up(*confs, port=port, prefect_port=prefect_port, report=report)
 
 

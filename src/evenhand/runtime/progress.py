@@ -19,6 +19,19 @@ class StepProgress:
     remark: str = ""
 
 
+class Passing(str):
+    """A line that stands until the next of the same study: how far its process is; without words that it has ended."""
+
+    study: str
+    process: int
+
+    def __new__(cls, study: str, process: int, words: str) -> "Passing":
+        """The line as people read it."""
+        made = super().__new__(cls, f"{study}: {words}" if words else "")
+        made.study, made.process = study, process
+        return made
+
+
 Listener = Callable[[StepProgress], None]
 Judged = Callable[[str, Any], None]
 _judged: ContextVar[Judged | None] = ContextVar("judged", default=None)

@@ -30,12 +30,12 @@ from evenhand.service.servers import (
     ended_by_signals,
     runs_command,
 )
+from evenhand.service.tick_progress import MARK, followed
 from evenhand.storage.artifact_store import home
 from evenhand.storage.locks import alone, is_held, now
 from evenhand.tracking.databases import prefect_surroundings
 
 HEARTBEAT_SECONDS = 30
-MARK = "EVENHAND_UP"
 SERVED = "evenhand.cli.schedule_server"  # started by its name: commands are above this room
 
 
@@ -225,7 +225,7 @@ def _follow(process: subprocess.Popen[bytes], echo: Callable[[str], None]) -> No
     """Echo what a child prints, line by line."""
     assert process.stdout is not None
     for line in process.stdout:
-        echo(line.decode(errors="replace").rstrip())
+        echo(followed(line.decode(errors="replace").rstrip("\r\n")))
 
 
 def _mark(process: psutil.Process) -> str | None:

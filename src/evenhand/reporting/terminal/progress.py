@@ -70,7 +70,7 @@ class _Live:
         )
         self._progress = Progress(*columns, console=console, redirect_stdout=sys.stdout.isatty())
         self._bars: dict[str, TaskID] = {}
-        self._pace = _Pace()
+        self._pace = Pace()
         console.print(f"[bold]{name}[/bold]: starting")
 
     def __enter__(self) -> "_Live":
@@ -102,7 +102,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._last: dict[str, float] = {}
-        self._pace = _Pace()
+        self._pace = Pace()
 
     def __enter__(self) -> "_Lines":
         return self
@@ -122,10 +122,7 @@ class _Lines:
         if not is_end and now - self._last.get(step.box, 0.0) < 5.0:
             return
         self._last[step.box] = now
-        counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
-        note = f" {step.note}" if step.note else ""
-        words = f"{WORDS[step.box]}{counted}{'' if is_end else left}{note}"
-        self._write(words.rstrip())
+        self._write(step_words(step, left))
 
     @staticmethod
     def _write(line: str) -> None:
@@ -133,7 +130,14 @@ class _Lines:
         sys.stderr.flush()
 
 
-class _Pace:
+def step_words(step: StepProgress, left: str) -> str:
+    """How far a box is, on one line."""
+    counted = f" {step.done} of {step.planned}" if step.planned > 1 else ""
+    note = f" {step.note}" if step.note else ""
+    return f"{WORDS[step.box]}{counted}{'' if step.done == step.planned else left}{note}".rstrip()
+
+
+class Pace:
     """How long the rest of a box will take, from the parts of it that were really worked on."""
 
     def __init__(self) -> None:
@@ -141,6 +145,7 @@ class _Pace:
         self._worked: dict[str, int] = {}
 
     def left(self, step: StepProgress) -> str:
+        """The estimate in words; empty where nothing was worked on yet, or nothing is left."""
         began = self._began.setdefault(step.box, time.monotonic())
         if step.done and not step.is_reused:
             self._worked[step.box] = self._worked.get(step.box, 0) + 1

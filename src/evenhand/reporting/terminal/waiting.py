@@ -8,18 +8,23 @@ from contextlib import ExitStack, contextmanager
 from shutil import get_terminal_size
 from threading import Event, Lock, Thread
 
-FIRST_SECONDS, EVERY_SECONDS = 0.5, 0.5
+import psutil
+
+from evenhand.runtime.progress import Passing
+from evenhand.runtime.text import printable
+
+FIRST_SECONDS, EVERY_SECONDS, LOG_SECONDS = 0.5, 0.5, 10.0
 MARKS = "-\\|/"
 
 
 @contextmanager
-def waiting(words: str) -> Iterator[None]:
+def waiting(words: str | Callable[[], str]) -> Iterator[None]:
     """Show on a terminal that a command is at work, and for how long; gone at the end of the block."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    if not moves():
         yield
         return
     is_over = Event()
-    mover = Thread(target=_move, args=(words, is_over), daemon=True)
+    mover = Thread(target=_move, args=(words if callable(words) else lambda: words, is_over), daemon=True)
     mover.start()
     try:
         yield
@@ -29,31 +34,64 @@ def waiting(words: str) -> Iterator[None]:
 
 
 @contextmanager
-def waiting_reports(echo: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """What prints lines; before the first, and after each that ends in dots, a line moves until the next."""
-    lock, now = Lock(), ExitStack()
+def waiting_reports(echo: Callable[[str], None], idle: str = "") -> Iterator[Callable[[str], None]]:
+    """What prints lines; before the first, and after each that ends in dots, a line moves until the next.
+
+    With `idle` one moves after each: with what is under way, or with these words. Off a terminal what is under way
+    is a line now and then.
+    """
+    lock, now, under_way = Lock(), ExitStack(), _UnderWay(idle)
 
     def report(line: str) -> None:
         with lock:
+            if isinstance(line, Passing):
+                under_way.note(line, echo)
+                return
             now.close()
             echo(line)
             if line.endswith("..."):
                 now.enter_context(waiting(line.removesuffix("...").rstrip()))
+            elif idle:
+                now.enter_context(waiting(under_way.words))
 
     with now:
         now.enter_context(waiting("loading"))
         yield report
 
 
-def _move(words: str, is_over: Event) -> None:
+class _UnderWay:
+    """What studies are at, each by its last line."""
+
+    def __init__(self, idle: str) -> None:
+        self._idle, self._lines, self._echoed_at = idle, dict[str, Passing](), dict[str, float]()
+
+    def note(self, line: Passing, echo: Callable[[str], None]) -> None:
+        """Keep the line for who moves it on a terminal; print it elsewhere, if none was for a while."""
+        self._lines = {**self._lines, line.study: line}
+        now = time.monotonic()
+        if line and not moves() and now - self._echoed_at.get(line.study, -LOG_SECONDS) >= LOG_SECONDS:
+            self._echoed_at[line.study] = now
+            echo(line)
+
+    def words(self) -> str:
+        """What is under way; a process that was killed left its last line."""
+        lines = [line for line in self._lines.values() if line and psutil.pid_exists(line.process)]
+        return printable("; ".join(lines)) or self._idle
+
+
+def moves() -> bool:
+    """Whether lines can move where this process shows what it does."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _move(words: Callable[[], str], is_over: Event) -> None:
     """The line again and again, each time with the cursor left at its start, so that other lines stand over it."""
     began, n_shown, line = time.monotonic(), 0, ""
     wait = FIRST_SECONDS
     while not is_over.wait(wait):
-        line = f"{MARKS[n_shown % len(MARKS)]} {words} {time.monotonic() - began:.0f} s"[
-            : get_terminal_size().columns - 1
-        ]
-        _write(f"{line}\r")
+        width, n_before = get_terminal_size().columns - 1, len(line)
+        line = f"{MARKS[n_shown % len(MARKS)]} {words()} {time.monotonic() - began:.0f} s"[:width]
+        _write(f"{line.ljust(min(n_before, width))}\r")
         n_shown, wait = n_shown + 1, EVERY_SECONDS
     if n_shown:
         _write(f"{' ' * len(line)}\r")
