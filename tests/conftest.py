@@ -3,7 +3,6 @@
 import fcntl
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -162,11 +161,10 @@ def prefect_server(empty_prefect):
 
 
 SERVED = """
-import socket, sys, uvicorn
+import sys, uvicorn
 from evenhand.service.prefect_server.application import application
 
-config = uvicorn.Config(application(sys.stderr.write), log_level="error", lifespan="on")
-uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
+uvicorn.run(application(sys.stderr.write), host="127.0.0.1", port=int(sys.argv[1]), log_level="error", lifespan="on")
 """
 
 
@@ -176,10 +174,8 @@ def served(server):
 
     role = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
     given = get_current_settings().to_environment_variables(exclude_unset=True)
-    with socket.create_server(("127.0.0.1", server.port)) as listening:
-        number = listening.fileno()
-        command = [sys.executable, "-c", SERVED, str(number), "-m uvicorn"]  # as which a watcher knows it
-        return subprocess.Popen(command, env={**os.environ, **role, **given}, pass_fds=[number])
+    command = [sys.executable, "-c", SERVED, str(server.port), "-m uvicorn"]  # as which a watcher knows it
+    return subprocess.Popen(command, env={**os.environ, **role, **given})
 
 
 @contextmanager

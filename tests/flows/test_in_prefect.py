@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from makers import make_study, write_two_clouds
+from prefect import tags
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
     ArtifactFilter,
@@ -20,6 +21,7 @@ from prefect.client.schemas.filters import (
 from prefect.logging.handlers import APILogHandler
 
 from evenhand.runtime.engines import boxes
+from evenhand.runtime.process_identity import owner_tag
 from evenhand.service.tick_ledger import ticks_of
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -91,6 +93,20 @@ def test_a_stage_of_many_parts_is_one_box_of_the_graph_with_its_parts_inside(cli
     assert not any(name.startswith("fit knn") for name in outside)
     assert len(client.read_task_runs(flow_run_filter=of_run(run_id))) < 30
     assert client.read_flow_run(inside["fit: 16 parts"]).state.is_completed()
+
+
+def test_only_the_run_itself_is_tagged_with_the_process_that_works_on_it(client, room):
+    with tags(owner_tag(), "mine"):
+        _, run_id = retrained(**MANY)
+
+    inside = boxes_of(client, run_id)["fit: 16 parts"]
+    assert set(client.read_flow_run(run_id).tags) == {owner_tag(), "mine"}
+    assert client.read_flow_run(inside).tags == ["mine"]
+    parts = [
+        *client.read_task_runs(flow_run_filter=of_run(run_id)),
+        *client.read_task_runs(flow_run_filter=of_run(inside)),
+    ]
+    assert {tuple(part.tags) for part in parts} == {("mine",)}
 
 
 def test_the_page_links_to_the_run_in_prefect_and_in_mlflow_and_names_no_command_without_a_file(client, room):

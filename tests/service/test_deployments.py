@@ -87,6 +87,17 @@ def test_what_is_left_of_a_run_that_something_else_crashed_is_closed(client, dea
     assert states(client, parts) == dict.fromkeys(UNFINISHED, "CRASHED")
 
 
+def test_what_is_left_of_a_box_of_a_run_that_something_else_crashed_is_closed(client):
+    _, around = begin(client, TAG, state=Crashed(), box=Crashed())
+    box = client.create_flow_run(nightly, state=Running(), parent_task_run_id=around["box"])
+    part = client.create_task_run(fit, box.id, dynamic_key="part", name="part", state=Running()).id
+    client.set_flow_run_state(box.id, Crashed(), force=True)
+
+    close_lost()
+
+    assert states(client, {"part": part}) == {"part": "CRASHED"}
+
+
 def test_what_runs_inside_a_run_of_a_dead_process_is_closed_however_deep(client, dead):
     run, parts = begin(client, dead, box=Running())
     middle = client.create_flow_run(nightly, state=Running(), parent_task_run_id=parts["box"])

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 from prefect import Task
 from prefect.cache_policies import NO_CACHE
+from prefect.context import TagsContext
 from prefect.utilities.annotations import quote
 
 from evenhand.records.decision import Stage
 from evenhand.runtime.memory import PeakMemory
+from evenhand.runtime.process_identity import OWNED_BY
 from evenhand.runtime.progress import report_progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -34,7 +36,7 @@ class Step(Task[Any, Any]):
         Step.n_called += 1
         report_progress(self.name, 0, 1)
         quoted = {key: quote(one) for key, one in named.items()}
-        with stage(self.name) as results, _naming(self.fn.__module__):
+        with stage(self.name) as results, _naming(self.fn.__module__), without_owner():
             results.append(super().__call__(*map(quote, arguments), **quoted))
         report_progress(self.name, 1, 1, is_reused=getattr(results[0], "reused", False))
         return results[0]
@@ -42,7 +44,13 @@ class Step(Task[Any, Any]):
     def submit(self, *arguments: Any, **named: Any) -> Any:
         """Hand the task to the flow's runner."""
         Step.n_called += 1
-        return super().submit(*map(quote, arguments), **{name: quote(value) for name, value in named.items()})
+        with without_owner():
+            return super().submit(*map(quote, arguments), **{name: quote(value) for name, value in named.items()})
+
+
+def without_owner() -> TagsContext:
+    """A block whose runs have no tag of the process that works on them: the run around them has it for all."""
+    return TagsContext(current_tags={tag for tag in TagsContext.get().current_tags if not tag.startswith(OWNED_BY)})
 
 
 @contextmanager

@@ -128,14 +128,19 @@ def _close_parts(client: SyncPrefectClient, message: str, closed: Collection[UUI
     unfinished = TaskRunFilter(state=TaskRunFilterState(type=TaskRunFilterStateType(any_=UNFINISHED)))
     parts = [part for chosen in over for part in _all_parts(client, chosen, unfinished)]
     whole = {part.flow_run_id for part in parts if part.flow_run_id is not None}
-    ours = {run_id for run_id in whole if run_id in closed or _is_ours(client.read_flow_run(run_id))}
+    ours = {run_id for run_id in whole if run_id in closed or _is_ours(client, run_id)}
     for part in parts:
         if part.flow_run_id in ours:
             client.set_task_run_state(part.id, Crashed(message=message), force=True)
 
 
-def _is_ours(run: FlowRun) -> bool:
-    return any(tag == TAG or tag.startswith(OWNED_BY) for tag in run.tags)
+def _is_ours(client: SyncPrefectClient, run_id: UUID) -> bool:
+    """Whether a flow run, or one that it is a part of, has a tag of ours."""
+    run = client.read_flow_run(run_id)
+    if any(tag == TAG or tag.startswith(OWNED_BY) for tag in run.tags):
+        return True
+    around = _parent(client, run)
+    return around is not None and _is_ours(client, around)
 
 
 def drop_missed(deployment_id: UUID, at: datetime) -> int:

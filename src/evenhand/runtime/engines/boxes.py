@@ -15,12 +15,12 @@ from prefect.exceptions import PrefectException
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
 from evenhand.runtime.logs import logger
-from evenhand.runtime.steps import Step
+from evenhand.runtime.steps import Step, without_owner
 from evenhand.runtime.text import counted
 
 Result = TypeVar("Result")
 GROUPED = 12  # parts; fewer read well in the graph of the run itself
-LONG_SECONDS, BETWEEN_SECONDS = 10.0, 5.0
+LONG_SECONDS, BETWEEN_SECONDS = 3.0, 5.0
 
 
 def part_name(stage: str, key: Hashable) -> str:
@@ -55,7 +55,7 @@ def in_a_box(stage: str, n_parts: int, work: Callable[[], Result]) -> Result:
 
     name = f"{stage}: {counted(n_parts, 'part')}"
     Step.n_called += 1  # the box itself is a task run of the run around it
-    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}), without_owner():
         Flow(parts, name=f"stage {stage}", flow_run_name=name, validate_parameters=False)()
     return results[0]
 
