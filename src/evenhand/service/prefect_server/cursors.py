@@ -23,4 +23,4 @@ def close_what_failed() -> None:
             self._conn._tx.put_nowait((None, self._cursor.close))
             raise
 
-    Cursor._execute = _execute  # type: ignore[method-assign]
+    Cursor._execute = _execute  # type: ignore[assignment, method-assign]
