@@ -124,13 +124,14 @@ def test_a_study_whose_process_was_killed_is_not_shown_as_under_way(terminal):
     assert "churn" not in terminal.getvalue()
 
 
-def test_off_a_terminal_what_a_study_is_at_is_a_line_now_and_then(terminal):
+@pytest.mark.parametrize(("every", "shown"), [(0.0, ["churn: fitting 0 of 40", "churn: fitting 1 of 40"]), (60.0, [])])
+def test_off_a_terminal_what_a_study_is_at_is_a_line_now_and_then_if_it_takes_long(terminal, monkeypatch, every, shown):
+    monkeypatch.setattr(module, "LOG_SECONDS", every)
     module.sys.stderr = io.StringIO()
     lines = []
 
     with waiting_reports(lines.append, idle="up") as report:
-        for n_done in range(3):
-            report(Passing("churn", os.getpid(), f"fitting {n_done} of 40"))
-        report(Passing("fraud", os.getpid(), "reading"))
+        for words in ("fitting 0 of 40", "fitting 1 of 40", ""):
+            report(Passing("churn", os.getpid(), words))
 
-    assert lines == ["churn: fitting 0 of 40", "fraud: reading"]
+    assert lines == shown

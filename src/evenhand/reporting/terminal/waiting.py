@@ -66,10 +66,13 @@ class _UnderWay:
         self._idle, self._lines, self._echoed_at = idle, dict[str, Passing](), dict[str, float]()
 
     def note(self, line: Passing, echo: Callable[[str], None]) -> None:
-        """Keep the line for who moves it on a terminal; print it elsewhere, if none was for a while."""
+        """Keep the line for who moves it on a terminal; print it elsewhere, if the study is at it for a while."""
         self._lines = {**self._lines, line.study: line}
+        if not line:
+            self._echoed_at.pop(line.study, None)
+            return
         now = time.monotonic()
-        if line and not moves() and now - self._echoed_at.get(line.study, -LOG_SECONDS) >= LOG_SECONDS:
+        if now - self._echoed_at.setdefault(line.study, now) >= LOG_SECONDS and not moves():
             self._echoed_at[line.study] = now
             echo(line)
 

@@ -38,4 +38,4 @@ def begin_as_writers() -> None:
     def begin_transaction(self: Any, session: Any, with_for_update: bool = False) -> AbstractAsyncContextManager[Any]:
         return begin(self, session, with_for_update=with_for_update or is_writer.get())
 
-    AioSqliteConfiguration.begin_transaction = begin_transaction  # type: ignore[method-assign]
+    AioSqliteConfiguration.begin_transaction = begin_transaction  # type: ignore[assignment, method-assign]
