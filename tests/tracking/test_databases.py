@@ -2,11 +2,17 @@
 
 import os
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
+from mlflow.store.db import utils
+from sqlalchemy import create_engine
 
 from evenhand.errors import PlaceError
+from evenhand.tracking import databases
 from evenhand.tracking.databases import one_line, prepare_sqlite
+from evenhand.tracking.mlflow_client import open_store
 
 
 def touched(file):
@@ -48,3 +54,64 @@ def test_an_error_is_reported_without_the_statement():
     error = Exception("disk is full\n[SQL: CREATE TABLE params]")
 
     assert one_line(error) == "disk is full"
+
+
+def content(file):
+    """All that is in a database, its schema and its rows; MLflow makes indexes in an order that varies."""
+    with closing(sqlite3.connect(file)) as connection:
+        return sorted(connection.iterdump())
+
+
+def made_here(name, monkeypatch):
+    """A folder with a database that was made there, and the database."""
+    Path(name).mkdir()
+    monkeypatch.chdir(Path(name))
+    open_store()
+    return Path("mlruns", "mlflow.db").absolute()
+
+
+def without_default(lines):
+    """All but the line of the experiment that MLflow makes in each folder."""
+    return [line for line in lines if not line.startswith('INSERT INTO "experiments"')]
+
+
+@pytest.fixture
+def no_schema_yet(tmp_path, monkeypatch):
+    """The folder of the user where a schema would be kept, with nothing in it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "evenhand"
+
+
+@pytest.mark.usefixtures("no_schema_yet")
+def test_the_database_of_the_next_folder_is_what_mlflow_would_make_and_takes_no_migrations(tmp_path, monkeypatch):
+    first = made_here(tmp_path / "first", monkeypatch)
+    monkeypatch.setattr(utils, "_upgrade_db", None)
+
+    second = made_here(tmp_path / "second", monkeypatch)
+
+    assert without_default(content(second)) == without_default(content(first))
+    (default,) = [line for line in content(second) if line not in without_default(content(second))]
+    assert "'Default'" in default
+    assert str(tmp_path / "second") in default
+    utils._verify_schema(create_engine(f"sqlite:///{second}"))
+
+
+def test_a_schema_of_other_migrations_or_with_a_flipped_bit_is_not_used(tmp_path, monkeypatch, no_schema_yet):
+    first = made_here(tmp_path / "first", monkeypatch)
+    (kept,) = no_schema_yet.iterdir()
+    flipped = bytearray(kept.read_bytes())
+    flipped[len(flipped) // 2] ^= 1
+    kept.write_bytes(flipped)
+
+    second = made_here(tmp_path / "second", monkeypatch)
+    monkeypatch.setattr(databases, "version", lambda name: "another")
+    third = made_here(tmp_path / "third", monkeypatch)
+
+    assert without_default(content(first)) == without_default(content(second)) == without_default(content(third))
+    assert len(list(no_schema_yet.iterdir())) == 2
+
+
+def test_where_a_schema_cannot_be_kept_the_database_is_made_all_the_same(tmp_path, monkeypatch, no_schema_yet):
+    no_schema_yet.parent.write_text("no folder")
+
+    assert content(made_here(tmp_path / "first", monkeypatch))

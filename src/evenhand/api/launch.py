@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.io_errors import reporting_io
 from evenhand.runtime.progress import report_progress
+from evenhand.runtime.starting import NOT_USED, importing, without
 from evenhand.runtime.wall_clock import counting
 from evenhand.service.places import check_places
 from evenhand.service.prefect_server.at_hand import start_server
@@ -46,16 +47,18 @@ def _run_study(study: Study, again: bool, *settings: Any) -> "Report | Recalled"
     check_places()
     start_server()
     report_progress("load", 0, 1)
-    from evenhand.data.in_memory import with_kept_rows
-    from evenhand.service.unchanged import key_of, remember
+    with importing():
+        from evenhand.data.in_memory import with_kept_rows
+        from evenhand.service.unchanged import key_of, remember
 
     study = with_kept_rows(study)
     key = key_of(study, *settings)
     if key and not again and (recalled := _recalled(study, key)):
         return recalled
-    import skops.io  # noqa: F401  it looks for all of NumPy in every module that is loaded: after the others it is slow
+    with importing(), without(*NOT_USED):
+        import skops.io  # noqa: F401  it looks for all of NumPy in every module loaded: after the others it is slow
 
-    from evenhand.flows.retrain import retrain
+        from evenhand.flows.retrain import retrain
     from evenhand.service.engine import runner
 
     report_progress("load", 1, 1)

@@ -44,8 +44,9 @@ def run(
 
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting
+    from evenhand.runtime.starting import importing
 
-    with nullcontext() if quiet else waiting("loading"):
+    with nullcontext() if quiet else waiting("loading"), importing():
         from evenhand.reporting.terminal.run import show_done, show_judgement
         from evenhand.runtime.progress import showing
         from evenhand.runtime.wall_clock import began, peak_mb

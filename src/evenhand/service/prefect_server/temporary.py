@@ -157,14 +157,15 @@ def own_database() -> None:
 
 def main(number: str) -> None:
     """Serve Prefect's API on a socket that listens already."""
-    from evenhand.runtime.gc_tuning import seldom
+    from evenhand.runtime.starting import importing, seldom
 
     seldom()
-    own_database()
-    import uvicorn
-    from prefect.server.api.server import create_app
+    with importing():
+        own_database()
+        import uvicorn
+        from prefect.server.api.server import create_app
 
-    from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
+        from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
 
     config = uvicorn.Config(AgainWhenLocked(create_app()), log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(number))])

@@ -7,7 +7,7 @@ import sys
 def test_garbage_in_cycles_is_still_collected_and_the_end_does_not_look_through_what_is_alive():
     code = (
         "import atexit, gc, weakref\n"  # what is registered first is called last
-        "from evenhand.runtime.gc_tuning import seldom\n"
+        "from evenhand.runtime.starting import seldom\n"
         "atexit.register(lambda: print('frozen', gc.get_freeze_count() > 0))\n"
         "seldom()\n"
         "class Cycle:\n"
