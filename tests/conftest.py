@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 DRAIN_SECONDS = 20
-FONTS = os.environ.get("MPLCONFIGDIR") or str(Path.home() / ".cache" / "matplotlib")  # a list that takes seconds to make
+FONTS = os.environ.get("MPLCONFIGDIR") or str(Path.home() / ".cache" / "matplotlib")  # takes seconds to make
 PREFECT_SCHEMA = """
 import asyncio
 from prefect.server.database import provide_database_interface
