@@ -12,7 +12,7 @@ from evenhand.runtime.starting import NOT_USED, importing, without
 from evenhand.runtime.wall_clock import counting
 from evenhand.service.places import check_places
 from evenhand.service.prefect_server.at_hand import start_server
-from evenhand.service.prefect_session import ended, result_of
+from evenhand.service.prefect_session import be_quiet, ended, result_of
 from evenhand.study.study import Study
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from evenhand.records.standing import Recalled
     from evenhand.replication.outcome import Replication
     from evenhand.service.tick_ledger import Tick
+
+
+def prepare() -> None:
+    """Have a Prefect server come up while the program goes on importing, if the places of a run can be used."""
+    be_quiet()
+    check_places()
+    away_from_loop(start_server)
 
 
 def run_study(
