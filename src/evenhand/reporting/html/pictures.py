@@ -20,7 +20,8 @@ STYLE = (
     ".grid{stroke:#eef1f4;fill:none}.line,.whisker{fill:none;stroke:currentColor;stroke-width:1.5}"
     ".line.best{stroke-width:2.4}.chance{stroke:#8b929b;stroke-width:1;stroke-dasharray:4 3}"
     ".area{fill:currentColor;fill-opacity:.15}.bar{fill:currentColor;fill-opacity:.8}.dots{fill:currentColor}"
-    ".faint{fill-opacity:.5}" + "".join(f".s{place}{{color:{colour};}}" for place, colour in enumerate(COLOURS))
+    ".faint{fill-opacity:.5}.dotted{stroke-dasharray:2 3}"
+    + "".join(f".s{place}{{color:{colour};}}" for place, colour in enumerate(COLOURS))
 )
 
 
