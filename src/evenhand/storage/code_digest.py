@@ -238,7 +238,8 @@ def _source(module: str) -> _Source | None:
         return None
     is_package = Path(file).name == "__init__.py"
     source = _Source(module, module if is_package else module.rpartition(".")[0])
-    tree = _bare(parsed(Path(file).read_text(encoding="utf-8")))
+    tree = parsed(Path(file).read_text(encoding="utf-8"))
+    _bare(tree)
     for node in tree.body:
         _take_in(node, source)
     return source
