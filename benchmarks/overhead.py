@@ -56,7 +56,7 @@ def timed(module: Any, name: str, spent: list[float]) -> None:
 def main() -> None:
     """Run the study in part to warm up, then with another seed, and print the figures."""
     from evenhand.api import launch
-    from evenhand.runtime.gc_tuning import seldom
+    from evenhand.runtime.starting import seldom
     from evenhand.study.study import Study
 
     seldom()  # as the command does

@@ -40,9 +40,9 @@ from evenhand.records.reference import Reference
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned
-from evenhand.reporting.figures.run_figures import leaderboard, overlay, roc_by_percent
 from evenhand.reporting.html.building.page_content import page_content
 from evenhand.reporting.html.content import MLFLOW, PREFECT
+from evenhand.reporting.html.overview_pictures import leaderboard, overlay
 from evenhand.reporting.html.pictures import pictures_of
 from evenhand.reporting.html.report import page
 from evenhand.reporting.html.run_pictures import NO_PICTURES, RunPictures, run_pictures
@@ -62,6 +62,7 @@ from evenhand.reporting.run_record import (
     outlier_notes,
     positive_counts,
     regression_of,
+    roc_by_percent,
     run_tags,
     trial_table,
 )
@@ -335,10 +336,10 @@ def _record_files(run: OpenRun, report: Report, results: Results, scored: list[C
     if report.page is not None:
         mlflow_client.log_file(place, run_id, report.page)
     with _optional(run, "the picture of the leaderboard"):
-        mlflow_client.log_picture(place, run_id, leaderboard(judgement), "leaderboard.png")
+        mlflow_client.log_text(place, run_id, leaderboard(judgement), "leaderboard.svg")
     with _optional(run, "the picture of all curves"):
         if (picture := overlay(scored, results.table.classes)) is not None:
-            mlflow_client.log_picture(place, run_id, picture, "overlay.png")
+            mlflow_client.log_text(place, run_id, picture, "overlay.svg")
     digests = {name: text_digest(text) for name, text in texts.items()} | {
         each.name: file_digest(each) for each in files
     }

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 DRAIN_SECONDS = 20
+FONTS = os.environ.get("MPLCONFIGDIR") or str(Path.home() / ".cache" / "matplotlib")  # takes seconds to make
 PREFECT_SCHEMA = """
 import asyncio
 from prefect.server.database import provide_database_interface
@@ -75,10 +76,12 @@ def drawn(seed, name):
 
 
 @pytest.fixture(autouse=True)
-def own_room(tmp_path, monkeypatch):
-    """The current folder and the store are the test's own."""
+def own_room(tmp_path, tmp_path_factory, monkeypatch):
+    """The current folder and the store are the test's own; what a user's folders share, all tests share."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MPLCONFIGDIR", FONTS)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 

@@ -1,6 +1,7 @@
 """Pictures of candidates as files: whole SVG, whatever names stand in them, and the same curves as the metrics."""
 
 import re
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.reporting.figures.run_figures import overlay
+from evenhand.reporting.html import overview_pictures
 from evenhand.reporting.html.pictures import pictures_of
 
 HOSTILE = "<b>&'\"]]>"
@@ -93,3 +95,53 @@ def test_numbers_have_their_pictures(tmp_path):
 def test_the_overlay_is_there_for_several_classes_and_not_for_numbers():
     assert overlay([candidate(3)], ["a", "b", "c"]) is not None
     assert overlay([candidate(0, truth=np.linspace(0, 1, 60))], []) is None
+    assert overview_pictures.overlay([candidate(0, truth=np.linspace(0, 1, 60))], []) is None
+
+
+def test_the_curves_of_all_name_each_candidate_with_its_two_areas():
+    each = candidate(2, HOSTILE)
+
+    shown = words_in(overview_pictures.overlay([each, candidate(2, "knn")], ["a", "b"]))
+
+    areas = roc_auc_score(each.truth, each.scores), average_precision_score(each.truth, each.scores)
+    assert f"{HOSTILE}   {areas[0]:.3f}, {areas[1]:.3f}" in shown
+    assert {"False positive rate", "Recall"} <= set(shown)
+
+
+def test_of_more_candidates_than_colours_the_others_are_counted():
+    many = [candidate(2, f"knn {place}") for place in range(30)]
+
+    shown = words_in(overview_pictures.overlay(many, ["a", "b"]))
+
+    assert "21 more candidates" in shown  # 8 colours and the grey of the rest
+
+
+def board(n, metric="f1"):
+    """A judgement of candidates, each worse than the one before by a hundredth; the second has no holdout."""
+    figures = [
+        SimpleNamespace(
+            plan=SimpleNamespace(name=HOSTILE if place == 0 else f"knn {place}"),
+            folds={metric: (0.9 - place / 100, 0.92 - place / 100)},
+            holdout={} if place == 1 else {metric: 0.9},
+            mean=lambda _, place=place: 0.91 - place / 100,
+        )
+        for place in range(n)
+    ]
+    return SimpleNamespace(metric=metric, figures=figures, group=(HOSTILE, "knn 1"))
+
+
+def test_the_leaderboard_shows_thirty_candidates_with_mean_and_folds_and_counts_the_rest():
+    picture = overview_pictures.leaderboard(board(42))
+
+    shown, marks = words_in(picture), ElementTree.fromstring(picture)
+    assert {HOSTILE, "knn 29", "0.910", "0.620"} <= set(shown)  # .91 less 29 hundredths
+    assert "knn 30" not in shown
+    assert any("12 more not shown" in words for words in shown)
+    assert picture.count('class="held"') == 29
+    assert len(list(marks.iter("{http://www.w3.org/2000/svg}circle"))) == 60
+
+
+def test_the_leaderboard_has_the_colour_of_the_best_on_all_that_are_not_worse():
+    rows = ElementTree.fromstring(overview_pictures.leaderboard(board(3))).findall("{http://www.w3.org/2000/svg}g")
+
+    assert [row.get("class") for row in rows] == ["s1", "s1", "s0"]

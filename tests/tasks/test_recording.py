@@ -83,7 +83,7 @@ def test_what_a_person_looks_for_is_in_mlflow(storm):
     versions = Path(client.download_artifacts(report.run_id, "versions.json")).read_text()
     assert json.loads(versions)["numpy"] == np.__version__
     assert parent.data.metrics["fits_executed"] == 3 * 4  # candidates x (3 folds + holdout)
-    assert {"study.yaml", "report.json", "report.html", "leaderboard.png", "overlay.png", "predictions.parquet"} <= (
+    assert {"study.yaml", "report.json", "report.html", "leaderboard.svg", "overlay.svg", "predictions.parquet"} <= (
         artifacts(client, report.run_id)
     )
     assert {item.dataset.name for run in (parent, *children) for item in run.inputs.dataset_inputs} == {"tiny"}
@@ -413,7 +413,7 @@ def test_several_classes_are_recorded_too(mlruns):
 
     for name in ("gaussian_nb", "svm"):
         assert {"roc.svg", "precision_recall.svg", "confusion.svg"} <= artifacts(client, report.run_ids[name])
-    assert {"overlay.png", "correlations.svg", "scatter.svg", "regions.svg"} <= artifacts(client, report.run_id)
+    assert {"overlay.svg", "correlations.svg", "scatter.svg", "regions.svg"} <= artifacts(client, report.run_id)
     assert "What the model predicts over the two strongest columns" in report.page.read_text(encoding="utf-8")
     page = report.page.read_text(encoding="utf-8")
     assert "Each class against the rest" in page
@@ -449,7 +449,7 @@ def test_a_picture_that_fails_costs_the_picture_alone(mlruns, monkeypatch):
 
     assert report.notes == ("a picture of gaussian_nb could not be made: RuntimeError: no picture",)
     assert statuses() == {"FINISHED"}
-    assert {"leaderboard.png", "report.html"} <= artifacts(client, report.run_id)
+    assert {"leaderboard.svg", "report.html"} <= artifacts(client, report.run_id)
 
 
 def test_a_page_that_fails_costs_the_page_alone(mlruns, monkeypatch):

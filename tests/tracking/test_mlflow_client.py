@@ -260,6 +260,13 @@ def half_made(unfinished):
     raise KeyboardInterrupt
 
 
+@pytest.fixture
+def no_schema_yet(tmp_path, monkeypatch):
+    """No schema was kept for this user."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("no_schema_yet")
 def test_a_database_that_was_killed_in_the_middle_of_its_schema_is_made_anew():
     file = Path("mlruns/mlflow.db").absolute()
     with pytest.raises(KeyboardInterrupt):
@@ -273,6 +280,7 @@ def test_a_database_that_was_killed_in_the_middle_of_its_schema_is_made_anew():
     assert not list(file.parent.glob(".mlflow.db.unfinished*"))
 
 
+@pytest.mark.usefixtures("no_schema_yet")
 def test_a_database_that_cannot_be_made_is_reported(tmp_path):
     def refuse(_):
         raise RuntimeError("no room")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.io_errors import reporting_io
 from evenhand.runtime.progress import report_progress
+from evenhand.runtime.starting import NOT_USED, importing, without
 from evenhand.runtime.wall_clock import counting
 from evenhand.service.places import check_places
 from evenhand.service.prefect_server.at_hand import start_server
-from evenhand.service.prefect_session import ended, result_of
+from evenhand.service.prefect_session import be_quiet, ended, result_of
 from evenhand.study.study import Study
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ if TYPE_CHECKING:
     from evenhand.records.standing import Recalled
     from evenhand.replication.outcome import Replication
     from evenhand.service.tick_ledger import Tick
+
+
+def prepare() -> None:
+    """Have a Prefect server come up while the program goes on importing, if the places of a run can be used."""
+    be_quiet()
+    check_places()
+    away_from_loop(start_server)
 
 
 def run_study(
@@ -46,16 +54,18 @@ def _run_study(study: Study, again: bool, *settings: Any) -> "Report | Recalled"
     check_places()
     start_server()
     report_progress("load", 0, 1)
-    from evenhand.data.in_memory import with_kept_rows
-    from evenhand.service.unchanged import key_of, remember
+    with importing():
+        from evenhand.data.in_memory import with_kept_rows
+        from evenhand.service.unchanged import key_of, remember
 
     study = with_kept_rows(study)
     key = key_of(study, *settings)
     if key and not again and (recalled := _recalled(study, key)):
         return recalled
-    import skops.io  # noqa: F401  it looks for all of NumPy in every module that is loaded: after the others it is slow
+    with importing(), without(*NOT_USED):
+        import skops.io  # noqa: F401  it looks for all of NumPy in every module loaded: after the others it is slow
 
-    from evenhand.flows.retrain import retrain
+        from evenhand.flows.retrain import retrain
     from evenhand.service.engine import runner
 
     report_progress("load", 1, 1)

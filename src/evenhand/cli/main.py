@@ -21,9 +21,9 @@ class EvenhandGroup(click.Group):
         if why := unsupported():
             click.echo(f"evenhand: {why}", err=True)
             sys.exit(2)
-        from evenhand.runtime.gc_tuning import seldom
         from evenhand.runtime.private_files import keep_private
         from evenhand.runtime.signals import at_once
+        from evenhand.runtime.starting import seldom
         from evenhand.runtime.wall_clock import counting, process_began
 
         seldom()

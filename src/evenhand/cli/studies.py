@@ -44,14 +44,17 @@ def run(
 
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting
+    from evenhand.runtime.starting import importing
 
-    with nullcontext() if quiet else waiting("loading"):
+    with nullcontext() if quiet else waiting("loading"), importing():
+        study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
+        check_json(json_file)
+        from evenhand.api.launch import prepare
+
+        prepare()  # Prefect comes up while what follows is imported
         from evenhand.reporting.terminal.run import show_done, show_judgement
         from evenhand.runtime.progress import showing
         from evenhand.runtime.wall_clock import began, peak_mb
-
-        study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
-    check_json(json_file)
     is_shown = not quiet and json_file != STDOUT
     with showing(show_judgement) if is_shown else nullcontext():
         done = eh.run(

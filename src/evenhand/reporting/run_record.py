@@ -5,8 +5,10 @@ import math
 import subprocess
 from collections.abc import Sequence
 
+from evenhand.evaluation import curves
+from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.checks import Check, counted_by_severity
-from evenhand.records.pipeline import FINAL, Ensemble, Figures, Judgement, Scores
+from evenhand.records.pipeline import FINAL, Ensemble, Figures, Judgement, Scores, Table
 from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
@@ -177,3 +179,11 @@ def regression_of(scores: Sequence[Scores], name: str) -> RegressionTable | None
     if last is None or not (file := local(last.stored.beside(COEFFICIENTS))).exists():
         return None
     return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
+
+
+def roc_by_percent(candidate: CandidatePredictions, table: Table) -> tuple[float, ...]:
+    """TPR at FPR 0..100 % over the out-of-fold rows; empty where there is no ROC."""
+    part = candidate.out_of_fold
+    if table.task != "binary" or part.ranks is None:
+        return ()
+    return tuple(curves.tpr_by_fpr_percent(part.truth, part.ranks))

@@ -109,6 +109,7 @@ class _Source:
     defined: dict[str, list[ast.stmt]] = field(default_factory=dict)
     imported: dict[str, str] = field(default_factory=dict)
     loose: list[ast.stmt] = field(default_factory=list)
+    read: dict[str, tuple[str, list[str]]] = field(default_factory=dict)  # each definition once, for all roots
 
 
 @cache
@@ -120,10 +121,41 @@ def _reached(roots: tuple[str, ...]) -> dict[str, str]:
         for place, nodes, source in _resolved(target):
             if place in found or (place not in roots and _is_left_out(place)):
                 continue
-            found[place] = ";".join(ast.dump(node, annotate_fields=False) for node in nodes)
-            todo += [name for node in nodes for name in _references(node, source)]
+            if place not in source.read:
+                source.read[place] = _read(nodes, source)
+            found[place], used = source.read[place]
+            todo += used
             todo.append(f"{source.name}:")
     return found
+
+
+def _read(nodes: list[ast.stmt], source: _Source) -> tuple[str, list[str]]:
+    """What a definition says, and the places that it may use."""
+    taken = [_taken_apart(node) for node in nodes]
+    used = [name for parts, _ in taken for name in _references(parts, source)]
+    return ";".join(said for _, said in taken), list(dict.fromkeys(used))
+
+
+def _taken_apart(node: ast.AST) -> tuple[list[ast.AST], str]:
+    """A node and all that is in it, and what they say: of each its kind and its fields, with an @ for a node.
+
+    Each stands before what is in it, level by level, so that the text says where everything belongs.
+    """
+    found, said = [node], []
+    for each in found:
+        said.append(type(each).__name__)
+        for name in each._fields:
+            value = getattr(each, name, None)
+            if name == "ctx":
+                continue  # follows from where it stands
+            for one in value if isinstance(value, list) else (value,):
+                if isinstance(one, ast.AST):
+                    found.append(one)
+                    said.append("@")
+                else:
+                    said.append(repr(one))
+            said.append(",")
+    return found, " ".join(said)
 
 
 def _is_left_out(place: str) -> bool:
@@ -163,9 +195,8 @@ def _named(source: _Source, name: str) -> list[ast.stmt] | None:
     return [each for each in inner if method in _bound(each)]
 
 
-def _references(node: ast.AST, source: _Source) -> Iterator[str]:
+def _references(parts: list[ast.AST], source: _Source) -> Iterator[str]:
     """The places that a definition may use, through its module's own names, its imports and their attributes."""
-    parts = list(ast.walk(node))
     imported, taken_apart = {**source.imported, **_imported_in(parts, source)}, set()
     for each in parts:
         if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
@@ -207,7 +238,8 @@ def _source(module: str) -> _Source | None:
         return None
     is_package = Path(file).name == "__init__.py"
     source = _Source(module, module if is_package else module.rpartition(".")[0])
-    tree = _Bare().visit(parsed(Path(file).read_text(encoding="utf-8")))
+    tree = parsed(Path(file).read_text(encoding="utf-8"))
+    _bare(tree)
     for node in tree.body:
         _take_in(node, source)
     return source
@@ -261,36 +293,29 @@ def _targets(node: ast.Import | ast.ImportFrom, package: str) -> dict[str, str]:
     return {each.asname or each.name: module if each.name == "*" else f"{module}:{each.name}" for each in node.names}
 
 
-class _Bare(ast.NodeTransformer):
-    """Takes out what changes no number: docstrings, and annotations outside the fields of a class."""
+def _bare(node: ast.AST) -> ast.AST:
+    """A statement without what changes no number: docstrings, and annotations outside the fields of a class.
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
-        given = node.args
+    Only statements are gone through: no expression holds any of these.
+    """
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        node.returns, given = None, node.args
         for each in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
             if each is not None:
                 each.annotation = None
-        return self.generic_visit(_undocumented(node))
+    if isinstance(node, ast.AnnAssign):
+        return ast.copy_location(ast.Assign([node.target], node.value), node) if node.value else ast.Pass()
+    if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        node = _undocumented(node)
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        if isinstance(within := getattr(node, name, None), list):
+            setattr(node, name, [each if _is_field(each, node) else _bare(each) for each in within])
+    return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self.visit_FunctionDef(node)  # type: ignore[arg-type]
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:
-        return self.generic_visit(_undocumented(node))
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
-        for each in fields:
-            each.simple = 2  # marks a field, whose annotation says how a class is made
-        return self.generic_visit(_undocumented(node))
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        self.generic_visit(node)
-        if node.simple == 2:
-            return node
-        if node.value is None:
-            return ast.Pass()
-        return ast.copy_location(ast.Assign([node.target], node.value), node)
+def _is_field(node: ast.AST, owner: ast.AST) -> bool:
+    """Whether a statement is a field of a class, whose annotation says how the class is made."""
+    return isinstance(node, ast.AnnAssign) and isinstance(owner, ast.ClassDef)
 
 
 def _undocumented(node: ast.AST) -> ast.AST:

@@ -1,6 +1,7 @@
 """Whether the place of the runs can be used, asked before MLflow is: it would try for minutes, or fail late."""
 
 import errno
+import logging
 import os
 import socket
 import sqlite3
@@ -8,15 +9,21 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import closing
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit, urlunsplit
 
-from evenhand.errors import PlaceError
+from evenhand.errors import EvenhandError, PlaceError
 from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.redaction import masked_text, without_secrets
 from evenhand.runtime.whole_files import put_in_place
+from evenhand.storage.digests import digest
 from evenhand.storage.locks import waiting
+from evenhand.storage.user_cache import keep, kept
 
 POSTGRES = "postgresql+asyncpg"
 LOCKED_SECONDS, KNOCK_SECONDS = 10, 4.0
@@ -69,11 +76,45 @@ def _make_whole(file: Path, make: Callable[[Path], object]) -> None:
         unfinished = file.with_name(f".{file.name}.unfinished")
         for end in ("", "-journal", "-wal", "-shm"):
             unfinished.with_name(unfinished.name + end).unlink(missing_ok=True)
-        try:
-            make(unfinished)
-        except Exception as error:
-            raise PlaceError(f"the MLflow database '{file}' cannot be made: {one_line(error)}") from error
+        if (schema := kept(name := _schema_name())) is not None:
+            unfinished.write_bytes(schema)
+        else:
+            _make(unfinished, file, make)
+            _keep_schema(name, unfinished)
         put_in_place(unfinished, file)
+
+
+def _make(unfinished: Path, file: Path, make: Callable[[Path], object]) -> None:
+    try:
+        make(unfinished)
+    except Exception as error:
+        raise PlaceError(f"the MLflow database '{file}' cannot be made: {one_line(error)}") from error
+
+
+def _schema_name() -> str:
+    """What the schema is kept under: of this MLflow, its migrations, and the packages by which it makes them."""
+    spec = find_spec("mlflow")
+    migrations = Path(spec.origin).parent / "store" / "db_migrations" / "versions" if spec and spec.origin else Path()
+    files = sorted((each.name, each.stat().st_size) for each in migrations.glob("*.py"))
+    made_by = {name: version(name) for name in ("mlflow", "alembic", "sqlalchemy")}
+    return f"mlflow-{digest([made_by, files, sqlite3.sqlite_version])}"
+
+
+def _keep_schema(name: str, made: Path) -> None:
+    """Keep a database that MLflow has just made for the next folder, without the experiment `Default` of this one.
+
+    MLflow makes that where there is none.
+    """
+    try:
+        with TemporaryDirectory() as room:
+            schema = Path(room) / "schema.db"
+            with closing(sqlite3.connect(made)) as found, closing(sqlite3.connect(schema)) as copy:
+                found.backup(copy)
+                copy.execute("DELETE FROM experiments")
+                copy.commit()
+            keep(name, schema.read_bytes())
+    except (OSError, EvenhandError, sqlite3.Error) as error:
+        logging.getLogger("evenhand").info("MLflow's schema is not kept for the next folder: %s", error)
 
 
 def lock_of(file: Path) -> Path:

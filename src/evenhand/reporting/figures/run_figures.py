@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from evenhand.evaluation import curves
 from evenhand.evaluation.predictions import CandidatePredictions
-from evenhand.records.pipeline import Judgement, Table
 from evenhand.reporting.figures import plots, residual_plots
 from evenhand.statistics import normal_quantiles
 
@@ -83,27 +82,9 @@ def _calibration(candidate: CandidatePredictions) -> Figure:
     return plots.calibration(curves.calibration(part.truth, part.scores), candidate.name)
 
 
-def roc_by_percent(candidate: CandidatePredictions, table: Table) -> tuple[float, ...]:
-    """TPR at FPR 0..100 % over the out-of-fold rows; empty where there is no ROC."""
-    part = candidate.out_of_fold
-    if table.task != "binary" or part.ranks is None:
-        return ()
-    return tuple(curves.tpr_by_fpr_percent(part.truth, part.ranks))
-
-
 def overlay(everyone: list[CandidatePredictions], classes: Sequence[Any]) -> Figure | None:
     """The ROC and precision-recall curves of all candidates in one picture, of several classes their means."""
     labels = [str(label) for label in classes]
     found = [(candidate.name, candidate.curves(labels)) for candidate in everyone]
     named = [(name, each.roc, each.precision_recall) for name, each in found if each is not None]
     return plots.overlay(named) if named else None
-
-
-def leaderboard(judgement: Judgement) -> Figure:
-    """Every candidate's folds, mean and holdout value in one picture."""
-    metric = judgement.metric
-    rows = [
-        plots.LeaderboardMark(each.plan.name, each.folds.get(metric, ()), each.holdout.get(metric))
-        for each in judgement.figures
-    ]
-    return plots.leaderboard(rows, metric)

@@ -20,7 +20,8 @@ STYLE = (
     ".grid{stroke:#eef1f4;fill:none}.line,.whisker{fill:none;stroke:currentColor;stroke-width:1.5}"
     ".line.best{stroke-width:2.4}.chance{stroke:#8b929b;stroke-width:1;stroke-dasharray:4 3}"
     ".area{fill:currentColor;fill-opacity:.15}.bar{fill:currentColor;fill-opacity:.8}.dots{fill:currentColor}"
-    ".faint{fill-opacity:.5}" + "".join(f".s{place}{{color:{colour};}}" for place, colour in enumerate(COLOURS))
+    ".faint{fill-opacity:.5}.dotted{stroke-dasharray:2 3}"
+    + "".join(f".s{place}{{color:{colour};}}" for place, colour in enumerate(COLOURS))
 )
 
 
@@ -69,15 +70,15 @@ def confusion_picture(found: curves.Confusion, labels: Sequence[str], name: str)
     ]
     sides = [
         joined(
-            _words(NAMES - 8, HEAD + 24 + (place + 0.5) * CELL * 0.6 + 4, label[:16], "end"),
-            _words(NAMES + (place + 0.5) * CELL, HEAD + 16, label[:10], "middle"),
+            words_at(NAMES - 8, HEAD + 24 + (place + 0.5) * CELL * 0.6 + 4, label[:16], "end"),
+            words_at(NAMES + (place + 0.5) * CELL, HEAD + 16, label[:10], "middle"),
         )
         for place, label in enumerate(shown)
     ]
     beyond = len(labels) - len(shown)
     more = f"; {beyond} more classes are in classes.json" if beyond > 0 else ""
     height = HEAD + 24 + CELL * 0.6 * len(shown) + 24
-    foot = _words(8, height - 8, f"true class in rows, predicted class in columns{more}", "start")
+    foot = words_at(8, height - 8, f"true class in rows, predicted class in columns{more}", "start")
     return standalone(
         f"Confusion of {name}", joined(cells, sides, foot), max(WIDTH, NAMES + CELL * len(shown) + 8), height
     )
@@ -85,7 +86,7 @@ def confusion_picture(found: curves.Confusion, labels: Sequence[str], name: str)
 
 def standalone(title: str, drawn: Html, width: float, height: float) -> str:
     """A drawing as an SVG file that needs no style sheet."""
-    head = _words(
+    head = words_at(
         8, 20, title if len(title) <= LONGEST else f"{title[:LONGEST]}…", "start", class_="head", fill="#1d2126"
     )
     paper = tag("rect", width=f"{width:g}", height=f"{height:g}", fill="#fff")
@@ -108,17 +109,28 @@ def _of_chart(chart: Chart, name: str, keys: Sequence[str] = ()) -> str:
     """A chart of the page under its title, with the names of its lines beneath."""
     title = f"{chart.title} of {name}" if chart.title else name
     height = chart.canvas.height
-    rows = [_key(place, words, height) for place, words in enumerate(keys[: MOST_IN_COLOUR + 1])]
-    if len(keys) > len(rows):
-        rows.append(_words(24, height + LINE * (len(rows) + 0.8), f"{len(keys) - len(rows)} more classes", "start"))
-    body = tag("g", chart.canvas.frame(), *chart.marks, rows, transform=f"translate(0 {HEAD})")
+    rows = keys_beneath(keys, height, len(keys), "classes")
+    body = joined(chart_body(chart), tag("g", rows, transform=f"translate(0 {HEAD})"))
     return standalone(title, body, WIDTH, HEAD + height + LINE * len(rows) + (6 if rows else 0))
 
 
-def _key(place: int, words: str, height: int) -> Html:
+def chart_body(chart: Chart, left: float = 0) -> Html:
+    """The frame and the marks of a chart beneath the title of a picture, so far from its left edge."""
+    return tag("g", chart.canvas.frame(), *chart.marks, transform=f"translate({left:g} {HEAD})")
+
+
+def keys_beneath(keys: Sequence[str], height: float, n_all: int, of_what: str) -> list[Html]:
+    """The names of the lines of a chart of some height, as many as have a colour, and how many there are besides."""
+    rows = [_key(place, words, height) for place, words in enumerate(keys[: MOST_IN_COLOUR + 1])]
+    if n_all > len(rows):
+        rows.append(words_at(24, height + LINE * (len(rows) + 0.8), f"{n_all - len(rows)} more {of_what}", "start"))
+    return rows
+
+
+def _key(place: int, words: str, height: float) -> Html:
     at = height + LINE * (place + 0.8)
     mark = tag("path", d=f"M8 {at - 4:g}H20", class_=f"line {colour_of(place)}")
-    return joined(mark, _words(24, at, words[:60], "start"))
+    return joined(mark, words_at(24, at, words[:60], "start"))
 
 
 def _cell(row: int, column: int, n: float, total: float) -> Html:
@@ -127,8 +139,9 @@ def _cell(row: int, column: int, n: float, total: float) -> Html:
     box = tag("rect", x=f"{x:g}", y=f"{y:g}", width=CELL - 2, height=f"{CELL * 0.6 - 2:g}", fill="#0065a8",
               fill_opacity=f"{0.06 + 0.7 * part:.2f}")  # fmt: skip
     ink = {"fill": "#fff"} if part > 0.6 else {}
-    return joined(box, _words(x + CELL / 2, y + 27, count(n), "middle", **ink))
+    return joined(box, words_at(x + CELL / 2, y + 27, count(n), "middle", **ink))
 
 
-def _words(x: float, y: float, words: str, anchor: str, **attributes: str) -> Html:
+def words_at(x: float, y: float, words: str, anchor: str, **attributes: str) -> Html:
+    """Words of a picture at a place."""
     return tag("text", words, x=f"{x:g}", y=f"{y:g}", text_anchor=anchor, **attributes)

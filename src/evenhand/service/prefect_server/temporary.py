@@ -157,14 +157,16 @@ def own_database() -> None:
 
 def main(number: str) -> None:
     """Serve Prefect's API on a socket that listens already."""
-    from evenhand.runtime.gc_tuning import seldom
+    from evenhand.runtime.starting import importing, seldom
 
     seldom()
-    own_database()
-    import uvicorn
-    from prefect.settings import get_current_settings
+    with importing():
+        own_database()
+        import prefect.server.api.server
+        import uvicorn
+        from prefect.settings import get_current_settings
 
-    from evenhand.service.prefect_server.application import application, log_in
+        from evenhand.service.prefect_server.application import application, log_in
 
     app = application(log_in(get_current_settings().home))
     config = uvicorn.Config(app, log_level="error", lifespan="on")
