@@ -162,7 +162,7 @@ def main(number: str) -> None:
     seldom()
     with importing():
         own_database()
-        import prefect.server.api.server
+        import prefect.server.api.server  # noqa: F401  imported here, where no garbage is looked for
         import uvicorn
         from prefect.settings import get_current_settings
 
