@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from evenhand.data.frames import read_dates, read_order, read_rows, read_target
+from evenhand.data.frames import TableColumns, kept_columns_of, read_dates, read_order, read_target
 from evenhand.data.splits import content_hashes, fold_rows
 from evenhand.errors import listed
 from evenhand.evaluation.leakage.entry import CheckedRows
@@ -37,13 +37,13 @@ def check(
     table: Table, ledger: Ledger, plans: list[Plan], study: Study, allows_leaks: bool = False
 ) -> tuple[Check, ...]:
     """What every leakage check found; an error stops the run unless leaks are allowed."""
-    frame, y = read_rows(table), read_target(table)
+    frame, y = kept_columns_of(table), read_target(table)
     refuse(study, fraction_mistakes(study, plans, table.features))
     _check_purpose(frame, table, study)
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     check_kernels(study, table, [made.candidate for made in plans])
     _check_memory(plans, study, table, frame, y[fold_rows(ledger, FINAL)[0]])
-    copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
+    copies = straddling(table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
     beside = read_order(table), read_dates(table)
     found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, *beside)))
     stop_at_leaks(found, allows_leaks)
@@ -74,11 +74,10 @@ def _check_purpose(frame: pd.DataFrame, table: Table, study: Study) -> None:
         refuse(study, purpose_mistakes(study.decide, table.classes, table.n_rows, times))
 
 
-def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
+def straddling(table: Table, ledger: Ledger) -> Check:
     """Whether a row has an exact or near copy on the other side of the holdout or of a fold."""
     name = "copies across sides"
-    names = [feature.name for feature in table.features]
-    features = frame if list(frame.columns) == names else frame[names]  # so that all of it is not copied
+    features = TableColumns(table, [feature.name for feature in table.features])
     columns = pq.read_table(local(ledger.stored), columns=["side", "link"])
     side, links = columns["side"].to_numpy(), columns["link"].to_numpy()
     n_exact = n_near = 0
