@@ -9,6 +9,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import BudgetSVC
+from evenhand.estimators.machines import _squared_hinge as squared_hinge
 from evenhand.estimators.machines import budget_svm as module
 from evenhand.estimators.machines._budget import area, cost_at, drawn, evenly_drawn, kernel_width
 from evenhand.estimators.machines._squared_hinge import newton
@@ -113,6 +114,18 @@ def test_newton_agrees_with_liblinear():
     found = newton(X, np.where(y == 1, 1.0, -1.0), np.full(300, 0.5))
 
     assert found[:-1] == pytest.approx(known.coef_[0], abs=1e-4)
+
+
+def test_a_step_that_gains_nothing_is_the_last(monkeypatch):
+    X, y = moons(60)
+    steps = []
+    whole = squared_hinge._target
+    monkeypatch.setattr(squared_hinge, "_target", lambda *given: steps.append(1) or whole(*given))
+    monkeypatch.setattr(squared_hinge, "_length", lambda *given: (2.0**-20, 0.0))  # rounding is all that is left
+
+    squared_hinge.newton(X, np.where(y == 1, 1.0, -1.0), np.ones(60))
+
+    assert len(steps) == 1
 
 
 def too_dear(ways):

@@ -171,7 +171,17 @@ def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
     numbers = columns[f"repeat_{repeat}"].to_numpy()
     is_judged = numbers == number
     is_trained = (side == TRAINING) & ((numbers < number) if ledger.is_by_time else (numbers != number))
-    return np.flatnonzero(is_trained & ~np.isin(links, links[is_judged])), np.flatnonzero(is_judged)
+    places = shared_places(links)
+    linked = links[places]
+    is_trained[places] &= ~np.isin(linked, linked[is_judged[places]])
+    return np.flatnonzero(is_trained), np.flatnonzero(is_judged)
+
+
+def shared_places(content: np.ndarray) -> np.ndarray:
+    """The places of rows whose content, or link, another row has too."""
+    in_order = np.sort(content)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    return np.flatnonzero(np.isin(content, repeated)) if repeated.size else np.empty(0, dtype=int)
 
 
 def positives_of(table: Table, ledger: Ledger) -> dict[str, Any]:

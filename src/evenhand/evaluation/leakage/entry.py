@@ -161,8 +161,10 @@ class CheckedRows:
 
         if rows is None or isinstance(self.frame, pd.DataFrame):
             return self.frame[name] if rows is None else self.frame[name].iloc[rows]
-        kept = self.looked_at
-        return kept[name].loc[rows] if np.isin(rows, kept.index).all() else self.frame[name].iloc[rows]
+        known = self.looked_at.index.to_numpy()
+        places = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+        is_kept = np.array_equal(known[places], rows)
+        return self.looked_at[name].iloc[places] if is_kept else self.frame[name].iloc[rows]
 
     def matrix(self, used: np.ndarray) -> np.ndarray:
         """The features of some rows, missing values below all others."""

@@ -33,14 +33,13 @@ def permuted_labels(rows: CheckedRows) -> CheckFinding:
     if not cheap:
         return CheckFinding("skipped", "no candidate is cheap enough to be run once more")
     trained, judged = (thinned(each) for each in fold_rows(rows.ledger, rows.ledger.folds[0]))
-    frames = rows.frame.iloc[trained], rows.frame.iloc[judged]
     shuffled = np.array(rows.y)
     both = np.concatenate([trained, judged])
     shuffled[both] = np.random.default_rng(study.seed).permutation(rows.y[both])
     for plan in sorted(cheap, key=lambda each: (each.weight, _balance_rank(study, each))):
         try:
             with failing_alone(plan):
-                scores = _replayed(plan, frames, shuffled[trained], table, study)
+                scores = _replayed(plan, rows.frame, shuffled, trained, judged, table, study)
                 check_finite(plan, scores, scores)
         except (ConfError, DataError):  # it fails in the run too, with its reason
             continue
@@ -54,19 +53,18 @@ def _balance_rank(study: Study, plan: Plan) -> int:
 
 
 def _replayed(
-    plan: Plan, frames: tuple[pd.DataFrame, pd.DataFrame], labels: np.ndarray, table: Table, study: Study
+    plan: Plan, frame: pd.DataFrame, y: np.ndarray, trained: np.ndarray, judged: np.ndarray, table: Table, study: Study
 ) -> np.ndarray:
-    """The scores of the second frame's rows by a plan that learned from the first."""
-    trained, judged = frames
     encoder = new_encoder(table, study.encodings[plan.encoding], study.seed)
-    X = encoder.fit_transform(trained, labels)
+    X = encoder.fit_transform(frame.iloc[trained], y[trained])
     outputs = tuple(Output(**output) for output in encoder.outputs_)
+    labels = y[trained]
     if study.balance_kind(plan.balance) not in {"none", "class_weight"}:
         resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, study.seed)
         X, labels, _ = resampler.resample(X, labels, table.classes)
     unfitted = build_model(plan, outputs, len(table.classes), study.seed)
     estimator = within(study.time_limit, lambda: unfitted.fit(X, labels))
-    return _scores(estimator, encoder.transform(judged))
+    return _scores(estimator, encoder.transform(frame.iloc[judged]))
 
 
 def _scores(estimator: Any, X: Any) -> np.ndarray:
