@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from evenhand.data.frames import TableColumns, kept_columns_of, read_dates, read_order, read_target
-from evenhand.data.splits import content_hashes, fold_rows, shared_places
+from evenhand.data.splits import content_hashes, fold_rows
 from evenhand.errors import listed
 from evenhand.evaluation.leakage.entry import CheckedRows
 from evenhand.evaluation.leakage.gate import is_on, run_checks, stop_at_leaks, switched_off
@@ -25,6 +25,7 @@ from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Plan, Ta
 from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
+from evenhand.statistics.group_draws import shared_places
 from evenhand.storage.artifact_store import local
 from evenhand.study.loader import refuse
 from evenhand.study.study import Study

@@ -15,12 +15,12 @@ from evenhand.data.splits import (
     linked_rows,
     parsed_fold,
     positives_of,
-    shared_places,
     sides_of,
     strata_of,
     time_folds,
 )
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger
+from evenhand.statistics.group_draws import shared_places
 
 LABELS = {"classes": ("a", "b"), "is_multilabel": True}
 

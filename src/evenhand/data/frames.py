@@ -100,12 +100,9 @@ class TableRows:
         return self
 
     def __getitem__(self, asked: Any) -> Any:
-        if isinstance(asked, str):
-            return read_rows(self.table, [asked])[asked]
-        if isinstance(asked, list):
-            return read_rows(self.table, asked)
-        found = SomeRows(self.table, asked, self.columns)[self.columns]
-        return found.set_axis(asked)
+        if isinstance(asked, np.ndarray):
+            return SomeRows(self.table, asked, self.columns)[self.columns].set_axis(asked)
+        return read_rows(self.table, [asked])[asked] if isinstance(asked, str) else read_rows(self.table, asked)
 
 
 def features_of(table: Table) -> pd.DataFrame:

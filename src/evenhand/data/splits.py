@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import ColumnSource, read_target
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
+from evenhand.statistics.group_draws import shared_places
 from evenhand.statistics.label_sets import label_columns
 from evenhand.statistics.near_copies import near_links
 from evenhand.storage.artifact_store import local
@@ -175,13 +176,6 @@ def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
     linked = links[places]
     is_trained[places] &= ~np.isin(linked, linked[is_judged[places]])
     return np.flatnonzero(is_trained), np.flatnonzero(is_judged)
-
-
-def shared_places(content: np.ndarray) -> np.ndarray:
-    """The places of rows whose content, or link, another row has too."""
-    in_order = np.sort(content)
-    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
-    return np.flatnonzero(np.isin(content, repeated)) if repeated.size else np.empty(0, dtype=int)
 
 
 def positives_of(table: Table, ledger: Ledger) -> dict[str, Any]:
