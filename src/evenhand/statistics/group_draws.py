@@ -1,4 +1,4 @@
-"""Groups of rows that stay together: which rows share one, and how groups are dealt out with their share of each class."""
+"""Groups of rows that stay together: which rows share one, and how groups are dealt out, each class by its share."""
 
 import numpy as np
 
