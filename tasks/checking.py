@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from evenhand.data.frames import read_dates, read_order, read_rows, read_target
+from evenhand.data.frames import TableColumns, kept_columns_of, read_dates, read_order, read_target
 from evenhand.data.splits import content_hashes, fold_rows
 from evenhand.errors import listed
 from evenhand.evaluation.leakage.entry import CheckedRows
@@ -25,6 +25,7 @@ from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Plan, Ta
 from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
+from evenhand.statistics.group_draws import shared_places
 from evenhand.storage.artifact_store import local
 from evenhand.study.loader import refuse
 from evenhand.study.study import Study
@@ -37,13 +38,13 @@ def check(
     table: Table, ledger: Ledger, plans: list[Plan], study: Study, allows_leaks: bool = False
 ) -> tuple[Check, ...]:
     """What every leakage check found; an error stops the run unless leaks are allowed."""
-    frame, y = read_rows(table), read_target(table)
+    frame, y = kept_columns_of(table), read_target(table)
     refuse(study, fraction_mistakes(study, plans, table.features))
     _check_purpose(frame, table, study)
     refuse(study, list(ensemble_mistakes(study, plans, table.task)))
     check_kernels(study, table, [made.candidate for made in plans])
     _check_memory(plans, study, table, frame, y[fold_rows(ledger, FINAL)[0]])
-    copies = straddling(frame, table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
+    copies = straddling(table, ledger) if is_on(COPIES, study) else switched_off(COPIES)
     beside = read_order(table), read_dates(table)
     found = (copies, *run_checks(CheckedRows(frame, y, table, ledger, study, plans, *beside)))
     stop_at_leaks(found, allows_leaks)
@@ -74,24 +75,29 @@ def _check_purpose(frame: pd.DataFrame, table: Table, study: Study) -> None:
         refuse(study, purpose_mistakes(study.decide, table.classes, table.n_rows, times))
 
 
-def straddling(frame: pd.DataFrame, table: Table, ledger: Ledger) -> Check:
+def straddling(table: Table, ledger: Ledger) -> Check:
     """Whether a row has an exact or near copy on the other side of the holdout or of a fold."""
     name = "copies across sides"
-    names = [feature.name for feature in table.features]
-    features = frame if list(frame.columns) == names else frame[names]  # so that all of it is not copied
+    features = TableColumns(table, [feature.name for feature in table.features])
     columns = pq.read_table(local(ledger.stored), columns=["side", "link"])
-    side, links = columns["side"].to_numpy(), columns["link"].to_numpy()
-    n_exact = n_near = 0
-    for is_near in (False, True):
-        content = links if is_near else content_hashes(features)
-        across = np.isin(content[side == HOLDOUT], content[side == TRAINING]).sum()
-        for fold in ledger.folds:
-            trained, judged = fold_rows(ledger, fold)
-            across += np.isin(content[judged], content[trained]).sum()
-        n_exact, n_near = (n_exact, int(across)) if is_near else (int(across), n_near)
+    side = columns["side"].to_numpy()
+    n_exact = _across(content_hashes(features), side, ledger)
+    n_near = _across(columns["link"].to_numpy(), side, ledger)
     if n_exact + n_near == 0:
         return Check(name, "ok", "no judged row has an exact or near copy among the rows that were trained on")
     words = f"{n_exact} judged rows have an exact copy and {n_near} a near one among the rows trained on"
     return Check(
         name, "error", words, "copies belong on one side, and split puts them there: look for what changed that"
     )
+
+
+def _across(content: np.ndarray, side: np.ndarray, ledger: Ledger) -> int:
+    """How many judged rows have content that a row trained on has too; rows of which there is one need no look."""
+    shared = shared_places(content)
+    if not shared.size:
+        return 0
+    found = int(np.isin(content[side == HOLDOUT], content[shared[side[shared] == TRAINING]]).sum())
+    for fold in ledger.folds:
+        trained, judged = (np.intersect1d(rows, shared, assume_unique=True) for rows in fold_rows(ledger, fold))
+        found += int(np.isin(content[judged], content[trained]).sum())
+    return found

@@ -13,6 +13,7 @@ from evenhand.errors import CandidateError
 from evenhand.evaluation.intervals import spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.evaluation.pictures.tree_outline import tree_outline
+from evenhand.evaluation.prediction_profile import thinned_places
 from evenhand.models.acceleration import solver_of
 from evenhand.models.fitting import (
     check_finite,
@@ -49,7 +50,7 @@ from evenhand.study.registry import METRICS
 OVER = "the minutes of the study were over before it was fitted on every fold"
 AGAIN = " (as in an earlier run; it is tried again when its rows, settings or code change)"
 COSTLY, TREE = 50.0, "tree.json"
-TRAINING_ROWS_SCORED = 20_000
+TRAINING_ROWS_SCORED, MOST_ROWS_SCORED = 20_000, 200_000
 CODE, MEASURE_CODE = "evenhand.tasks.fitting:_built_or_failed", "evenhand.tasks.fitting:_measure"
 
 
@@ -198,12 +199,14 @@ def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     X, y = read_packed(local(prepared.training.stored)), read_labels(local(prepared.training.stored))
     if not _is_thinned(plan, prepared):
         return X, y
-    chosen = np.linspace(0, len(y) - 1, TRAINING_ROWS_SCORED).astype(int)
-    return X.dense(chosen) if isinstance(X, Packed) else X[chosen], y[chosen]
+    chosen = thinned_places(len(y), MOST_ROWS_SCORED)
+    if plan.weight >= COSTLY:
+        chosen = chosen[thinned_places(len(chosen), TRAINING_ROWS_SCORED)]
+    return X.taken(chosen) if isinstance(X, Packed) else X[chosen], y[chosen]
 
 
 def _is_thinned(plan: Plan, prepared: Prepared) -> bool:
-    return plan.weight >= COSTLY and prepared.training.n_rows > TRAINING_ROWS_SCORED
+    return prepared.training.n_rows > (TRAINING_ROWS_SCORED if plan.weight >= COSTLY else MOST_ROWS_SCORED)
 
 
 def _metrics(entry: Entry, table: Table, prepared: Prepared) -> dict[str, dict[str, Any]]:

@@ -20,6 +20,7 @@ from evenhand.data.splits import (
     time_folds,
 )
 from evenhand.records.pipeline import HOLDOUT, TRAINING, Ledger
+from evenhand.statistics.group_draws import shared_places
 
 LABELS = {"classes": ("a", "b"), "is_multilabel": True}
 
@@ -228,3 +229,12 @@ def test_folds_are_named_by_number_and_with_their_repeat_where_there_are_several
 
     assert fold_names([first]) == ["fold_0", "fold_1"]
     assert fold_names([first, second]) == [f"repeat_{r}_fold_{k}" for r in (0, 1) for k in (0, 1)]
+
+
+@pytest.mark.parametrize("n_kinds", [1, 40, 10**6])
+def test_shared_places_are_those_of_rows_that_are_not_alone_with_their_content(n_kinds):
+    content = np.random.default_rng(0).integers(0, n_kinds, 60).astype(np.uint64)
+
+    found = shared_places(content)
+
+    assert found.tolist() == [place for place, each in enumerate(content) if (content == each).sum() > 1]

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,9 +9,11 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import BudgetSVC
+from evenhand.estimators.machines import _squared_hinge as squared_hinge
 from evenhand.estimators.machines import budget_svm as module
 from evenhand.estimators.machines._budget import area, cost_at, drawn, evenly_drawn, kernel_width
 from evenhand.estimators.machines._squared_hinge import newton
+from evenhand.estimators.machines._work import exact_seconds, linear_seconds, nystroem_seconds
 
 
 def moons(n_rows=300, n_classes=2, seed=0):
@@ -112,6 +116,18 @@ def test_newton_agrees_with_liblinear():
     assert found[:-1] == pytest.approx(known.coef_[0], abs=1e-4)
 
 
+def test_a_step_that_gains_nothing_is_the_last(monkeypatch):
+    X, y = moons(60)
+    steps = []
+    whole = squared_hinge._target
+    monkeypatch.setattr(squared_hinge, "_target", lambda *given: steps.append(1) or whole(*given))
+    monkeypatch.setattr(squared_hinge, "_length", lambda *given: (2.0**-20, 0.0))  # rounding is all that is left
+
+    squared_hinge.newton(X, np.where(y == 1, 1.0, -1.0), np.ones(60))
+
+    assert len(steps) == 1
+
+
 def too_dear(ways):
     """Costs estimated so high that an exact fit is out of the question."""
     return lambda n_rows, pilots: 1e9 if n_rows > ways else 0.1
@@ -139,6 +155,28 @@ def test_of_ways_as_good_the_simplest_is_taken(monkeypatch):
     assert machine.choice_ == "linear"
 
 
+def test_what_is_estimated_and_chosen_is_the_same_in_every_fit():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 2)), rng.integers(0, 2, 3000)
+
+    first, second = (BudgetSVC(budget=0.15, random_state=0).fit(X, y) for _ in range(2))
+
+    assert first.predicted_seconds_ == second.predicted_seconds_
+    assert first.settled_params_ == second.settled_params_
+    assert set(first.predicted_seconds_) == {"exact", "linear", "nystroem", "subsample"}
+    assert first.decision_function(X).tolist() == second.decision_function(X).tolist()
+
+
+def test_work_is_counted_by_cells_steps_and_products():
+    X = np.ones((1000, 10))
+    exact, line = SimpleNamespace(n_support_=np.array([30, 20])), SimpleNamespace(n_iter_=5)
+
+    assert exact_seconds(exact, X) == pytest.approx(1000 * 50 * (20 + 10 * 0.35) * 1e-9)
+    assert exact_seconds(exact, sparse.csr_matrix(X)) == pytest.approx(1000 * 50 * (20 + 10 * 2) * 1e-9)
+    assert linear_seconds(line, X) == pytest.approx(5 * 1000 * (10 + 2) * 20e-9)
+    assert nystroem_seconds(100, X) == pytest.approx(1000 * (100 * (20 + 10 * 0.35) + 100**2 * 0.4) * 1e-9)
+
+
 def test_enough_budget_is_spent_on_the_exact_machine():
     X, y = moons(3000)
 
@@ -160,7 +198,7 @@ def test_no_time_at_all_leaves_a_small_subsample(monkeypatch):
 @pytest.mark.parametrize("way", ["nystroem", "subsample", "linear"])
 def test_what_was_settled_repeats_the_fit(way, monkeypatch):
     X, y = moons(3000)
-    monkeypatch.setattr(module.BudgetSVC, "_chosen", lambda self, X, y, end: (way, None if way == "linear" else 100))
+    monkeypatch.setattr(module.BudgetSVC, "_chosen", lambda self, X, y: (way, None if way == "linear" else 100))
     first = BudgetSVC(random_state=3).fit(X, y)
     monkeypatch.undo()
 

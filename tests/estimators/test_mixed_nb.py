@@ -195,6 +195,22 @@ def test_categories_alone_are_categorical_nb(alpha):
     np.testing.assert_allclose(joint, CategoricalNB(alpha=alpha).fit(codes, y).predict_joint_log_proba(codes))
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16])
+@pytest.mark.parametrize("weights", [None, np.arange(400) % 3, np.full(400, 0.5)], ids=["one", "whole", "half"])
+def test_small_codes_are_counted_as_other_numbers_are(kind, weights, monkeypatch):
+    monkeypatch.setattr("evenhand.estimators.naive_bayes._value_tables.ROWS_AT_ONCE", 150)
+    random = np.random.default_rng(0)
+    X, y = random.integers(2, 9, (400, 3)), random.integers(0, 3, 400)
+    new = np.tile(np.arange(12)[:, None], (40, 3))  # codes that were not seen are among them
+    every = {"categorical": [0, 1, 2]}
+
+    small = MixedNB(**every).fit(X.astype(kind), y, weights)
+
+    other = MixedNB(**every).fit(X, y, weights)
+    assert small.categories_ == other.categories_
+    assert small.predict_joint_log_proba(new.astype(kind)).tolist() == other.predict_joint_log_proba(new).tolist()
+
+
 def test_a_kernel_density_is_that_of_scipy_with_silvermans_bandwidth():
     values = np.random.default_rng(0).normal(size=60)
     quartiles = np.quantile(values, [0.25, 0.75], method="averaged_inverted_cdf")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from makers import make_regression, make_study, two_clouds, write_rows
 
-from evenhand.data.frames import read_dates, read_order, read_rows, read_target
+from evenhand.data.frames import kept_columns_of, read_dates, read_order, read_rows, read_target
 from evenhand.errors import ConfError, DataError
 from evenhand.evaluation.leakage.after_the_outcome import known_after_the_outcome
 from evenhand.evaluation.leakage.entry import CheckedRows, CheckEntry, CheckFinding, named, thinned
@@ -75,6 +75,31 @@ def test_no_label_of_a_held_out_row_is_read(look, kind):
     other = np.where(is_held, rows.y[::-1], rows.y)
 
     assert look(CheckedRows(**{**vars_of(rows), "y": other})) == look(rows)
+
+
+@pytest.mark.parametrize("named", [{}, {"time": "age"}, {"group": "word"}], ids=["neither", "time", "group"])
+def test_checks_that_read_column_by_column_find_what_those_of_a_frame_find(named, monkeypatch):
+    columns, y, _ = clean_rows()
+    columns |= {"amount": columns["x1"] * y, "gappy": np.where(y > 0, np.nan, columns["x2"]), "nr": np.arange(len(y))}
+    write_rows("rows.csv", columns, y)
+    study = make_study(columns=named)
+    table = clean.fn(ingest.fn(study, True), study)
+    ledger, plans = split.fn(table, study), plan.fn(study)
+    known = check.fn(table, ledger, plans, study, True)
+    monkeypatch.setattr("evenhand.data.frames.MANY_CELLS", 0)
+    monkeypatch.setattr("evenhand.tasks.checking.kept_columns_of", columns_alone)
+
+    found = check.fn(table, ledger, plans, study, True)
+
+    assert found == known
+    assert {"warning", "ok"} <= {each.severity for each in found}
+
+
+def columns_alone(table):
+    """What checks are given of a large table; one that wants all of it at once fails."""
+    found = kept_columns_of(table)
+    assert not isinstance(found, pd.DataFrame)
+    return found
 
 
 @pytest.mark.parametrize("name", [name for name, entry in CHECKS.items() if entry.home])

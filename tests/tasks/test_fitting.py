@@ -232,6 +232,19 @@ def test_training_rows_of_costly_models_are_thinned_evenly(tmp_path, monkeypatch
     assert kept(cheap)["training_truth"].shape == (60,)
 
 
+def test_of_very_many_training_rows_all_models_are_asked_about_some_and_costly_ones_about_some_of_these(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(fitting, "TRAINING_ROWS_SCORED", 10)
+    monkeypatch.setattr(fitting, "MOST_ROWS_SCORED", 40)
+
+    costly, cheap = (fitted(tmp_path / f"{weight}", "gaussian_nb", weight=weight) for weight in (50.0, 1.0))
+
+    assert kept(cheap)["training_scores"].shape == (40,)
+    nested = np.linspace(0, 39, 10).astype(int)  # as a profile of both thins the longer one
+    assert kept(costly)["training_scores"].tolist() == kept(cheap)["training_scores"][nested].tolist()
+
+
 def test_training_metrics_are_about_rows_before_balancing(tmp_path):
     prepared = make_prepared(tmp_path / "p", rows(), rows(20, 1))
     drawn = make_prepared(tmp_path / "drawn", rows(8), rows(20, 1))
@@ -245,7 +258,7 @@ def test_training_metrics_are_about_rows_before_balancing(tmp_path):
 def test_a_machine_with_a_budget_reports_what_it_chose_and_what_it_foresaw(tmp_path, monkeypatch):
     from evenhand.estimators.machines import budget_svm
 
-    def chosen(self, X, y, end):
+    def chosen(self, X, y):
         self.predicted_seconds_ = {"exact": 400.0, "linear": 1.5}
         return "linear", None
 

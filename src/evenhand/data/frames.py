@@ -86,7 +86,7 @@ class SomeRows:
 
 
 class TableRows:
-    """Columns of a table, of which `iloc` gives some rows as a frame does; all rows are never held together."""
+    """Columns of a table as a frame gives them, by name or some rows by `iloc`; they are never all held together."""
 
     def __init__(self, table: Table, columns: list[str]) -> None:
         self.table, self.columns = table, columns
@@ -99,9 +99,10 @@ class TableRows:
         """What is asked for rows by their places."""
         return self
 
-    def __getitem__(self, rows: np.ndarray) -> pd.DataFrame:
-        found = SomeRows(self.table, rows, self.columns)[self.columns]
-        return found.set_axis(rows)
+    def __getitem__(self, asked: Any) -> Any:
+        if isinstance(asked, np.ndarray):
+            return SomeRows(self.table, asked, self.columns)[self.columns].set_axis(asked)
+        return read_rows(self.table, [asked])[asked] if isinstance(asked, str) else read_rows(self.table, asked)
 
 
 def features_of(table: Table) -> pd.DataFrame:

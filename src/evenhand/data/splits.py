@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import ColumnSource, read_target
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
+from evenhand.statistics.group_draws import shared_places
 from evenhand.statistics.label_sets import label_columns
 from evenhand.statistics.near_copies import near_links
 from evenhand.storage.artifact_store import local
@@ -171,7 +172,10 @@ def fold_rows(ledger: Ledger, fold: str) -> tuple[np.ndarray, np.ndarray]:
     numbers = columns[f"repeat_{repeat}"].to_numpy()
     is_judged = numbers == number
     is_trained = (side == TRAINING) & ((numbers < number) if ledger.is_by_time else (numbers != number))
-    return np.flatnonzero(is_trained & ~np.isin(links, links[is_judged])), np.flatnonzero(is_judged)
+    places = shared_places(links)
+    linked = links[places]
+    is_trained[places] &= ~np.isin(linked, linked[is_judged[places]])
+    return np.flatnonzero(is_trained), np.flatnonzero(is_judged)
 
 
 def positives_of(table: Table, ledger: Ledger) -> dict[str, Any]:

@@ -101,7 +101,15 @@ def _look_up_one(cell, codes, unseen):
     return codes.get(cell, unseen) if cell.__hash__ else unseen
 
 
+def is_small_codes(dtype):
+    """Return whether numbers are of a type of so few values that a table of all of them is small."""
+    return dtype.kind == "u" and dtype.itemsize <= 2
+
+
 def _look_up_numbers(column, codes, unseen, missing):
+    if is_small_codes(column.dtype) and column.size >= 256**column.dtype.itemsize:
+        every = range(256**column.dtype.itemsize)
+        return np.array([codes.get(value, unseen) for value in every], dtype=np.int32)[column]
     values, rows = np.unique(column, return_inverse=True)
     distinct = np.array([codes.get(value, unseen) for value in values.tolist()], dtype=np.int32)
     found = distinct[rows] if values.size else np.empty(0, dtype=np.int32)
@@ -197,8 +205,11 @@ def _to_floats_one_by_one(column, name):
 
 def weighted_quantiles(values, weights, shares):
     """Give the inverse of the weighted distribution function at each share, the middle of a step where it is flat."""
-    order = np.argsort(values, kind="stable")
-    values, sums = values[order], np.cumsum(weights[order])
+    if (weights == 1).all():
+        values, sums = np.sort(values), np.arange(1.0, values.size + 1)
+    else:
+        order = np.argsort(values, kind="stable")
+        values, sums = values[order], np.cumsum(weights[order])
     asked = shares * sums[-1]
     slack = 1e-12 * sums[-1]
     lower = values[np.searchsorted(sums, asked - slack)]

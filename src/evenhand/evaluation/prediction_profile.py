@@ -60,7 +60,7 @@ def _profile(kept: Sequence[Kept], join: _Alone | _Together, n_classes: int) -> 
     """One fold; members that were asked about part of the training rows only set which rows all are asked about."""
     fewest = min(kept, key=lambda each: len(each["training_truth"]))
     n_rows = len(fewest["training_truth"])
-    training = [each["training_scores"][_thinned(len(each["training_truth"]), n_rows)] for each in kept]
+    training = [each["training_scores"][thinned_places(len(each["training_truth"]), n_rows)] for each in kept]
     held = [each["scores"] for each in kept]
     return PredictionProfile(
         training=join(training),
@@ -70,6 +70,6 @@ def _profile(kept: Sequence[Kept], join: _Alone | _Together, n_classes: int) -> 
     )
 
 
-def _thinned(n_rows: int, most: int) -> np.ndarray:
+def thinned_places(n_rows: int, most: int) -> np.ndarray:
     """The places that fitting keeps where it asks about part of the rows, evenly spread."""
     return np.linspace(0, n_rows - 1, most).astype(int) if n_rows > most else np.arange(n_rows)

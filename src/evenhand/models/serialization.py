@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import skops.io
-
 from evenhand.models.encoder_steps import steps_named
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.stored_names import with_current_names
@@ -40,6 +38,8 @@ def load_model(folder: Path, recorded: str, models: list[str]) -> RawRowModel:
 
 def read_model(file: Path, models: list[str]) -> tuple[Any, list[str]]:
     """What a file holds, whatever its types were called when it was written, and the types it was trusted with."""
+    import skops.io  # here, as it lists all of scikit-learn first, which a study to be drafted need not wait for
+
     data = with_current_names(file)
     types = trusted_types(data, models)
     return skops.io.loads(data, trusted=types), types
@@ -50,6 +50,8 @@ def trusted_types(data: bytes, models: list[str]) -> list[str]:
 
     The list inside a model's own file is never taken for granted: it is made by whoever made the file.
     """
+    import skops.io
+
     found = skops.io.get_untrusted_types(data=data)
     check_types(found, models)
     return list(found)

@@ -1,4 +1,4 @@
-"""Groups of rows that stay together, dealt out at random so that each part has its share of the rows of each class."""
+"""Groups of rows that stay together: which rows share one, and how groups are dealt out, each class by its share."""
 
 import numpy as np
 
@@ -58,3 +58,10 @@ def _whole(wanted: np.ndarray, total: int, sizes: np.ndarray) -> np.ndarray:
     order = np.lexsort((sizes, -np.round(exact - numbers, 9)))
     numbers[order[: total - numbers.sum()]] += 1
     return numbers
+
+
+def shared_places(content: np.ndarray) -> np.ndarray:
+    """The places of rows whose content, or link, another row has too."""
+    in_order = np.sort(content)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    return np.flatnonzero(np.isin(content, repeated)) if repeated.size else np.empty(0, dtype=int)

@@ -136,17 +136,18 @@ class CutPoints(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _learn_cuts(self, column, weights, random_state):
         used = ~np.isnan(column) & (weights > 0)
         values, weights = column[used], weights[used]
-        distinct, position = np.unique(values, return_inverse=True)
-        if distinct.size < 2:
+        low, high = (values.min(), values.max()) if values.size else (0.0, 0.0)
+        if low == high:
             return np.empty(0)
         if self.strategy == "quantile":
             cuts = weighted_quantiles(values, weights, np.linspace(0, 1, self.n_bins + 1)[1:-1])
         elif self.strategy == "equal_width":
-            cuts = np.linspace(distinct[0], distinct[-1], self.n_bins + 1)[1:-1]
+            cuts = np.linspace(low, high, self.n_bins + 1)[1:-1]
         else:
+            distinct, position = np.unique(values, return_inverse=True)
             cuts = self._cluster_cuts(distinct, np.bincount(position, weights), random_state)
         cuts = np.unique(cuts)
-        return cuts[cuts > distinct[0]]  # a cut at the smallest value would leave its lower bin empty
+        return cuts[cuts > low]  # a cut at the smallest value would leave its lower bin empty
 
     def _cluster_cuts(self, distinct, weights, random_state):
         n_clusters = min(self.n_bins, distinct.size)

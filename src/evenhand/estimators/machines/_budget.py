@@ -64,5 +64,5 @@ def kernel_width(X, gamma):
         return 1.0 / X.shape[1]
     if gamma != "scale":
         return float(gamma)
-    spread = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
+    spread = X.var() if isinstance(X, np.ndarray) else (X.data @ X.data) / np.prod(X.shape) - X.mean() ** 2
     return 1.0 / (X.shape[1] * spread) if spread != 0 else 1.0

@@ -1,6 +1,5 @@
-"""A support-vector machine that keeps to a budget of seconds."""
+"""A support-vector machine that keeps to a budget of work, counted in the seconds that a usual machine takes for it."""
 
-import time
 from functools import partial
 
 import numpy as np
@@ -16,8 +15,10 @@ from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._budget import CACHE_MB, area, cost_at, drawn, evenly_drawn, kernel_width
 from evenhand.estimators.machines._nystroem import Nystroem
 from evenhand.estimators.machines._squared_hinge import SquaredHingeSVC
+from evenhand.estimators.machines._work import exact_seconds, linear_seconds, nystroem_seconds
 
 WAYS = ("auto", "exact", "linear", "nystroem", "subsample")
+AS_PILOT = {"subsample": "exact"}
 EXACT_AT_ONCE = 2_000
 PILOT, FIRST_PILOT, HELD = 4_000, 500, 5_000
 LANDMARKS = (1600, 800, 400, 200, 100, 50)
@@ -30,21 +31,23 @@ PILOT_SHARE = 0.1
 
 @named_at(ESTIMATORS)
 class BudgetSVC(ClassifierMixin, BaseEstimator):
-    """A support-vector classifier with an RBF kernel that is fitted in the way its budget allows.
+    """A support-vector classifier with an RBF kernel that is fitted in the way its budget of work allows.
 
     The cost of the exact machine is estimated from fits on growing samples of the rows. If that is too much, what is
     best on rows left out of the samples is taken among: a linear machine, a machine on Nystroem features, and the exact
-    machine on as many rows as the time is enough for; of those that are as good, the simplest.
+    machine on as many rows as the budget is enough for; of those that are as good, the simplest. Work is counted (cells
+    of kernels, steps, sums) and no clock is read, so that the same rows and seed give the same machine.
 
     Parameters
     ----------
     budget : float, default=60.0
-        Seconds that `fit` may take.
+        Seconds of work that `fit` may take, at what one core of a usual machine does in a second; a slow or a busy one
+        takes longer by the clock.
     C : float, default=1.0
     gamma : float or {"scale", "auto"}, default="scale"
     class_weight : dict, "balanced" or None, default=None
     way : {"auto", "exact", "linear", "nystroem", "subsample"}, default="auto"
-        How to fit; "auto" chooses by the budget. Any other way keeps to no budget and hangs on no clock.
+        How to fit; "auto" chooses by the budget. Any other way keeps to no budget.
     size : int or None, default=None
         Landmarks of "nystroem", or rows of "subsample", where `way` is one of these; None takes 400 or 4,000.
     random_state : int, RandomState instance or None, default=None
@@ -55,11 +58,11 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
     choice_ : str
         How the machine was fitted, in words.
     predicted_seconds_ : dict of str to float
-        What each way was estimated to take; empty where nothing had to be chosen.
+        The work that each way was estimated to take, as `budget` counts it; empty where nothing had to be chosen.
     pilot_scores_ : dict of str to float
         The area under the ROC curve of each way on rows left out of the samples; empty where exact was affordable.
     settled_params_ : dict
-        `way` and `size` that repeat the fit whatever the clock says.
+        `way` and `size` that repeat the fit without choosing again.
     machine_ : the fitted machine
 
     Notes
@@ -98,7 +101,6 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_rows, n_columns)
         y : array-like of shape (n_rows,)
         """
-        end = time.perf_counter() + self.budget
         self._check_parameters()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
@@ -107,7 +109,7 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
             raise ValueError("BudgetSVC separates classes, but y has one class only.")
         self._rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self.predicted_seconds_, self.pilot_scores_ = {}, {}
-        way, size = (self.way, self.size) if self.way != "auto" else self._chosen(X, codes, end)
+        way, size = (self.way, self.size) if self.way != "auto" else self._chosen(X, codes)
         self.machine_ = self._fitted(way, size, X, codes)
         self.settled_params_ = {"way": way, "size": size}
         self.choice_ = {
@@ -137,33 +139,33 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
         if not self.C > 0:
             raise ValueError(f"C={self.C} was asked of BudgetSVC, but C must be above 0.")
 
-    def _chosen(self, X, y, end):
-        """The way and its size; rows that make no difference to the clock are fitted exactly at once."""
+    def _chosen(self, X, y):
+        """The way and its size; rows that make next to no work are fitted exactly at once."""
         if X.shape[0] <= EXACT_AT_ONCE:
             return "exact", None
-        pilots = self._pilots(X, y, end)
+        pilots = self._pilots(X, y)
+        left = self.budget - sum(seconds for _, seconds, _ in pilots)
         exact = SAFETY * cost_at(X.shape[0], pilots)
         self.predicted_seconds_ = {"exact": exact}
-        if exact <= end - time.perf_counter():
+        if exact <= left:
             return "exact", None
         sizes = {"linear": None, "nystroem": self._landmarks(X), "subsample": None}
-        self._try_ways(X, y, pilots, sizes, end)
-        left = end - time.perf_counter()
+        left = self._try_ways(X, y, pilots, sizes, left)
         affordable = [way for way in sizes if self.predicted_seconds_[way] <= left] or ["subsample"]
         best = max(self.pilot_scores_[way] for way in affordable)
         way = next(way for way in affordable if self.pilot_scores_[way] >= best - AS_GOOD)
         return way, sizes[way]
 
-    def _pilots(self, X, y, end):
-        """Rows, seconds and support vectors of exact fits on samples that double while they cost little."""
-        found, n_rows = [], FIRST_PILOT
+    def _pilots(self, X, y):
+        """Rows, seconds of work and support vectors of exact fits on samples that double while they cost little."""
+        found, n_rows, spent = [], FIRST_PILOT, 0.0
         while n_rows <= X.shape[0] // 2:
             some = drawn(y, n_rows, self._rng)
-            began = time.perf_counter()
-            n_held = self._exact(X[some], y[some]).n_support_.sum()
-            found.append((len(some), time.perf_counter() - began, n_held))
+            machine = self._exact(X[some], y[some])
+            found.append((len(some), exact_seconds(machine, X[some]), machine.n_support_.sum()))
+            spent += found[-1][1]
             estimated = 4 * found[-1][1]
-            if len(found) >= 3 and (estimated > PILOT_SHARE * self.budget or time.perf_counter() + estimated > end):
+            if len(found) >= 3 and (estimated > PILOT_SHARE * self.budget or spent + estimated > self.budget):
                 break
             n_rows *= 2
         return found
@@ -171,32 +173,29 @@ class BudgetSVC(ClassifierMixin, BaseEstimator):
     def _landmarks(self, X):
         return next((m for m in LANDMARKS if m <= X.shape[0] // 2 and X.shape[0] * m * 8 <= MOST_BYTES), LANDMARKS[-1])
 
-    def _try_ways(self, X, y, pilots, sizes, end):
-        """Fit each way on the same sample, estimate its cost on all rows, and score it on rows left out."""
+    def _try_ways(self, X, y, pilots, sizes, left):
+        """Fit each way on a sample, estimate its work on all rows, score it on others; what is left of the budget."""
         order = self._rng.permutation(len(y))
         some = drawn(y, min(PILOT, len(y) // 2), self._rng, order)
         held = drawn(y, HELD, self._rng, order[~np.isin(order, some)])
-        n_times = X.shape[0] / len(some)
-        for way, size in (("linear", None), ("nystroem", min(PILOT_LANDMARKS, len(some))), ("subsample", None)):
-            began = time.perf_counter()
-            machine = self._fitted("exact" if way == "subsample" else way, size, X[some], y[some])
-            spent = time.perf_counter() - began
+        n_landmarks = min(PILOT_LANDMARKS, len(some))
+        machines = {way: self._fitted(AS_PILOT.get(way, way), n_landmarks, X[some], y[some]) for way in sizes}
+        for way, machine in machines.items():
             self.pilot_scores_[way] = area(y[held], machine.decision_function(X[held]))
-            if way == "linear":
-                self.predicted_seconds_[way] = SAFETY * spent * n_times
-            elif way == "nystroem":
-                sizes[way], self.predicted_seconds_[way] = self._affordable_landmarks(sizes[way], spent * n_times, end)
-        sizes["subsample"], self.predicted_seconds_["subsample"] = self._affordable_rows(X.shape[0], pilots, end)
+        left -= linear_seconds(machines["linear"], X[some]) + nystroem_seconds(n_landmarks, X[some])
+        left -= exact_seconds(machines["subsample"], X[some])
+        self.predicted_seconds_["linear"] = SAFETY * linear_seconds(machines["linear"], X)
+        sizes["nystroem"], self.predicted_seconds_["nystroem"] = self._affordable_landmarks(sizes["nystroem"], X, left)
+        sizes["subsample"], self.predicted_seconds_["subsample"] = self._affordable_rows(X.shape[0], pilots, left)
+        return left
 
-    def _affordable_landmarks(self, most, spent, end):
-        """The most landmarks that the time is enough for; the cost grows with the square of their number at most."""
-        estimated = {m: SAFETY * spent * (m / PILOT_LANDMARKS) ** 2 for m in LANDMARKS if m <= most}
-        left = end - time.perf_counter()
+    def _affordable_landmarks(self, most, X, left):
+        """The most landmarks that what is left is enough for."""
+        estimated = {m: SAFETY * nystroem_seconds(m, X) for m in LANDMARKS if m <= most}
         return next(((m, cost) for m, cost in estimated.items() if cost <= left), min(estimated.items()))
 
-    def _affordable_rows(self, n_rows, pilots, end):
-        """The largest halving of the rows that an exact fit has time for."""
-        left = end - time.perf_counter()
+    def _affordable_rows(self, n_rows, pilots, left):
+        """The largest halving of the rows that what is left is enough for an exact fit of."""
         while n_rows > 2 * FIRST_PILOT:
             n_rows //= 2
             if SAFETY * cost_at(n_rows, pilots) <= left:

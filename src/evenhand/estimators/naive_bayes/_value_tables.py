@@ -3,6 +3,7 @@
 import numpy as np
 
 SMOOTHINGS = ("values", "classes", "m_estimate")
+ROWS_AT_ONCE = 2**16
 
 
 def count_table(codes, membership, n_values):
@@ -10,6 +11,23 @@ def count_table(codes, membership, n_values):
     known = codes < n_values
     columns = [np.bincount(codes[known], weights, n_values) for weights in membership[known].T]
     return np.column_stack(columns)
+
+
+def class_of_each(membership):
+    """Give the one class of each row as small numbers, or None where rows have weights or belong to several."""
+    if membership.shape[1] > 256 or not ((membership == 0) | (membership == 1)).all():
+        return None
+    return membership.argmax(axis=1).astype(np.uint16) if (membership.sum(axis=1) == 1).all() else None
+
+
+def count_codes(column, classes, n_classes):
+    """Give the rows of each small code (row) in each class (column), of a column of uint8 or uint16."""
+    n_codes = int(column.max(initial=0)) + 1
+    counts = np.zeros(n_codes * n_classes, dtype=np.int64)
+    for start in range(0, len(column), ROWS_AT_ONCE):
+        codes = column[start : start + ROWS_AT_ONCE].astype(np.int64)
+        counts += np.bincount(codes * n_classes + classes[start : start + ROWS_AT_ONCE], minlength=counts.size)
+    return counts.reshape(n_codes, n_classes).astype(np.float64)
 
 
 def log_probability_table(counts, smoothing, alpha, m, prior):

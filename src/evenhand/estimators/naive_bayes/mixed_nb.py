@@ -5,7 +5,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from evenhand.estimators._columns import categorical_mask, column_name, count_values, look_up, numbers_of, value_order
+from evenhand.estimators._columns import (
+    categorical_mask,
+    column_name,
+    count_values,
+    is_small_codes,
+    look_up,
+    numbers_of,
+    value_order,
+)
 from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.encoding.binning import CutPoints
 from evenhand.estimators.naive_bayes._gaussian import add_log_densities, gaussian_tables
@@ -16,7 +24,13 @@ from evenhand.estimators.naive_bayes._kernel_density import (
     spread_of,
 )
 from evenhand.estimators.naive_bayes._posterior import PosteriorMixin
-from evenhand.estimators.naive_bayes._value_tables import SMOOTHINGS, count_table, log_probability_table
+from evenhand.estimators.naive_bayes._value_tables import (
+    SMOOTHINGS,
+    class_of_each,
+    count_codes,
+    count_table,
+    log_probability_table,
+)
 
 DENSITIES = ("gaussian", "kernel", "bins")
 VARIANCES = ("per_class", "shared_by_classes", "shared")
@@ -227,8 +241,7 @@ class MixedNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
             )
         return given
 
-    def _table(self, codes, membership, n_values):
-        counts = count_table(codes, membership, n_values)
+    def _table(self, counts):
         return log_probability_table(counts, self.smoothing, self.alpha, self.m, self.prior)
 
     def _fit_categories(self, X, membership):
@@ -236,10 +249,17 @@ class MixedNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self.categories_ = [[] for _ in self.categorical_]
         self.value_log_prob_ = [np.empty((0, n_classes)) for _ in self.categorical_]
         weights = membership.sum(axis=1)
+        classes = class_of_each(membership) if is_small_codes(X.dtype) else None
         for j in np.flatnonzero(self.categorical_):
-            counts = count_values(X[:, j], column_name(self._names(), j), weights)
-            self.categories_[j] = sorted((value for value in counts if counts[value] > 0), key=value_order)
-            self.value_log_prob_[j] = self._table(self._codes(X, j), membership, len(self.categories_[j]))
+            if classes is not None:
+                counts = count_codes(X[:, j], classes, n_classes)
+                self.categories_[j] = np.flatnonzero(counts.any(axis=1)).tolist()
+                self.value_log_prob_[j] = self._table(counts[self.categories_[j]])
+                continue
+            totals = count_values(X[:, j], column_name(self._names(), j), weights)
+            self.categories_[j] = sorted((value for value in totals if totals[value] > 0), key=value_order)
+            counts = count_table(self._codes(X, j), membership, len(self.categories_[j]))
+            self.value_log_prob_[j] = self._table(counts)
 
     def _codes(self, X, j):
         table = {value: code for code, value in enumerate(self.categories_[j])}
@@ -265,7 +285,7 @@ class MixedNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
         codes = np.asarray(self.coder_.transform(numbers))
         for position, j in enumerate(self.density_columns_):
             n_bins = int(self.coder_.n_codes_[position]) - 1
-            self.value_log_prob_[j] = self._table(codes[:, position], membership, n_bins)
+            self.value_log_prob_[j] = self._table(count_table(codes[:, position], membership, n_bins))
 
     def _add_densities(self, numbers, joint):
         if self.density == "gaussian":

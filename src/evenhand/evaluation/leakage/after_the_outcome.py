@@ -74,7 +74,7 @@ def _dates_of_outcomes(rows: CheckedRows, clock: np.ndarray | None) -> Iterator[
 
 def _later(name: str, clock: np.ndarray, rows: CheckedRows) -> tuple[bool, str] | None:
     """Words where a column of times is later than its row in one class only."""
-    times = times_of(rows.frame[name].iloc[rows.some], clock)
+    times = times_of(rows.column(name, rows.some), clock)
     known = np.isfinite(times)
     if known.sum() < 2 * FEWEST_PURE or len(np.unique(times[known])) <= FEWEST_AMOUNTS:
         return None

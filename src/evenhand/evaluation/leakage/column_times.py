@@ -17,7 +17,7 @@ def clock_of(rows: CheckedRows) -> np.ndarray | None:
     """The time of each training row looked at, dates as seconds; None without columns.time."""
     if rows.study.columns.time is None:
         return None
-    times = rows.frame[rows.study.columns.time].iloc[rows.some]
+    times = rows.column(rows.study.columns.time, rows.some)
     return seconds_of(times) if _holds_dates(times) else times.to_numpy(dtype=float)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from evenhand.study.study import Study
 
-MOST_ROWS = 50_000
+MOST_ROWS, MOST_IN_ORDER = 50_000, 20_000
 LEVEL = 1e-5  # of all columns of one check together
 
 
@@ -69,7 +69,10 @@ def _no_columns() -> "pd.DataFrame":
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """The rows of a run as checks see them; what needs labels reads those of training rows only."""
+    """The rows of a run as checks see them; what needs labels reads those of training rows only.
+
+    Of a large table `frame` reads a column when it is asked for it, and `column` the rows that are looked at once.
+    """
 
     frame: "pd.DataFrame"
     y: np.ndarray
@@ -130,9 +133,38 @@ class CheckedRows:
 
         found = {}
         for feature in self.features:
-            column, is_numeric = self.frame[feature.name].iloc[self.some], feature.kind == "numeric"
+            column, is_numeric = self.column(feature.name, self.some), feature.kind == "numeric"
             found[feature.name] = strength(column, self.y_some, is_numeric=is_numeric, is_class=self.is_class)
         return found
+
+    @cached_property
+    def distinct(self) -> np.ndarray:
+        """The first row of each set of copies, which stand on one side anyway; a bounded number of them."""
+        first = np.unique(self.sides["link"].to_numpy(), return_index=True)[1]
+        return thinned(np.sort(first), 2 * MOST_ROWS)
+
+    @cached_property
+    def in_order(self) -> np.ndarray:
+        """A stretch of rows in the order of time, or of the source where no time is named."""
+        places = np.arange(len(self.y)) if self.study.columns.time else np.argsort(self.order)
+        first = max(0, (len(places) - MOST_IN_ORDER) // 2)
+        return places[first : first + MOST_IN_ORDER]
+
+    @cached_property
+    def looked_at(self) -> "pd.DataFrame":
+        """Of a large table the rows that more than one check looks at, all columns of them."""
+        return self.frame.iloc[np.unique(np.concatenate([self.some, self.distinct, self.in_order]))]
+
+    def column(self, name: str, rows: np.ndarray | None = None) -> "pd.Series":
+        """A column, all of it or some rows of it."""
+        import pandas as pd
+
+        if rows is None or isinstance(self.frame, pd.DataFrame):
+            return self.frame[name] if rows is None else self.frame[name].iloc[rows]
+        known = self.looked_at.index.to_numpy()
+        places = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+        is_kept = np.array_equal(known[places], rows)
+        return self.looked_at[name].iloc[places] if is_kept else self.frame[name].iloc[rows]
 
     def matrix(self, used: np.ndarray) -> np.ndarray:
         """The features of some rows, missing values below all others."""
@@ -143,7 +175,7 @@ class CheckedRows:
         """A column as floats: numbers as they are, categories by codes in their order; NaN where a value is missing."""
         import pandas as pd
 
-        column = self.frame[name] if rows is None else self.frame[name].iloc[rows]
+        column = self.column(name, rows)
         if column.dtype.kind in "fiub":
             return column.to_numpy(dtype=float)
         codes = pd.factorize(column, sort=True)[0].astype(float)

@@ -13,7 +13,6 @@ from evenhand.evaluation.leakage.trees import residuals
 from evenhand.records.checks import Severity
 from evenhand.records.pipeline import HOLDOUT, TRAINING
 
-MOST_ROWS = 100_000
 FEWEST_GROUPS, MOST_PER_GROUP, REPEATED = 30, 50, 0.5
 DIGITS = 6
 NEAR, WINDOW = 0.25, 101
@@ -48,7 +47,7 @@ def groups_across_sides(rows: CheckedRows) -> CheckFinding:
     """Groups of rows that share columns and their target, and stand on both sides."""
     if rows.study.columns.group is not None:
         return _of_named(rows, rows.study.columns.group)
-    some = _some(rows)
+    some = rows.distinct
     for group in sorted(_groups(rows, some), key=lambda each: (each.severity != "warning", -len(each.columns))):
         n = _across(group.codes, rows, some) if group.severity != "ok" else 0
         if n >= FEWEST_EXPECTED and (group.severity == "note" or _is_learned(group, rows, some)):
@@ -79,12 +78,6 @@ def _in_words(group: Group, n: int, rows: CheckedRows) -> tuple[str, str]:
         "if they are rows of one customer, machine or the like, add the column that says which, name it in "
         "columns.group, and say split.holdout: group and folds_by: group"
     )
-
-
-def _some(rows: CheckedRows) -> np.ndarray:
-    """Rows of all sides, one of each set of copies, which stand on one side anyway."""
-    first = np.unique(rows.sides["link"].to_numpy(), return_index=True)[1]
-    return thinned(np.sort(first), MOST_ROWS)
 
 
 def _across(codes: np.ndarray, rows: CheckedRows, some: np.ndarray) -> int:

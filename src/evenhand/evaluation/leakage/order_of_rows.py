@@ -11,7 +11,7 @@ from evenhand.records.pipeline import FINAL
 from evenhand.statistics.row_numbers import row_numbers
 from evenhand.statistics.serial import lag_of_copy, normal_scores, serial_correlation
 
-MOST_IN_ORDER, MOST_FITTED, FEWEST_ROWS = 20_000, 6_000, 60
+MOST_FITTED, FEWEST_ROWS = 6_000, 60
 ALIKE, OF_THE_REST, OF_THE_TARGET = 0.2, 0.15, 0.5
 SORTED, FEW_CHANGES = 0.95, 5
 
@@ -75,9 +75,7 @@ def _alike(rows: CheckedRows, series: RowSeries, clock: str) -> str:
 
 def _series(rows: CheckedRows) -> RowSeries:
     """A stretch of rows in the order of time, or of the source where no time is named."""
-    in_order = np.arange(len(rows.y)) if rows.study.columns.time else np.argsort(rows.order)
-    first = max(0, (len(in_order) - MOST_IN_ORDER) // 2)
-    places = in_order[first : first + MOST_IN_ORDER]
+    places = rows.in_order
     known = np.isin(places, rows.training)
     return RowSeries(places, np.where(known, rows.y[places].astype(float), np.nan), known)
 

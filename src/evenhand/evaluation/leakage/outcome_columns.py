@@ -36,7 +36,7 @@ def missing_values(rows: CheckedRows) -> CheckFinding:
     """Columns whose gaps alone predict the target."""
     warned, noted, n_gappy = [], [], 0
     for feature in rows.features:
-        gaps = rows.frame[feature.name].iloc[rows.some].isna().to_numpy()
+        gaps = rows.column(feature.name, rows.some).isna().to_numpy()
         if not 0 < gaps.sum() < len(gaps):
             continue
         n_gappy += 1

@@ -69,9 +69,10 @@ def _is_mean(rows: CheckedRows, name: str, k: int | None) -> bool:
 
 def _levels(rows: CheckedRows, name: str, k: int | None) -> Levels | None:
     """The levels of a column that has some, and not one for nearly every row."""
-    codes, kinds = pd.factorize(rows.numbers(name), sort=True)
-    if not FEWEST_LEVELS <= len(kinds) <= MOST_LEVELS_SHARE * len(codes) or (kinds == np.rint(kinds)).all():
+    values = rows.numbers(name)
+    if not _has_levels(values):
         return None
+    codes, kinds = pd.factorize(values, sort=True)
     training = rows.training[codes[rows.training] >= 0]
     y = rows.y[training].astype(float) if k is None else (rows.y[training] == k).astype(float)
     n_all = np.bincount(codes[codes >= 0], minlength=len(kinds))
@@ -83,6 +84,15 @@ def _levels(rows: CheckedRows, name: str, k: int | None) -> Levels | None:
     squares = np.bincount(codes[training], weights=y**2, minlength=len(kinds))[used]
     variances = np.full(len(means), np.nan) if k is not None else (squares - n[used] * means**2) / (n[used] - 1)
     return Levels(np.asarray(kinds, dtype=float)[used], n_all[used], n[used], means, variances)
+
+
+def _has_levels(values: np.ndarray) -> bool:
+    """Whether numbers take some values, and not one for nearly every row, of which some are not whole."""
+    in_order = np.sort(values[~np.isnan(values)])
+    n_kinds = len(in_order) and np.count_nonzero(np.diff(in_order)) + 1
+    if not FEWEST_LEVELS <= n_kinds <= MOST_LEVELS_SHARE * len(values):
+        return False
+    return bool((in_order != np.rint(in_order)).any())
 
 
 def _distance(levels: Levels, expected: np.ndarray) -> tuple[float, int]:

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import skops.io
 
 from evenhand.errors import EvenhandError
 from evenhand.models.catalogue import build_model, listing
@@ -93,6 +92,8 @@ def _stored(word: str, named: str, fitted: Any) -> str:
     """Why something fitted cannot be stored and read again."""
     if fitted is None:
         return ""
+    import skops.io
+
     try:
         data = skops.io.dumps(fitted)
         skops.io.loads(data, trusted=trusted_types(data, [named]))

@@ -42,7 +42,7 @@ def fitted_as_read(transformer: Pipeline, cells: Cells, names: Sequence[str], n_
     for group in _groups(names, n_rows):
         given = cells(group)
         one = clone(transformer)
-        made = np.asarray(one.fit_transform(given))
+        made = _fitted_on(one, given)
         if (steps := steps_of(one)) is None or not _is_same(after_steps(given, steps), made):
             return None
         fitted.append(one)
@@ -52,6 +52,29 @@ def fitted_as_read(transformer: Pipeline, cells: Cells, names: Sequence[str], n_
             return None
     steps = steps_of(transformer)
     return None if steps is None else AsRead((n_rows, len(names)), steps)
+
+
+def _fitted_on(transformer: Pipeline, given: np.ndarray) -> np.ndarray:
+    """What `fit_transform` gives; medians are found without the masked copy that scikit-learn sorts all of."""
+    made = given
+    for _, step in transformer.steps:
+        if step == "passthrough":
+            continue
+        if type(step) is SimpleImputer and step.strategy == "median" and made.shape[0]:
+            made = step.fit(_medians(made)).transform(made)
+        else:
+            made = step.fit_transform(made)
+    return np.asarray(made)
+
+
+def _medians(numbers: np.ndarray) -> np.ndarray:
+    """One row whose medians are those of the columns; NaN where a column has no number."""
+    found = np.full((1, numbers.shape[1]), np.nan)
+    for j, column in enumerate(numbers.T):
+        known = column[~np.isnan(column)]
+        if known.size:
+            found[0, j] = np.median(known)
+    return found
 
 
 def _groups(names: Sequence[str], n_rows: int) -> Iterator[list[str]]:
