@@ -15,6 +15,7 @@ from evenhand.reporting.html.elements import (
     counted,
     details,
     facts,
+    folded_table,
     framed,
     joined,
     number,
@@ -148,7 +149,9 @@ def _without_rank(pairs: Pairs, word: str, why: str) -> Html | None:
         return None
     heads = [Heading("Candidate", "text"), Heading(why, "text")]
     title = f"{counted(len(pairs), 'candidate', 'candidates')} {word}"
-    return joined(tag("h3", title), table(heads, pairs, f"Candidates that {word}"))
+    return joined(
+        tag("h3", title), folded_table(heads, [table_row(each, heads) for each in pairs], f"Candidates that {word}")
+    )
 
 
 def _verdicts(content: PageContent) -> str:

@@ -144,7 +144,7 @@ def _facts(
 def _whereabouts(report: Report, study: Study, links: content.Pairs) -> content.Pairs:
     """The run by its number where no server shows it, and the command that repeats it."""
     is_shown = any(words == content.MLFLOW for words, _ in links)
-    run = f"{report.run_id} of experiment {report.experiment_id}; `evenhand ui` opens it"
+    run = f"{report.run_id} of experiment {study.name}; evenhand ui opens it"
     found = [] if is_shown or not report.run_id else [(content.MLFLOW, run)]
     return (*found, *([(content.AGAIN, f"evenhand run {quote(study._file)}")] if study._file else []))
 
