@@ -101,6 +101,14 @@ def test_prices_are_numbers_and_neither_a_key_nor_a_reason_to_refuse_the_target(
     assert study["metric"] == "r2"
 
 
+@pytest.mark.parametrize(
+    ("goal", "words"), [(["a"] * 9, "--target y is 'a' in every row that has one"), ([None] * 9, "has no values")]
+)
+def test_a_target_in_which_nothing_differs_is_named_with_what_it_holds(goal, words):
+    with pytest.raises(DataError, match=words):
+        drafted(pd.DataFrame({"x": numbers(9), "y": goal}), "y")
+
+
 def test_a_word_among_numbers_is_said_to_mean_missing():
     income = [*map(str, range(1000, 1099)), "?"]
 
@@ -195,7 +203,7 @@ def test_a_misspelt_target_is_reported_with_the_nearest_name():
 @pytest.mark.parametrize(
     "target, words",
     [
-        (["same"] * 40, "1 different values"),
+        (["same"] * 40, "is 'same' in every row that has one"),
         ([f"name {i}" for i in range(40)], "40 different values, of which 0"),
         (pd.date_range("2024-01-01", periods=40).astype(str), "holds dates"),
     ],

@@ -29,10 +29,8 @@ from evenhand.statistics.row_numbers import row_numbers
 from evenhand.storage.artifact_store import local
 from evenhand.study.study import Source, Study
 
-MOST_CLASSES = 20
+MOST_CLASSES, MOST_ODD_WORDS, NUMBERLIKE = 20, 8, 0.95
 TASKS = ("classification", "regression")
-MOST_ODD_WORDS = 8
-NUMBERLIKE = 0.95
 NAMES_OF_TIME = re.compile(r"(?i:.*(time|stamp|date|datum|zeit)|epoch|created(_at)?|.*_ts)|.*([a-z]|_)(DT|dt)")
 NAMES_OF_BIRTH = re.compile(r".*(birth|born|dob).*", re.IGNORECASE)
 NAMES_OF_KEYS = re.compile(r"(.*[_\s-])?(id|uuid|guid|key|nr|no|number)|[a-z]+I[dD]", re.IGNORECASE)
@@ -175,7 +173,10 @@ class _Look:
         found = pc.value_counts(pc.drop_null(goal))
         counts = {item["values"].as_py(): item["counts"].as_py() for item in found}
         if len(counts) < 2:
-            raise DataError(f"--target {self.target} has {len(counts)} different values: at least two are needed.")
+            held = f"is '{next(iter(counts))}' in every row that has one" if counts else "has no values"
+            raise DataError(
+                f"--target {self.target} {held}: at least two different ones are needed. Name another column."
+            )
         if self._is_quantity(goal, counts):
             return {}
         if pa.types.is_floating(goal.type):
