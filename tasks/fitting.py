@@ -20,6 +20,7 @@ from evenhand.models.fitting import (
     failing_alone,
     fitted_model,
     keep_coefficients,
+    late,
     nearly_constant,
     unfit,
     warnings_of,
@@ -131,9 +132,7 @@ def _late_by(plan: Plan, ends_at: float | None) -> Iterator[None]:
         left = seconds_until(ends_at)
         if error.is_lasting or left is None or left > 0:
             raise
-        late = unfit(plan, OVER, is_lasting=False)
-        late.is_late = True
-        raise late from error
+        raise late(plan, OVER) from error
 
 
 def _built_or_failed(

@@ -20,6 +20,7 @@ from evenhand.monitoring.drift import Shift, Watched, shifts_of, state_of
 from evenhand.monitoring.input_check import Incoming
 from evenhand.monitoring.notifications import drifted, notify
 from evenhand.monitoring.reference_profile import PROFILE_FILE, Profile, Tallies, target_columns
+from evenhand.records.metric_values import plain_key
 from evenhand.records.pipeline import Feature, Table
 from evenhand.reporting.figures.drift import drift_picture
 from evenhand.runtime.logs import logger
@@ -33,6 +34,7 @@ from evenhand.tracking.recorded_models import artifact
 from evenhand.tracking.run_names import latest_run
 
 BATCH_ROWS = 65_536
+LONGEST = 200  # letters of a column in the name of a metric
 LEDGER_FILE = "ledger.parquet"
 
 
@@ -189,13 +191,9 @@ def _notes(incoming: Incoming, new: Tallies) -> Iterator[str]:
 
 def _metrics(found: Watched) -> dict[str, float]:
     """Totals, and each shift under a name that MLflow takes."""
-    each = {f"{shift.measure}/{_plain(shift.column)}": shift.value for shift in found.shifts}
+    each = {f"{shift.measure}/{plain_key(shift.column)[:LONGEST]}": shift.value for shift in found.shifts}
     columns = {shift.column for shift in found.drifted}
     return {"new_rows": found.n_rows, "drifted_columns": len(columns), **each}
-
-
-def _plain(name: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "_-. " else "_" for sign in name)
 
 
 def _table(found: Watched) -> dict[str, Any]:

@@ -92,6 +92,9 @@ def test_a_target_that_is_misspelt_is_reported_with_the_nearest_name():
         ("index", [4, 1, 2], "numeric", ""),
         ("code", ["007", "012", "007"], "categorical", ""),
         ("mixed", ["1", "2", "high", "low"] * 6, "categorical", "mixes numbers (50%) and words"),
+        ("price", [f"${n},100.50" for n in range(40)], "ignored", "say cleaning.types: {price: numeric}"),
+        ("share", ["5 %", "10 %", "5 %"], "categorical", "say cleaning.types: {share: numeric}"),
+        ("version", ["1.2.3", "1.2.4", "1.2.3"], "categorical", ""),
         ("few_distinct", ["a", "b", "c"], "categorical", ""),
     ],
 )

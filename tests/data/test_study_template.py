@@ -90,6 +90,25 @@ def test_numbers_written_with_a_decimal_comma_are_said_to_be_numbers():
     assert study["metric"] == "r2"
 
 
+def test_prices_are_numbers_and_neither_a_key_nor_a_reason_to_refuse_the_target():
+    premium = [f"${price:,.2f}" for price in 100 * numbers(300).round(4) + 2000]
+    cost = [f"{price:,.0f} €" for price in 5000 * numbers(300, seed=1) ** 2 + 10]
+
+    study, _ = drafted(pd.DataFrame({"premium": premium, "cost": cost}), "cost")
+
+    assert study["cleaning"]["types"] == {"premium": "numeric", "cost": "numeric"}
+    assert "columns" not in study
+    assert study["metric"] == "r2"
+
+
+@pytest.mark.parametrize(
+    ("goal", "words"), [(["a"] * 9, "--target y is 'a' in every row that has one"), ([None] * 9, "has no values")]
+)
+def test_a_target_in_which_nothing_differs_is_named_with_what_it_holds(goal, words):
+    with pytest.raises(DataError, match=words):
+        drafted(pd.DataFrame({"x": numbers(9), "y": goal}), "y")
+
+
 def test_a_word_among_numbers_is_said_to_mean_missing():
     income = [*map(str, range(1000, 1099)), "?"]
 
@@ -184,7 +203,7 @@ def test_a_misspelt_target_is_reported_with_the_nearest_name():
 @pytest.mark.parametrize(
     "target, words",
     [
-        (["same"] * 40, "1 different values"),
+        (["same"] * 40, "is 'same' in every row that has one"),
         ([f"name {i}" for i in range(40)], "40 different values, of which 0"),
         (pd.date_range("2024-01-01", periods=40).astype(str), "holds dates"),
     ],
@@ -363,6 +382,17 @@ def test_what_recurs_and_is_no_identifier_by_its_name_or_its_numbers_is_learned_
         study, _ = drafted(each, "y")
         assert "group" not in study.get("columns", {})
         assert study["split"]["holdout"] == "random"
+
+
+def test_rows_are_grouped_where_their_time_cannot_split_them():
+    days = pd.date_range("2024-01-01", periods=240).astype(str)
+    late = ["a"] * 120 + ["b"] * 120  # class b has no row in the first blocks
+
+    study, text = drafted(pd.DataFrame({**of_customers(), "day": days, "y": late}), "y")
+
+    assert study["split"]["holdout"] == "group"
+    assert (study["columns"]["group"], study["columns"]["time"]) == ("customer_id", "day")
+    assert "Not by day: some blocks of time have no row of a class" in text
 
 
 def test_rows_that_a_time_orders_are_not_grouped():

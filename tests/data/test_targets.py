@@ -111,13 +111,20 @@ def test_other_words_are_no_numbers(words):
     assert not is_adorned(pa.array(words, pa.string()))
 
 
-def test_a_target_of_prices_in_text_is_to_be_written_plainly():
-    prices = pa.array([f"${n},{n}00.50" for n in range(1, 60)])
+def test_a_target_of_prices_in_text_is_to_be_read_as_numbers():
+    prices = pa.array([f"${n},100.50" for n in range(1, 60)])
 
-    with pytest.raises(DataError, match=r"task: regression\) but holds text such as '\$1,100.50'.*write them plainly"):
+    with pytest.raises(DataError, match=r"text such as '\$1,100.50'. Say cleaning.types: \{label: numeric}"):
         target_values(prices, study("regression"))
-    with pytest.raises(DataError, match=r"59 different texts such as '\$1,100.50', too many to be classes.*plainly"):
+    with pytest.raises(DataError, match=r"59 different texts such as '\$1,100.50', too many.*numeric}, and say task"):
         target_values(prices, study())
+
+
+def test_a_target_of_prices_in_two_currencies_is_to_be_written_plainly():
+    prices = pa.array([f"{'$€'[n % 2]}{n}.50" for n in range(60)])
+
+    with pytest.raises(DataError, match="write them plainly"):
+        target_values(prices, study("regression"))
 
 
 def test_a_positive_class_that_differs_in_a_space_is_named():

@@ -351,7 +351,7 @@ def test_counts_give_metrics_that_are_greater_if_better():
         ("roc_auc", "ROC AUC", "roc_auc"),
         ("r2", "R²", "r2"),
         ("log_loss", "log loss", "neg_log_loss"),
-        ("brier_score_loss", "brier score loss", "neg_brier_score"),
+        ("brier_score_loss", "Brier score", "neg_brier_score"),
         ("median_absolute_error", "median absolute error", "neg_median_absolute_error"),
     ],
 )

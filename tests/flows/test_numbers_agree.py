@@ -15,12 +15,14 @@ from sklearn import metrics
 
 from evenhand.records.decision import rows_text
 from evenhand.records.pipeline import FINAL
-from evenhand.reporting.html.elements import number
+from evenhand.reporting.html.elements import number, titled
 from evenhand.reporting.terminal.run import show_judgement
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.recorded import run_reader
 
 TWO = {"split": {"folds": 2, "holdout_share": 0.3}}
+MEANS = ("macro", "weighted")
+ERRORS = ("r2", "mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "median_absolute_error")
 WORDS = {"sport": "goal match team", "weather": "rain wind cloud"}
 
 
@@ -62,6 +64,64 @@ def text():
         encodings={"words": {"text": {"words": "counts"}}}, candidates={"multinomial_nb": {}, "logistic": {}},
     )  # fmt: skip
     return study, lambda rows: metrics.matthews_corrcoef(rows.truth, rows.predicted)
+
+
+def of_classes(rows, minority):
+    """What classes that were called come to, by scikit-learn."""
+    truth, called = rows.truth, rows.predicted
+    return {
+        "accuracy": metrics.accuracy_score(truth, called),
+        "balanced_accuracy": metrics.balanced_accuracy_score(truth, called),
+        "matthews_corrcoef": metrics.matthews_corrcoef(truth, called),
+        "minority_accuracy": metrics.recall_score(truth, called, labels=[minority], average="macro"),
+    }
+
+
+def of_two(rows, minority):
+    scores = rows.score
+    truth, called = (
+        part if part.dtype.kind in "iu" else part.eq("weather").astype(int) for part in (rows.truth, rows.predicted)
+    )
+    return of_classes(rows, minority) | {
+        "precision": metrics.precision_score(truth, called),
+        "recall": metrics.recall_score(truth, called),
+        "f1": metrics.f1_score(truth, called),
+        "roc_auc": metrics.roc_auc_score(truth, scores),
+        "average_precision": metrics.average_precision_score(truth, scores),
+        **of_probabilities(truth, scores),
+    }
+
+
+def of_probabilities(truth, scores):
+    if scores.min() < 0 or scores.max() > 1:
+        return {}  # decision values
+    return {
+        "log_loss": metrics.log_loss(truth, scores),
+        "brier_score_loss": metrics.brier_score_loss(truth, scores),
+    }
+
+
+def of_three(rows, minority):
+    truth, called = rows.truth, rows.predicted
+    scores = rows[["score:0", "score:1", "score:2"]].to_numpy()
+    each = {"precision": metrics.precision_score, "recall": metrics.recall_score, "f1": metrics.f1_score}
+    means = {f"{name}_{how}": score(truth, called, average=how) for name, score in each.items() for how in MEANS}
+    ovr = {how: metrics.roc_auc_score(truth, scores, multi_class="ovr", average=how) for how in MEANS}
+    return (
+        of_classes(rows, minority)
+        | means
+        | {
+            "roc_auc_ovr": ovr["macro"],
+            "roc_auc_ovr_weighted": ovr["weighted"],
+            "average_precision_macro": metrics.average_precision_score(np.eye(3)[truth], scores, average="macro"),
+            "log_loss": metrics.log_loss(truth, scores),
+        }
+    )
+
+
+def of_numbers(rows, _):
+    truth, predicted = rows.truth, rows.predicted
+    return {name: getattr(metrics, name if "_" in name else "r2_score")(truth, predicted) for name in ERRORS}
 
 
 def ranked(name):
@@ -127,6 +187,48 @@ def test_every_place_shows_the_number_that_predictions_come_to(kind, mlruns, pre
     best = next(iter(figures))
     assert report.judgement.best.plan.name == best
     assert f"{figures[report.judgement.winner.plan.name][0]:.4f}" in shown["run_name"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("kind", "recomputed"),
+    [(two_classes, of_two), (rare, of_two), (three_classes, of_three), (regression, of_numbers), (text, of_two)],
+)
+def test_every_other_metric_is_what_predictions_come_to_wherever_it_is_shown(kind, recomputed, mlruns, prefect_server):
+    from evenhand.flows.retrain import retrain
+
+    report = retrain(kind()[0])
+
+    client = MlflowClient(mlflow_client.tracking_uri())
+    page = every_metric(report.page.read_text(encoding="utf-8"))
+    in_json = {each["name"]: each for each in report.as_json()["candidates"]}
+    for each in report.judgement.figures:
+        rows, shown = predictions(report, each.plan.name), in_json[each.plan.name]
+        kept = client.get_run(report.run_ids[each.plan.name]).data.metrics
+        minority = rows[rows.fold != FINAL].truth.value_counts().idxmin()
+        folds = pd.DataFrame([recomputed(part, minority) for fold, part in rows.groupby("fold") if fold != FINAL])
+        held = recomputed(rows[rows.fold == FINAL], minority)
+        assert set(folds) == set(shown["cv"]) == set(shown["holdout"])
+        for metric, mean in folds.mean().items():
+            found = (mean, folds[metric].std(), held[metric])
+            in_mlflow = tuple(kept[key] for key in (f"cv_{metric}", f"cv_{metric}_std", f"holdout_{metric}"))
+            given = shown["cv"][metric]
+            assert (given["mean"], given["std"], shown["holdout"][metric]) == pytest.approx(found, abs=1e-9), metric
+            assert in_mlflow == pytest.approx(found, abs=1e-9), metric
+            head = "Mean" if metric == report.judgement.metric else titled(metric)
+            assert page[each.plan.name][head] == number(mean), metric
+        for place, value in enumerate(folds[report.judgement.metric], 1):
+            assert page[each.plan.name][f"Fold {place}"] == number(value)
+
+
+def every_metric(page):
+    """The cells of each candidate below 'Every fold and the other metrics', by their headings."""
+    below = page[page.index("<summary>Every fold") :].partition("</details>")[0]
+    found: dict[str, dict[str, str]] = {}
+    for name, cells in re.findall(r'<tr role="row"><th scope="row"[^>]*>(.*?)</th>(.*?)</tr>', below):
+        values = dict(re.findall(r'data-head="([^"]+)">([^<]*)<', cells))
+        found.setdefault(re.sub("<[^>]+>", "", name), {}).update(values)
+    return found
 
 
 def test_the_confusion_of_the_page_counts_the_predictions(mlruns, prefect_server):

@@ -86,3 +86,15 @@ def test_what_was_late_is_stopped_even_in_a_strict_run_and_what_was_stopped_befo
 
     assert [(each.name, each.is_stopped) for each in failures.found] == [("knn", True), ("slow", True)]
     assert names(failures.left) == ["gaussian_nb"]
+
+
+def test_what_was_late_did_not_fail_and_is_no_warning(caplog):
+    late = CandidateError("the minutes were over")
+    late.is_late = True
+
+    with caplog.at_level("INFO"):
+        Failures(BOTH).spares("fit", ("knn", "fold_0"), late)
+
+    assert [(line.levelname, line.getMessage()) for line in caplog.records] == [
+        ("INFO", "fit of knn did not come to its turn on fold_0: the minutes were over")
+    ]

@@ -4,7 +4,9 @@ import sys
 from functools import partial
 from zipfile import ZipFile
 
+import numpy as np
 import pytest
+import scipy.sparse
 import skops.io
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
@@ -13,6 +15,7 @@ from sklearn.utils._testing import check_output
 from evenhand.errors import EvenhandError
 from evenhand.models.serialization import read_model
 from evenhand.models.trusted_types import LISTED, _is_at, refused_types
+from evenhand.study.registry import MODELS, named_object
 
 
 @pytest.mark.parametrize("name", sorted(LISTED))
@@ -66,3 +69,16 @@ def test_types_that_came_with_a_class_of_the_study_are_trusted_and_functions_els
     refused = refused_types(found, named)
 
     assert refused == ["sklearn.utils.validation.indexable"]
+
+
+@pytest.mark.parametrize("name", ["knn", "svm", "budget_svm", "nu_svm", "kernel_ridge", "knn_regressor", "svr"])
+@pytest.mark.parametrize("form", [scipy.sparse.csr_matrix, scipy.sparse.csr_array])
+def test_a_model_of_rows_of_words_can_be_read_again(tmp_path, name, form):
+    words = form(np.random.default_rng(0).integers(0, 3, (20, 4)).astype(float))
+    entry, file = MODELS[name], tmp_path / "model.skops"
+    model = named_object(entry.home, name)(**entry.defaults).fit(words, np.arange(20) % 2)
+    skops.io.dump(model, file)
+
+    refused = refused_types(skops.io.get_untrusted_types(file=file), [name])
+
+    assert refused == []

@@ -140,6 +140,14 @@ def test_a_dear_candidate_waits_until_cheaper_ones_behind_it_have_their_room():
     assert names(running(list(costs), seconds=1000.0).after(tried)) == list(costs)
 
 
+def test_one_minute_is_a_minute_in_words():
+    slow = attempt("slow", float("nan"), refused="it took more than 2.0 s", is_too_slow=True)
+
+    (stopped,) = running(["a", "slow"], minutes=1.0).after([attempt("a", 0.9), slow]).stopped
+
+    assert stopped.why == "it took more than 2.0 s on 500 rows, which is too long for a minute"
+
+
 def test_one_that_took_too_long_is_stopped_and_one_that_could_not_be_fitted_on_few_rows_goes_on():
     slow = attempt("slow", float("nan"), refused="it took more than 2.0 s", is_too_slow=True)
     odd = attempt("odd", float("nan"), refused="smote needs at least 6 rows")

@@ -5,6 +5,7 @@ import pytest
 from makers import make_table
 
 from evenhand.errors import PlaceError
+from evenhand.monitoring.column_shapes import column_shapes
 from evenhand.monitoring.drift import Watched, shifts_of, state_of
 from evenhand.monitoring.reference_profile import Profile, Shape, Tallies, profile_of, shape_of
 from evenhand.records.pipeline import Ledger
@@ -170,6 +171,22 @@ def test_a_profile_is_learned_on_training_rows_only_and_survives_its_file(tmp_pa
     assert note.edges == (2.0,)
     assert (found.targets[0].values, found.targets[0].counts) == (("0", "1"), (10, 10))
     assert Profile.from_json(found.as_json()) == found
+
+
+def test_columns_that_are_text_in_the_source_have_ends_as_numbers_have(tmp_path):
+    n = 40
+    price = np.where(np.arange(n) < n // 2, np.arange(n) + 0.5, 1e6)  # the second half is held out
+    text = ["one", "one two three"] * (n // 2)
+    table = make_table(
+        tmp_path / "t", {"price": price, "note": text}, np.arange(n) % 2, roles={"note": "text"}, contract=()
+    )
+    side = np.repeat([0, 1], n // 2)
+    pq.write_table(pa.table({"side": side, "link": np.arange(n)}), tmp_path / "ledger.parquet")
+    ledger = Ledger("l", kept_file(tmp_path / "ledger.parquet"), n // 2, n // 2, 0, ())
+
+    shapes = column_shapes(profile_of(table, ledger), table, ledger)
+
+    assert [(one.name, one.low, one.high) for one in shapes] == [("price", 0.5, 19.5), ("note", 1.0, 3.0)]
 
 
 def test_a_profile_that_cannot_be_read_says_what_to_do():

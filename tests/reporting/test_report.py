@@ -614,12 +614,35 @@ def with_curve(*means, deviation=0.01):
     "means, words",
     [
         ((0.6, 0.7), "More rows should help"),
-        ((0.7, 0.705), "would help little"),
+        ((0.7, 0.705), "they do not show whether more rows"),
         ((0.8, 1.0), "Nothing is left to gain"),
     ],
 )
 def test_more_rows_are_said_to_help_where_there_is_something_to_gain(means, words):
     assert words in page(with_curve(*means))
+
+
+def test_candidates_that_were_stopped_are_folded_away_after_eight():
+    text = page(replace(makers.binary(), stopped=tuple((f"svm{n}", "too slow") for n in range(11))))
+
+    assert "11 candidates were stopped early" in text
+    assert "<summary>3 more</summary>" in text.partition("svm7<")[2].partition("svm8")[0]
+
+
+def test_values_of_a_column_are_shown_as_they_are_and_words_of_a_text_as_words():
+    base = makers.binary()
+    whole = replace(base.shapes[0], low=0.0, high=1999.0, edges=(18.0, *range(20, 27), 175.5))
+    said = replace(whole, name="note", low=1.0, high=30.0)
+    facts = (
+        replace(base.columns[0], name=whole.name, role="numeric"),
+        replace(base.columns[0], name="note", role="text"),
+    )
+
+    text = page(replace(base, columns=facts, shapes=(whole, said)))
+
+    assert ">0 to 1,999<" in text
+    assert ">18, 23, 175.5<" in text
+    assert ">1 to 30 words<" in text
 
 
 def test_a_run_that_predicts_the_same_is_not_called_better_by_nothing():

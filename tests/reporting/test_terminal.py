@@ -170,6 +170,21 @@ def test_candidates_that_failed_alike_share_a_line(capsys):
     assert lines == ["failed: 'a', 'c': x", "failed: 'b': y"]
 
 
+def test_of_many_reasons_for_stopping_early_four_are_shown_and_every_failure(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    late = [Failed(f"svm{n}", f"it takes {n} s", is_stopped=True) for n in range(9)]
+    board = Leaderboard("small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(*late, Failed("odd", "too few rows")))
+
+    show_leaderboard(board)
+
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("stopped", "failed"))]
+    assert lines == [
+        *(f"stopped early: 'svm{n}': it takes {n} s" for n in range(4)),
+        "failed: 'odd': too few rows",
+        "stopped early: 'svm4', 'svm5', 'svm6', 'svm7' and 1 more: each for a reason of its own, see the page",
+    ]
+
+
 def test_what_was_stopped_early_is_no_failure(capsys):
     late = Failed("slow", "no time", is_stopped=True)
     board = Leaderboard("small", "f1", (), "1" * 32, 0, 0, 0, "", failed=(Failed("odd", "no time"), late))

@@ -152,7 +152,9 @@ def test_a_file_without_a_mapping_holds_no_study(tmp_path, text):
 
 
 def test_what_is_not_yaml_is_reported_as_such(tmp_path):
-    assert "is not YAML" in refused(tmp_path, "a: [1, 2")
+    words = refused(tmp_path, "a: b\n  c: [1, 2")
+
+    assert "is not YAML: mapping values are not allowed in this context in line 2, column 4" in words
 
 
 def test_what_is_not_text_is_reported_as_such(tmp_path):
@@ -174,7 +176,7 @@ def test_a_file_that_is_not_there_brings_up_the_nearest(whole):
 
 
 def test_a_folder_is_no_study_file(tmp_path):
-    with pytest.raises(ConfError, match="cannot be read"):
+    with pytest.raises(ConfError, match="is a folder: name one study file"):
         load_study(tmp_path)
 
 

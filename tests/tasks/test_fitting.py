@@ -383,6 +383,7 @@ def test_a_fit_is_late_where_the_minutes_are_over_and_is_not_begun(tmp_path, str
 
     assert found.value.is_late
     assert not found.value.is_lasting
+    assert str(found.value).endswith("Raise minutes, or put candidates.gaussian_nb further up.")
 
 
 def test_a_fit_that_would_end_too_late_is_not_begun(tmp_path, strange):

@@ -137,6 +137,23 @@ def test_many_parameters_and_long_ones_are_kept(place):
     assert json.loads(Path(whole).read_text(encoding="utf-8")) == params
 
 
+def test_parameters_named_by_columns_that_mlflow_cannot_hold_are_kept_under_plain_names(place):
+    run_id = mlflow_client.start_run(place, "knn", {})
+    params = {"types": {"Betrag (€)": "numeric", "Größe": "numeric", "a/b: c": "date"}, "..": 1, "x" * 300: 2}
+
+    mlflow_client.log_params(place, run_id, params)
+
+    assert read(place, run_id).data.params == {
+        "types.Betrag ___": "numeric",
+        "types.Größe": "numeric",
+        "types.a_b_ c": "date",
+        "_..": "1",
+        "x" * 250: "2",
+    }
+    whole = MlflowClient(place.uri).download_artifacts(run_id, "params.json")
+    assert json.loads(Path(whole).read_text(encoding="utf-8")) == params
+
+
 def test_short_parameters_need_no_file(place):
     run_id = mlflow_client.start_run(place, "knn", {})
 

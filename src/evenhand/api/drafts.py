@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from evenhand.runtime.text import counted
 from evenhand.service.prefect_session import be_quiet
 from evenhand.study.study import Study
 
@@ -79,7 +80,7 @@ def draft(
     kind = {"regression": "numbers", "binary": "two classes"}.get(table.task, f"{len(table.classes)} classes")
     roles = [f"{role}: {', '.join(seen.of(role))}" for role in ("time", "key", "text", "ignore") if seen.of(role)]
     lines = (
-        f"{table.n_rows:,} rows, {len(table.features)} columns to learn from, target {target} with {kind}",
+        f"{table.n_rows:,} rows, {counted(len(table.features), 'column')} to learn from, target {target} with {kind}",
         *roles,
         f"{ledger.n_training:,} training rows in {len(ledger.folds)} folds, {ledger.n_holdout:,} held out by "
         f"{study.split.holdout}; {len(plans)} candidates in {asked.minutes:g} minutes (preset {asked.name})",

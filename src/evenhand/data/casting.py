@@ -1,5 +1,7 @@
 """Values that mean missing made missing, and columns read as another kind; what cannot be read is counted."""
 
+from contextlib import suppress
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,20 +13,11 @@ from evenhand.study.study import Cleaning
 
 NUMBER_FORMS = ((",", "."), (".", ","), (" ", "."), (" ", ","), ("'", "."))
 DATE_FORMS = (
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%dT%H:%M:%S",
-    "%Y-%m-%d %H:%M",
-    "%Y-%m-%d",
-    "%d.%m.%Y",
-    "%d.%m.%Y %H:%M",
-    "%d.%m.%Y %H:%M:%S",
-    "%Y/%m/%d",
-    "%d/%m/%Y",
-    "%m/%d/%Y",
-    "%d/%m/%Y %H:%M",
-    "%m/%d/%Y %H:%M",
-    "%Y%m%d",
-)
+    "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%d.%m.%Y", "%d.%m.%Y %H:%M",
+    "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%Y%m%d",
+)  # fmt: skip
+SIGN = r"\p{Sc}|%|EUR|USD|GBP|CHF|JPY"
+WITH_SIGN = rf"^(?P<minus>-?)\s*(?P<before>{SIGN})?\s*(?P<number>-?[\d.,' ]*\d)\s*(?P<after>{SIGN})?$"
 
 
 def without(array: pa.Array, values: tuple[str | int | float, ...]) -> pa.Array:
@@ -59,7 +52,7 @@ def as_kind(name: str, array: pa.Array, kind: str, refuses: bool) -> tuple[pa.Ar
     """A column as the kind the study gives it, and how many values were made missing because they could not be."""
     if kind in {"categorical", "text"}:
         return as_text(array), 0
-    read, wrong = as_numbers(array) if kind == "numeric" else as_dates(name, array)
+    read, wrong = as_numbers(array, signs=True) if kind == "numeric" else as_dates(name, array)
     if refuses and len(wrong):
         raise unreadable(
             name, wrong, "Name them in cleaning.missing_values, or say cleaning.unreadable: missing.", kind
@@ -67,8 +60,8 @@ def as_kind(name: str, array: pa.Array, kind: str, refuses: bool) -> tuple[pa.Ar
     return read, len(wrong)
 
 
-def as_numbers(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """A column as float64, and the texts in it that are no numbers."""
+def as_numbers(array: pa.Array, signs: bool = False) -> tuple[pa.Array, pa.Array]:
+    """A column as float64, and the texts in it that are no numbers; with `signs` one of currency or percent may be."""
     if pa.types.is_timestamp(array.type):
         return pa.nulls(len(array), NUMBER), pc.drop_null(array).cast(pa.string())
     if not pa.types.is_string(array.type):
@@ -78,9 +71,26 @@ def as_numbers(array: pa.Array) -> tuple[pa.Array, pa.Array]:
             numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, NUMBER), numbers)
         return numbers, pa.array([], pa.string())
     different = Different(array)
-    text = tidy(different.values)
+    text = without_sign(tidy(different.values)) if signs else tidy(different.values)
     best = max((in_form(text, *form) for form in NUMBER_FORMS), key=different.n_valid)
     return different.each(best), different.each(text).filter(different.each(pc.and_(best.is_null(), text.is_valid())))
+
+
+def without_sign(text: pa.StringArray) -> pa.StringArray:
+    """Text in which one and the same currency or percent sign stands beside numbers, without it; else as it is."""
+    found = pc.extract_regex(pc.replace_substring_regex(text, "[\u00a0\u202f]", " "), WITH_SIGN)
+    minus, before, number, after = (pc.struct_field(found, k) for k in range(4))
+    signs = set(pc.unique(pc.binary_join_element_wise(before, after, "")).to_pylist()) - {"", None}
+    if len(signs) != 1:
+        return text
+    return pc.if_else(found.is_valid(), pc.binary_join_element_wise(minus, number, ""), text)
+
+
+def has_signs(array: pa.StringArray) -> bool:
+    """Whether all values are numbers beside one and the same sign of currency or percent."""
+    values = pc.unique(pc.drop_null(array))
+    has_sign = pc.any(pc.match_substring_regex(values.slice(0, 1), SIGN)).as_py()
+    return bool(has_sign) and not len(as_numbers(values, signs=True)[1])
 
 
 def as_dates(name: str, array: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -162,8 +172,6 @@ def in_form(text: pa.StringArray, thousands: str, decimal: str) -> pa.Array:
 def _numbers(values: tuple[str | int | float, ...]) -> list[float]:
     found = []
     for value in values:
-        try:
+        with suppress(ValueError):
             found.append(float(value))
-        except ValueError:
-            continue
     return found

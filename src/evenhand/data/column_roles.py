@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenhand.data.casting import as_numbers
+from evenhand.data.casting import as_numbers, has_signs
 from evenhand.data.type_inference import TIME, ZONED_TIME, has_codes, read_as
 from evenhand.errors import DataError, listed, nearest
 from evenhand.study.study import Columns
@@ -19,6 +19,7 @@ NUMBERLIKE = 0.99
 DISTINCT = 0.95
 FEW_ROWS = 20
 WORDS_OF_TEXT = 5
+SIGNED = "holds numbers with a currency or percent sign"
 DATES = ("ignored", "holds dates; name it in columns.time to split by it")
 ROW_NUMBER = re.compile(r"(unnamed.*|index|id|row|row_?(id|no|num|number)|rownames?)", re.IGNORECASE)
 
@@ -111,6 +112,9 @@ def _role_of_text(name: str, array: pa.StringArray, n_values: int) -> tuple[str,
     if share >= NUMBERLIKE:
         raise DataError(_numberlike(name, array, share))
     n_distinct = pc.count_distinct(array).as_py()
+    if has_signs(array):
+        role = "ignored" if n_values >= FEW_ROWS and n_distinct >= DISTINCT * n_values else "categorical"
+        return role, f"{SIGNED}; to learn from them as numbers say cleaning.types: {{{name}: numeric}}"
     mixed = f"mixes numbers ({share:.0%}) and words; read as categories" if share >= 0.2 else ""
     if _words(array) >= WORDS_OF_TEXT and n_distinct > max(FEW_ROWS, n_values / 10):
         return "text", mixed

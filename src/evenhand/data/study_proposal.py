@@ -29,13 +29,9 @@ from evenhand.statistics.row_numbers import row_numbers
 from evenhand.storage.artifact_store import local
 from evenhand.study.study import Source, Study
 
-MOST_CLASSES = 20
+MOST_CLASSES, MOST_ODD_WORDS, NUMBERLIKE = 20, 8, 0.95
 TASKS = ("classification", "regression")
-MOST_ODD_WORDS = 8
-NUMBERLIKE = 0.95
-NAMES_OF_TIME = re.compile(
-    r"(?i:.*(time|stamp|date|datum|zeit)|epoch|created(_at)?|.*_ts)|.*([a-z]|_)(DT|dt)",
-)
+NAMES_OF_TIME = re.compile(r"(?i:.*(time|stamp|date|datum|zeit)|epoch|created(_at)?|.*_ts)|.*([a-z]|_)(DT|dt)")
 NAMES_OF_BIRTH = re.compile(r".*(birth|born|dob).*", re.IGNORECASE)
 NAMES_OF_KEYS = re.compile(r"(.*[_\s-])?(id|uuid|guid|key|nr|no|number)|[a-z]+I[dD]", re.IGNORECASE)
 ROWS_TO_FIND_KEYS = 20
@@ -121,7 +117,8 @@ class _Look:
             if name != self.target:
                 self._role(name, array.filter(is_known) if goal.null_count else array)
         self._settle_time()
-        self._settle_groups()
+        if "time" not in self.roles.values():
+            self._settle_groups()
         self._check_some()
         numbers = [name for name, role in self.roles.items() if role in {"numeric", "categorical"}]
         first = DataProfile(
@@ -144,7 +141,9 @@ class _Look:
                 (_n_values(self.columns[name]) for name in numbers if self.roles[name] == "categorical"), default=0
             ),
         )
-        return first if not first.of("time") else _replaced(first, self.columns)
+        if (seen := _replaced(first, self.columns) if first.of("time") else first).time_fits:
+            self._settle_groups()
+        return seen
 
     def _read(self, name: str) -> None:
         """Read text as numbers or dates where nearly all of it is that, and write down what the study needs for it."""
@@ -152,12 +151,9 @@ class _Look:
         if not pa.types.is_string(array.type) or array.null_count == len(array):
             return
         n_values = len(array) - array.null_count
-        numbers, wrong = as_numbers(array)
-        if (
-            not has_codes(pc.unique(array))
-            and len(wrong) <= (1 - NUMBERLIKE) * n_values
-            and numbers.null_count < len(numbers)
-        ):
+        numbers, wrong = as_numbers(array, signs=True)
+        is_mostly_read = len(wrong) <= (1 - NUMBERLIKE) * n_values and numbers.null_count < len(numbers)
+        if is_mostly_read and not has_codes(pc.unique(array)):
             odd = pc.unique(wrong).to_pylist()
             self.odd |= dict.fromkeys(odd[:MOST_ODD_WORDS])
             self.unreadable += int(pc.sum(pc.is_in(wrong, pa.array(odd[MOST_ODD_WORDS:], pa.string()))).as_py() or 0)
@@ -177,7 +173,10 @@ class _Look:
         found = pc.value_counts(pc.drop_null(goal))
         counts = {item["values"].as_py(): item["counts"].as_py() for item in found}
         if len(counts) < 2:
-            raise DataError(f"--target {self.target} has {len(counts)} different values: at least two are needed.")
+            held = f"is '{next(iter(counts))}' in every row that has one" if counts else "has no values"
+            raise DataError(
+                f"--target {self.target} {held}: at least two different ones are needed. Name another column."
+            )
         if self._is_quantity(goal, counts):
             return {}
         if pa.types.is_floating(goal.type):
@@ -203,9 +202,8 @@ class _Look:
                 "predict. Name a column of numbers, or take classification."
             )
         if self.task == "classification" and has_fractions:
-            raise DataError(
-                f"--target {self.target} holds fractions, which are no classes. Take regression, or bin them first."
-            )
+            words = "holds fractions, which are no classes. Take regression, or bin them first."
+            raise DataError(f"--target {self.target} {words}")
         if self.task is not None:
             return self.task == "regression"
         return has_fractions or (is_number and len(counts) > MOST_CLASSES)
@@ -246,15 +244,11 @@ class _Look:
                 self.why[name] = "holds dates; to split by one, name it in time" if able else "holds dates"
         several = [name for name, role in self.roles.items() if role == "key"]
         for name in several[1:]:
-            self.roles[name], self.why[name] = (
-                "ignore",
-                "has a value of its own in every row, so it is not learned from",
-            )
+            self.roles[name] = "ignore"
+            self.why[name] = "has a value of its own in every row, so it is not learned from"
 
     def _settle_groups(self) -> None:
-        """The identifier whose values recur most finely groups the rows, where none of them is ordered by time."""
-        if "time" in self.roles.values():
-            return
+        """The identifier whose values recur most finely groups the rows."""
         found = [name for name, role in self.roles.items() if role in FEATURES and self._is_group(name)]
         if found:
             name = max(found, key=lambda each: _n_values(self.columns[each]))

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evenhand.data.casting import as_text
+from evenhand.data.casting import as_numbers, as_text
 from evenhand.data.frames import as_array
-from evenhand.data.type_inference import NUMBER, read_as
+from evenhand.data.type_inference import NUMBER
 from evenhand.errors import DataError, listed
 from evenhand.runtime.text import counted
 from evenhand.statistics.label_sets import label_codes
@@ -84,10 +84,8 @@ def is_adorned(array: pa.Array) -> bool:
 
 def _numbers(array: pa.Array, study: Study) -> np.ndarray:
     if pa.types.is_string(array.type) or pa.types.is_timestamp(array.type):
-        numberlike = pa.types.is_string(array.type) and read_as(array, NUMBER) is not None
         what = "dates" if pa.types.is_timestamp(array.type) else f"text such as '{array[0]}'"
-        remedy = f"Say cleaning.types: {{{study.target}: numeric}}" if numberlike else "Say task: classification"
-        remedy = UNADORNED if is_adorned(array) and not numberlike else remedy
+        remedy = "Say task: classification" if what == "dates" else _how_to_read(array, study)
         raise DataError(f"target '{study.target}' is to be a number (task: regression) but holds {what}. {remedy}.")
     values = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
     _check_varied(pc.count_distinct(values).as_py(), values, study)
@@ -100,6 +98,13 @@ def _numbers(array: pa.Array, study: Study) -> np.ndarray:
     return numbers
 
 
+def _how_to_read(array: pa.StringArray, study: Study) -> str:
+    """What to do about a target that is text and should be a number."""
+    if not len(as_numbers(array, signs=True)[1]):
+        return f"Say cleaning.types: {{{study.target}: numeric}}"
+    return UNADORNED if is_adorned(array) else "Say task: classification"
+
+
 def _class_values(array: pa.Array, study: Study) -> pa.Array:
     if pa.types.is_timestamp(array.type):
         return as_text(array)
@@ -107,7 +112,7 @@ def _class_values(array: pa.Array, study: Study) -> pa.Array:
     if n_distinct > MOST_FLOAT_CLASSES and is_adorned(array):
         raise DataError(
             f"target '{study.target}' holds {n_distinct:,} different texts such as '{array[0]}', too many to be "
-            f"classes. {UNADORNED}, and say task: regression."
+            f"classes. {_how_to_read(array, study)}, and say task: regression."
         )
     if not pa.types.is_floating(array.type):
         return array

@@ -11,14 +11,8 @@ import pyarrow.compute as pc
 
 MISSING = ["", "NA", "N/A", "n/a", "na", "#N/A", "#NA", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None", "."]
 MISSING_WORDS = pa.array(MISSING)
-INTEGER, NUMBER, TRUTH, TIME, ZONED_TIME, TEXT = (
-    pa.int64(),
-    pa.float64(),
-    pa.bool_(),
-    pa.timestamp("us"),
-    pa.timestamp("us", "UTC"),
-    pa.string(),
-)
+INTEGER, NUMBER, TRUTH, TEXT = pa.int64(), pa.float64(), pa.bool_(), pa.string()
+TIME, ZONED_TIME = pa.timestamp("us"), pa.timestamp("us", "UTC")
 SHAPES = {
     INTEGER: re.compile(r"[+-]?\d+"),
     NUMBER: re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE),

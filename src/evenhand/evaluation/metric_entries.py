@@ -176,6 +176,7 @@ MULTICLASS: tuple[MetricTask, ...] = ("multiclass",)
 CLASSES: tuple[MetricTask, ...] = ("binary", "multiclass")
 LABELS: tuple[MetricTask, ...] = ("multilabel",)
 NUMBERS: tuple[MetricTask, ...] = ("regression",)
+OVR_WEIGHTED = "ROC AUC, one against rest, weighted by class"
 
 
 def _share(name: str, tasks: tuple[MetricTask, ...], formula: Callable[[Judged], float | None],
@@ -197,12 +198,14 @@ def _three(name: str, words: str, threshold_by: str = "") -> tuple[MetricEntry, 
             (*MULTICLASS, *LABELS),
             lambda one: one.each[name][one.is_named].mean(),
             lambda many: getattr(many, name)[:, many.is_there].mean(axis=1),
+            f"macro {words or name}",
         ),
         _share(
             f"{name}_weighted",
             MULTICLASS,
             lambda one: np.average(one.each[name], weights=one.support),
             lambda many: (getattr(many, name) * many.true).sum(axis=1) / many.n,
+            f"weighted {words or name}",
         ),
     )
 
@@ -252,9 +255,9 @@ ENTRIES = (
     ),
     _ranking("roc_auc", BINARY, _ranked(0), "ROC AUC"),
     _ranking("average_precision", BINARY, _ranked(1)),
-    _ranking("roc_auc_ovr", MULTICLASS, _each_against_rest(0)),
-    _ranking("roc_auc_ovr_weighted", MULTICLASS, _each_against_rest(0, is_weighted=True)),
-    _ranking("roc_auc_macro", LABELS, _each_against_rest(0)),
+    _ranking("roc_auc_ovr", MULTICLASS, _each_against_rest(0), "ROC AUC, one against rest"),
+    _ranking("roc_auc_ovr_weighted", MULTICLASS, _each_against_rest(0, is_weighted=True), OVR_WEIGHTED),
+    _ranking("roc_auc_macro", LABELS, _each_against_rest(0), "ROC AUC macro"),
     _ranking("average_precision_macro", (*MULTICLASS, *LABELS), _each_against_rest(1)),
     _of_labels("subset_accuracy", lambda one: (one.predicted.truth == one.predicted.predictions).all(axis=1) * 1.0),
     _of_labels(
@@ -282,9 +285,16 @@ ENTRIES = (
         needs="probabilities",
         formula=_brier,
         of_rows=_brier_losses,
+        words="Brier score",
         scorer="neg_brier_score",
     ),
-    _share("matthews_corrcoef", CLASSES, lambda one: one.matthews, lambda many: many.matthews),
+    _share(
+        "matthews_corrcoef",
+        CLASSES,
+        lambda one: one.matthews,
+        lambda many: many.matthews,
+        "Matthews correlation coefficient",
+    ),
     MetricEntry(
         name="r2",
         tasks=NUMBERS,

@@ -33,7 +33,9 @@ class Failures:
         *made_of, fold = key if isinstance(key, tuple) else (key, "")
         part = (stage, *made_of)
         if part not in self._why:
-            logger().warning("%s of %s failed on %s: %s", stage, "/".join(map(str, made_of)), fold, error)
+            report = logger().info if is_late else logger().warning
+            what = "did not come to its turn" if is_late else "failed"
+            report("%s of %s %s on %s: %s", stage, "/".join(map(str, made_of)), what, fold, error)
             self._why[part] = f"{getattr(error, 'cause', '') or error} ({fold})"
             self._words.setdefault(str(error))
         if is_late:

@@ -75,6 +75,15 @@ def unfit(plan: Plan, cause: str, *, is_lasting: bool = True) -> CandidateError:
     return error
 
 
+def late(plan: Plan, cause: str) -> CandidateError:
+    """The error of a candidate with which nothing is wrong, but for which the study's minutes were too few."""
+    error = CandidateError(
+        f"candidate '{plan.name}' was stopped: {cause}. Raise minutes, or put candidates.{plan.candidate} further up."
+    )
+    error.cause, error.is_lasting, error.is_late = cause, False, True
+    return error
+
+
 def check_finite(plan: Plan, scores: np.ndarray | None, predictions: np.ndarray) -> None:
     """Refuse scores and predicted numbers that are none; infinite decision values have an order and may stay."""
     for values, bad in ((scores, np.isnan), (predictions, lambda each: ~np.isfinite(each))):

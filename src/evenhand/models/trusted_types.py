@@ -23,6 +23,8 @@ OF_OTHERS = frozenset(
         "collections.OrderedDict",
         "functools.partial",  # what it calls must be on the list too
         "numpy.dtype",
+        "scipy.sparse._csr.csr_array",  # rows of words that neighbours and machines keep
+        "scipy.sparse._csr.csr_matrix",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics.pairwise.rbf_kernel",
         "sklearn.multiclass._ConstantPredictor",  # of one against the rest, where a class has no rows

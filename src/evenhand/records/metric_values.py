@@ -1,12 +1,14 @@
-"""The metrics of a candidate by their names in MLflow, and which of them MLflow can hold."""
+"""The metrics of a candidate by their names in MLflow, and which names and numbers MLflow can hold."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from evenhand.records.pipeline import Figures
 
 Number = tuple[str, float | None, int]  # a name, a value and a step
 Named = tuple[str, float, int]
+KEY_LIMIT = 250
 
 
 def measured(figures: Figures, first: str = "") -> list[Number]:
@@ -27,3 +29,9 @@ def only_finite(values: Sequence[Number]) -> tuple[list[Named], list[str]]:
     kept = [(key, float(value), step) for key, value, step in values if value is not None and math.isfinite(value)]
     names = {key for key, _, _ in kept}
     return kept, [key for key in dict.fromkeys(key for key, _, _ in values) if key not in names]
+
+
+def plain_key(name: str) -> str:
+    """A name of a parameter or metric that MLflow takes: letters, digits, `_-.` and spaces, and no path of dots."""
+    plain = re.sub(r"[^\w\-. ]", "_", name)[:KEY_LIMIT]
+    return plain if plain.strip(".") else f"_{plain}"

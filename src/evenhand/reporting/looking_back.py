@@ -43,7 +43,7 @@ def look_back(study: Study, snapshot: Snapshot, table: Table, ledger: Ledger, ju
     since, before = since_runs(study.name, settings, facts, predictions, judgement.metric)
     shifts = shifts_since(_profile(before), table, ledger, study.watch) if before is not None else ()
     profile = profile_of(table, ledger)
-    return Back(tuple(since), column_shapes(profile, table, shifts), profile)
+    return Back(tuple(since), column_shapes(profile, table, ledger, shifts), profile)
 
 
 def champion_of(place: mlflow_client.Place, study: str) -> str:

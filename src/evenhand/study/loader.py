@@ -33,6 +33,8 @@ def as_changes(changes: Mapping[str, Any] | Iterable[str]) -> list[str]:
 def load_study(path: str | os.PathLike[str], changes: Mapping[str, Any] | Iterable[str] = ()) -> Study:
     """The study in a file, with `key.path=value` changes applied; every mistake is reported at once."""
     file = Path(path)
+    if file.is_dir():
+        raise ConfError(f"'{file}' is a folder: name one study file.{_files_beside(file / 'any')}")
     try:
         text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -87,6 +89,11 @@ def _files_beside(file: Path) -> str:
     return hint or (f" In {file.parent}: {', '.join(found)}" if found else "")
 
 
+def _where(error: Exception) -> str:
+    """What YAML found wrong and in which line, without the name that it gives to a text."""
+    return " ".join(str(error).replace('in "<unicode string>", ', "in ").split())[:300]
+
+
 def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     try:
         check_bounds(text, str(file))
@@ -95,7 +102,7 @@ def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
         repeated = _note_lines(node, (), lines)
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise ConfError(f"{file} is not YAML: {' '.join(str(error).split())[:300]}") from None
+        raise ConfError(f"{file} is not YAML: {_where(error)}") from None
     if repeated:
         raise ConfError(mistakes_text([(place, "stands twice: keep one") for place in repeated], lines, str(file)))
     if not isinstance(content, dict):

@@ -20,7 +20,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 
 from evenhand.errors import EvenhandError, PlaceError
-from evenhand.records.metric_values import Number, measured, only_finite
+from evenhand.records.metric_values import Number, measured, only_finite, plain_key
 from evenhand.records.pipeline import Figures, Snapshot
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import run_folder, writing
@@ -42,7 +42,7 @@ from evenhand.tracking.databases import (
 )
 
 UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an answer to what was asked
-VALUE_LIMIT, KEY_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 250, 100, 1000
+VALUE_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 100, 1000
 BUSY_SECONDS = 60
 LEASE_SECONDS = 7 * 86_400.0  # of a run on another machine where no database knows whether it goes on
 ROC_KEY, NOTE, PROCESS = "roc_tpr_by_fpr_pct", "mlflow.note.content", "evenhand.process"
@@ -217,9 +217,10 @@ def log_params(place: Place, run_id: str, params: Mapping[str, Any]) -> None:
 
 def _shown_params(place: Place, run_id: str, params: Mapping[str, Any]) -> list[Param]:
     flat = flattened(params)
-    if any(len(key) > KEY_LIMIT or len(value) > VALUE_LIMIT for key, value in flat.items()):
+    shown_params = {plain_key(key): value[:VALUE_LIMIT] for key, value in flat.items()}
+    if shown_params != flat:
         log_text(place, run_id, json.dumps(params, indent=2, default=str), "params.json")
-    return [Param(key[:KEY_LIMIT], value[:VALUE_LIMIT]) for key, value in flat.items()]
+    return [Param(key, value) for key, value in shown_params.items()]
 
 
 def _log_params(place: Place, run_id: str, shown: Sequence[Param]) -> None:

@@ -96,10 +96,14 @@ class UnderWay:
         kept = tuple(each for each in self.left if each.name not in why)
         return replace(known, left=kept, stopped=(*self.stopped, *(_stopped(self.left, why))))
 
+    @property
+    def _allowed(self) -> str:
+        return "a minute" if self.minutes == 1 else f"{self.minutes:g} minutes"
+
     def _hopeless(self, one: Attempt, others: Iterable[Attempt]) -> str:
         """Why a candidate cannot win any more: too slow, or behind several by more than chance can explain."""
         if one.is_too_slow:
-            return f"{one.refused} on {one.n_rows:,} rows, which is too long for {self.minutes:g} minutes"
+            return f"{one.refused} on {one.n_rows:,} rows, which is too long for {self._allowed}"
         if not math.isfinite(one.score):
             return ""
         scored = [each for each in others if math.isfinite(each.score)]
@@ -120,7 +124,7 @@ class UnderWay:
             room = max(self._of_a_round, (room - (1 - ROUNDS) * self.seconds) / 2)
         share, times = (rest[0], 1) if rest else (1.0, self.n_fits)
         why: dict[str, str] = {}
-        left = "a minute leaves" if self.minutes == 1 else f"{self.minutes:g} minutes leave"
+        left = f"{self._allowed} {'leaves' if self.minutes == 1 else 'leave'}"
         costs = {made.name: times * self._forecast(made, share) for made in plans}
         for made in _dear_last(plans, costs, room):
             whole = self.n_fits * self._forecast(made, 1.0)

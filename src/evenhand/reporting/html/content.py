@@ -54,6 +54,7 @@ class StudyFacts:
     positive: str = ""
     n_positives: int | None = None
     n_positives_holdout: int | None = None
+    rarest: tuple[str, int, int] | None = None
 
 
 @dataclass(frozen=True)

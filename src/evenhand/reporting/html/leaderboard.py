@@ -15,11 +15,11 @@ from evenhand.reporting.html.elements import (
     counted,
     details,
     facts,
+    folded_table,
     framed,
     joined,
     number,
     section,
-    share,
     spoken,
     table,
     table_row,
@@ -115,6 +115,9 @@ def _trust(content: PageContent) -> str:
         words += [f"{one.name}: {one.words}" for one in content.leak_checks if one.severity == "error"]
     if (n_found := content.study.n_positives_holdout) is not None and content.study.n_holdout and n_found < FEW:
         words.append(f"Only {counted(n_found, 'positive row', 'positive rows')} held out: intervals are wide.")
+    if (rarest := content.study.rarest) is not None and content.study.n_holdout and rarest[2] < FEW:
+        rows = counted(rarest[2], "row", "rows")
+        words.append(f"Only {rows} of {as_class(rarest[0])} held out: what is found of it is unsure.")
     return " ".join(words)
 
 
@@ -148,7 +151,9 @@ def _without_rank(pairs: Pairs, word: str, why: str) -> Html | None:
         return None
     heads = [Heading("Candidate", "text"), Heading(why, "text")]
     title = f"{counted(len(pairs), 'candidate', 'candidates')} {word}"
-    return joined(tag("h3", title), table(heads, pairs, f"Candidates that {word}"))
+    return joined(
+        tag("h3", title), folded_table(heads, [table_row(each, heads) for each in pairs], f"Candidates that {word}")
+    )
 
 
 def _verdicts(content: PageContent) -> str:
@@ -180,7 +185,7 @@ def _key_facts(study: StudyFacts, n_candidates: int) -> Html:
         ("Target", study.target),
         ("Rows", f"{count(study.n_training)} training{held}"),
         ("Positive rows", _positives(study)),
-        ("Smaller class", _rare(study)),
+        ("Rarest class", _rarest(study)),
         ("Candidates", count(n_candidates)),
         ("Run", study.when),
     ]
@@ -195,11 +200,13 @@ def _positives(study: StudyFacts) -> str:
     return f"{count(study.n_positives)} training{held} ({as_class(study.positive)})"
 
 
-def _rare(study: StudyFacts) -> str:
-    if len(study.classes) != 2:
+def _rarest(study: StudyFacts) -> str:
+    """How many rows either side has of the rarest of several classes."""
+    if study.rarest is None:
         return ""
-    label, n_rows = min(study.classes, key=lambda one: one[1])
-    return f"{label}, {share(n_rows, sum(n for _, n in study.classes))}"
+    label, n_training, n_holdout = study.rarest
+    held = f", {count(n_holdout)} held out" if study.n_holdout else ""
+    return f"{count(n_training)} training{held} ({as_class(label)})"
 
 
 def _heads(rows: Sequence[CandidateRow], metric: str, strip: Strip) -> list[Heading]:

@@ -240,7 +240,10 @@ def _tick(value: float, places: int) -> str:
         return number(value / 1e6).rstrip("0").rstrip(".") + "M"
     if abs(value) >= 1e4:
         return f"{value / 1e3:,g}k".replace("-", "−")
-    return f"{value:.{places + 1}f}".rstrip("0").rstrip(".").replace("-", "−") if places else number(value, 0)
+    if 0 < abs(value) < 0.0005:
+        return number(value)
+    plain = f"{value:.{places + 1}f}".rstrip("0").rstrip(".") if places else f"{value:.0f}"  # 1950 may be a year
+    return plain.replace("-", "−")
 
 
 def _at(value: float) -> str:

@@ -25,6 +25,7 @@ from evenhand.study.registry import MODELS
 from evenhand.study.study import Study
 
 RANK_WIDTH, LEAST_NAME = 9, 24
+MOST_STOPPED = 4
 
 
 def show_judgement(study: str, judgement: Judgement) -> None:
@@ -74,12 +75,22 @@ def judgement_lines(judgement: Judgement) -> list[tuple[str, str]]:
 
 
 def _failed_lines(failed: Sequence[Failed]) -> list[tuple[str, str]]:
-    """A line for each reason, with the candidates that it ended."""
+    """A line for each reason, with the candidates that it ended; of those that were stopped early the first four."""
     by_why: dict[tuple[str, str], list[str]] = {}
     for each in failed:
         by_why.setdefault((each.word, each.why), []).append(each.name)
     styles = {"failed": "yellow"}
-    return [(f"{word}: {listed(names)}: {why}", styles.get(word, "")) for (word, why), names in by_why.items()]
+    stopped = [key for key in by_why if key[0] not in styles]
+    folded = stopped[MOST_STOPPED:] if len(stopped) > MOST_STOPPED + 1 else []
+    lines = [
+        (f"{word}: {listed(names)}: {why}", styles.get(word, ""))
+        for (word, why), names in by_why.items()
+        if (word, why) not in folded
+    ]
+    if folded:
+        names = [name for key in folded for name in by_why[key]]
+        lines.append((f"stopped early: {listed(names, 4)}: each for a reason of its own, see the page", ""))
+    return lines
 
 
 def show_done(report: Report | None, recalled: Recalled | None, wall_seconds: float) -> None:

@@ -46,7 +46,7 @@ def calibration_figures(judgement: Judgement) -> Pairs:
         for key, words in FIGURES:
             if key in figures:
                 value, low, high = figures[key]
-                found.append((f"{words}, {where}", f"{value:.3f} ({low:.3f} to {high:.3f})"))
+                found.append((f"{words}, {where}", f"{value:.3f} ({low:.3f} to {high:.3f})".replace("-", "−")))
     return tuple(found)
 
 

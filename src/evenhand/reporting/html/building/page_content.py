@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 from shlex import quote
+from typing import Any
 
 import numpy as np
 
+from evenhand.data.frames import read_target
+from evenhand.data.splits import fold_rows
 from evenhand.evaluation import curves
 from evenhand.evaluation.metrics import Judged
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
-from evenhand.records.pipeline import Figures, Judgement, Ledger, Snapshot, Table
+from evenhand.records.pipeline import FINAL, Figures, Judgement, Ledger, Snapshot, Table
 from evenhand.records.report import Report
 from evenhand.records.verdicts import VERDICT_WORDS, Versus
 from evenhand.reporting.html import content
@@ -138,13 +141,28 @@ def _facts(
         positive=report.positive,
         n_positives=report.n_positives,
         n_positives_holdout=report.n_positives_holdout,
+        **_classes(table, ledger),
     )
+
+
+def _classes(table: Table, ledger: Ledger) -> dict[str, Any]:
+    """The training rows of each class, and of more than two the rarest with its rows on either side."""
+    if table.task not in {"binary", "multiclass"}:
+        return {}
+    y = np.asarray(read_target(table))
+    trained, held = (np.bincount(y[rows], minlength=len(table.classes)) for rows in fold_rows(ledger, FINAL))
+    names = [str(label) for label in table.classes]
+    found: dict[str, Any] = {"classes": tuple(zip(names, trained.tolist(), strict=True))}
+    if table.task == "multiclass":
+        at = int(np.argmin(trained))
+        found["rarest"] = (names[at], int(trained[at]), int(held[at]))
+    return found
 
 
 def _whereabouts(report: Report, study: Study, links: content.Pairs) -> content.Pairs:
     """The run by its number where no server shows it, and the command that repeats it."""
     is_shown = any(words == content.MLFLOW for words, _ in links)
-    run = f"{report.run_id} of experiment {report.experiment_id}; `evenhand ui` opens it"
+    run = f"{report.run_id} of experiment {study.name}; evenhand ui opens it"
     found = [] if is_shown or not report.run_id else [(content.MLFLOW, run)]
     return (*found, *([(content.AGAIN, f"evenhand run {quote(study._file)}")] if study._file else []))
 

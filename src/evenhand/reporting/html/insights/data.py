@@ -35,8 +35,8 @@ def data(content: PageContent) -> Html | None:
         (Heading("Kind", "text"), lambda one: one.kind),
         (Heading("Role", "text"), lambda one: one.role),
         (Heading("Spread", "wide"), lambda one: _sparkline(of(one))),
-        (Heading("Range"), lambda one: _range(of(one))),
-        (Heading("Tenths: 1st, 5th, 9th"), lambda one: _quantiles(of(one))),
+        (Heading("Range"), lambda one: _range(of(one), _unit(one))),
+        (Heading("Tenths: 1st, 5th, 9th"), lambda one: _quantiles(of(one), _unit(one))),
         (Heading("Top values", "text whole"), lambda one: _values(of(one))),
         (Heading("Missing"), lambda one: share(one.n_missing, one.n_rows) if one.n_missing else "none"),
         (Heading("Seen", "text whole"), lambda one: one.words),
@@ -52,14 +52,26 @@ def data(content: PageContent) -> Html | None:
     return section("columns", "Columns", listing(content.columns, columns, "Columns"), lead=lead)
 
 
-def _range(one: ColumnShape | None) -> str:
-    return "" if one is None or one.low is None or one.high is None else f"{number(one.low)} to {number(one.high)}"
+def _unit(one: ColumnFacts) -> str:
+    """What the numbers of a column count, where they are not its own values."""
+    return " words" if one.role == "text" else ""
 
 
-def _quantiles(one: ColumnShape | None) -> str:
+def _range(one: ColumnShape | None, unit: str) -> str:
+    return (
+        "" if one is None or one.low is None or one.high is None else f"{_plain(one.low)} to {_plain(one.high)}{unit}"
+    )
+
+
+def _quantiles(one: ColumnShape | None, unit: str) -> str:
     if one is None or len(one.edges) != 9:
         return ""
-    return ", ".join(number(one.edges[k]) for k in (0, 4, 8))
+    return ", ".join(_plain(one.edges[k]) for k in (0, 4, 8)) + unit
+
+
+def _plain(value: float) -> str:
+    """A value of a column: whole numbers have no decimals."""
+    return number(value, 0 if float(value).is_integer() and abs(value) < 1e7 else None)
 
 
 def _values(one: ColumnShape | None) -> str:

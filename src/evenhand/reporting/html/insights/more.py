@@ -82,4 +82,4 @@ def _would_help(content: PageContent, found: Sequence[LearningPoint]) -> str:
     gain = (found[-1].mean - found[-2].mean) * (-1 if is_error else 1)
     if gain > max(one.std for one in found[-2:]):
         return "More rows should help: the last step is larger than the spread over folds on either side of it."
-    return "The last step is within the spread over folds: more rows of this kind would help little."
+    return "The last step is within the spread over folds: they do not show whether more rows of this kind would help."
