@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._door import ESTIMATORS, named_at
-from evenhand.estimators.machines._dual import Geometry, Problem, is_closed, one_against_rest, scores, solve
+from evenhand.estimators.machines._dual import DualProblem, Geometry, is_closed, one_against_rest, scores, solve
 from evenhand.estimators.machines._encoding import ColumnCoder
 from evenhand.estimators.machines._space import TableSpace
 from evenhand.estimators.machines.similarity import check_column_weights, check_frequencies, check_measure
@@ -306,7 +306,7 @@ class SimilaritySVR(RegressorMixin, _SimilarityMachine):
 
     def _problems(self, prepared):
         cost = self.C * prepared.cost
-        return [Problem(prepared.goal, -cost, cost, float(self.epsilon))]
+        return [DualProblem(prepared.goal, -cost, cost, float(self.epsilon))]
 
     def predict(self, X):
         """The predicted target of each row of X."""
