@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.utils import gen_batches
 
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.storage.packed import EVERY, Dummies, Packed, Part, Plain, ScaledMatrix, after_steps, smallest
@@ -148,13 +149,8 @@ def scaled(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray
 
 def _after(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """The numbers of the table after the steps, one block of rows after another."""
-    for block in _blocks(len(rows), len(columns)):
+    for block in gen_batches(len(rows), max(1, 2**22 // max(len(columns), 1))):
         yield block, after_steps(np.ascontiguousarray(source[rows[block]][:, columns]), steps)
-
-
-def _blocks(n_rows: int, width: int) -> Iterator[slice]:
-    size = max(1, 2**22 // max(width, 1))
-    yield from (slice(start, start + size) for start in range(0, n_rows, size))
 
 
 def _dummies(codes: np.ndarray, one_hot: OneHotEncoder, weights: Sequence[ColumnWeights]) -> Dummies:
