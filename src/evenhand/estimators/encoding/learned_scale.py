@@ -21,7 +21,7 @@ class LearnedScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Scales follow the gradient of the leave-one-out squared error of kernel ridge regression with an rbf kernel, from
     even ones, on rows drawn by chance; classes are indicators of equal weight. Few rows and many columns learn chance:
     scales learned from half of the rows are tried on the other half, and those of all rows are raised to the power
-    from 0 to 1 that was best there. They are few numbers, one for each column, so that rows give away little of their own
+    from 0 to 1 that was best there. They are few numbers, one for each column, so that rows show little of their own
     labels through them. Their squares have the mean 1.
 
     Parameters
