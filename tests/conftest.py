@@ -82,13 +82,27 @@ def own_room(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="session")
-def empty_database(tmp_path_factory):
-    """An MLflow database without runs; its schema takes seconds to make, so it is made once."""
-    from mlflow import MlflowClient
+def forked_proofs():
+    """A model is proved by a process that is forked from the nursery: as clean as a new one, without its imports."""
+    import nursery
 
-    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
-    MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
-    return file
+    from evenhand.tracking import reload_check
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reload_check, "subprocess", SimpleNamespace(run=nursery.run))
+        yield
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory, forked_proofs):
+    """An MLflow database without runs; its schema takes seconds to make, so one worker makes it for all."""
+
+    def made(file):
+        from mlflow import MlflowClient
+
+        MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
+
+    return made_once("mlflow.db", made, tmp_path_factory)
 
 
 @pytest.fixture
@@ -105,27 +119,32 @@ def empty_prefect(tmp_path_factory):
     """A database of Prefect's server without runs; its schema takes seconds to make, so one worker makes it for all."""
     import nursery
 
+    def made(file):
+        done = nursery.ran("-c", PREFECT_SCHEMA, PREFECT_SERVER_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{file}")
+        assert done.returncode == 0, done.stderr
+
+    return made_once("prefect.db", made, tmp_path_factory)
+
+
+def made_once(name, make, tmp_path_factory):
+    """A database that the first worker that needs it makes for all of them."""
     room = tmp_path_factory.getbasetemp()
     room = room.parent if "PYTEST_XDIST_WORKER" in os.environ else room
-    file, made = room / "prefect.db", room / "prefect-made.db"
-    with (room / "prefect.lock").open("w") as lock:
+    file, unfinished = room / name, room / f"unfinished-{name}"
+    with (room / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however a worker ends
         if not file.exists():
-            made.unlink(missing_ok=True)
-            done = nursery.ran(
-                "-c", PREFECT_SCHEMA, PREFECT_SERVER_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{made}"
-            )
-            assert done.returncode == 0, done.stderr
-            with closing(sqlite3.connect(made)) as database:
+            unfinished.unlink(missing_ok=True)
+            make(unfinished)
+            with closing(sqlite3.connect(unfinished)) as database:
                 database.execute("pragma wal_checkpoint(truncate)")
-            made.rename(file)
+            unfinished.rename(file)
     return file
 
 
 @pytest.fixture(scope="session")
-def prefect_server(empty_prefect):
+def prefect_server(empty_prefect, forked_proofs):
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
-    import nursery
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.settings import (
@@ -136,8 +155,6 @@ def prefect_server(empty_prefect):
         temporary_settings,
     )
     from prefect.testing import utilities
-
-    from evenhand.tracking import reload_check
 
     unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
@@ -154,7 +171,6 @@ def prefect_server(empty_prefect):
         prepared(patch, utilities, empty_prefect),
         utilities.prefect_test_harness(server_startup_timeout=120),
     ):
-        patch.setattr(reload_check, "subprocess", SimpleNamespace(run=nursery.run))  # as clean, without its imports
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield
 
