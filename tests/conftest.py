@@ -165,11 +165,11 @@ def prefect_server(empty_prefect, forked_proofs):
 
     with (
         temporary_settings(
-            {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 30, **dict.fromkeys(unread, False)}
+            {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 300, **dict.fromkeys(unread, False)}
         ),
         pytest.MonkeyPatch.context() as patch,
         prepared(patch, utilities, empty_prefect),
-        utilities.prefect_test_harness(server_startup_timeout=120),
+        utilities.prefect_test_harness(server_startup_timeout=300),
     ):
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield

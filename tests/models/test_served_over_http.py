@@ -97,7 +97,7 @@ def _wait_for(address, process):
 
 def asked(address, content, kind, **headers):
     request = urllib.request.Request(address, content.encode(), {"Content-Type": kind, **headers})
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
         return pd.DataFrame(json.load(answer)["predictions"])
 
 
