@@ -1,6 +1,5 @@
 """Nothing that a process started outlives it, however it ends; and a good end kills nothing."""
 
-import io
 import os
 import signal
 import subprocess
@@ -107,13 +106,9 @@ def test_what_a_person_started_from_the_same_program_is_left_alone():
 def test_a_watcher_that_takes_long_to_end_is_no_error_at_the_end_of_a_program():
     sent = []
 
-    class Pipe(io.BytesIO):
-        def close(self):
-            sent.append(self.getvalue())
-
     def wait(timeout):
         raise subprocess.TimeoutExpired("watcher", timeout)
 
-    _bid_farewell(SimpleNamespace(stdin=Pipe(), wait=wait))
+    _bid_farewell(SimpleNamespace(stdin=SimpleNamespace(write=sent.append, close=lambda: None), wait=wait))
 
     assert sent == [GOOD_END]
