@@ -81,6 +81,16 @@ def own_room(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 
+@pytest.fixture(scope="module")
+def blank_pictures():
+    """The pictures of all runs of a module are kept without being drawn."""
+    from makers import leave_pictures_blank
+
+    with pytest.MonkeyPatch.context() as patch:
+        leave_pictures_blank(patch)
+        yield
+
+
 @pytest.fixture(scope="session")
 def forked_proofs():
     """A model is proved by a process that is forked from the nursery: as clean as a new one, without its imports."""

@@ -24,6 +24,7 @@ from evenhand.cli.main import main
 from evenhand.runtime.process_identity import OWNED_BY
 from evenhand.storage.artifact_store import Store
 
+pytestmark = pytest.mark.usefixtures("blank_pictures")
 # Its first fit goes on until there is a file `go`; the others are over at once, and so is the trial of whether it can
 # be stored, whose table has four columns.
 SLOW = """

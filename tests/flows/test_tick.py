@@ -22,6 +22,7 @@ from evenhand.storage.locks import alone, one_run_of
 from evenhand.study.loader import load_study
 from evenhand.tracking.champion_ledger import decisions_of
 
+pytestmark = pytest.mark.usefixtures("blank_pictures")
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 CONF = {
