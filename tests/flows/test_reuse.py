@@ -78,10 +78,11 @@ def after(first_run, tmp_path):
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of the package as it is installed, with what Python and numba have compiled of it."""
-    copy, unfinished = tmp_path / "copy" / "evenhand", shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
-    for folder, name in ((ROOT / "src" / "evenhand", ""), (ROOT / "flows", "flows"), (ROOT / "tasks", "tasks")):
-        shutil.copytree(folder, copy / name, ignore=unfinished)
+    """A copy of the package as it is installed."""
+    copy = tmp_path / "copy" / "evenhand"
+    shutil.copytree(ROOT / "src" / "evenhand", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("flows", "tasks"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
 
