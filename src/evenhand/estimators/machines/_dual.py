@@ -43,7 +43,7 @@ class Geometry(NamedTuple):
     n_weights: int  # cells and factor states
 
 
-class DualProblem(NamedTuple):
+class Problem(NamedTuple):
     target: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
@@ -315,7 +315,7 @@ def shuffled(g, problem, rows):
     for cells in (g.index, g.blend):
         reorder(cells, rows)
     try:
-        yield g, DualProblem(problem.target[rows], problem.lower[rows], problem.upper[rows], problem.epsilon)
+        yield g, Problem(problem.target[rows], problem.lower[rows], problem.upper[rows], problem.epsilon)
     finally:
         back = np.argsort(rows)
         for cells in (g.index, g.blend):
@@ -386,4 +386,4 @@ def _solved(g, problem, start, *, tol, max_iter, rng):
 def one_against_rest(chosen, cost):
     """The problem of separating the chosen rows from the others."""
     zero = np.zeros(cost.size)
-    return DualProblem(np.where(chosen, 1.0, -1.0), np.where(chosen, zero, -cost), np.where(chosen, cost, zero), 0.0)
+    return Problem(np.where(chosen, 1.0, -1.0), np.where(chosen, zero, -cost), np.where(chosen, cost, zero), 0.0)

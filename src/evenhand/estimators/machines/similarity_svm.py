@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators._raw_tables import RawTableMixin
-from evenhand.estimators.machines._dual import DualProblem, Geometry, is_closed, one_against_rest, scores, solve
+from evenhand.estimators.machines._dual import Geometry, Problem, is_closed, one_against_rest, scores, solve
 from evenhand.estimators.machines._encoding import ColumnCoder
 from evenhand.estimators.machines._space import TableSpace
 from evenhand.estimators.machines.similarity import check_column_weights, check_frequencies, check_measure
@@ -300,7 +300,7 @@ class SimilaritySVR(RegressorMixin, _SimilarityMachine):
 
     def _problems(self, prepared):
         cost = self.C * prepared.cost
-        return [DualProblem(prepared.goal, -cost, cost, float(self.epsilon))]
+        return [Problem(prepared.goal, -cost, cost, float(self.epsilon))]
 
     def predict(self, X):
         """The predicted target of each row of X."""

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators._raw_tables import RawTableMixin
-from evenhand.estimators.machines._dual import DualProblem, one_against_rest
+from evenhand.estimators.machines._dual import Problem, one_against_rest
 from evenhand.estimators.machines._nystroem import ROWS_AT_ONCE, LinearMachine, Nystroem
 from evenhand.estimators.machines._scales import Sample, given_scales, learned, starting_scales
 from evenhand.estimators.machines._weights import learn_weights
@@ -408,7 +408,7 @@ class TableKernelSVR(RegressorMixin, _TableKernelMachine):
         return SVR(C=self.C, gamma=1.0, epsilon=self.epsilon, tol=self.tol, cache_size=500)
 
     def _problems(self, y, cost):
-        return [DualProblem(y.astype(np.float64), -cost, cost, float(self.epsilon))]
+        return [Problem(y.astype(np.float64), -cost, cost, float(self.epsilon))]
 
     def predict(self, X):
         """The predicted target of each row of X."""
