@@ -60,7 +60,7 @@ SEEN = "(document.body?.innerText ?? '').includes"
 
 
 class Window:
-    """A tab of Chromium that is told what to do over its debugging protocol."""
+    """A tab of Chromium that is driven over its debugging protocol."""
 
     def __init__(self, socket_: Any) -> None:
         self.socket, self.numbers = socket_, count(1)

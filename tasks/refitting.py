@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import skops.io
+from sklearn.utils import gen_batches
 
 from evenhand.data.frames import features_of, read_target
 from evenhand.errors import EvenhandError
@@ -135,8 +136,7 @@ def _difference(model: RawRowModel, judgement: Judgement, table: Table, prepared
     held = read_matrix_rows(local(prepared.held.stored))
     rows = held if len(held) else np.arange(min(table.n_rows, SCORED_WITHOUT_HOLDOUT))
     frame = features_of(table).iloc[rows]
-    starts = range(0, len(rows), SCORED_AT_ONCE)
-    scores_now = np.concatenate([model.scores(frame.iloc[start : start + SCORED_AT_ONCE]) for start in starts])
+    scores_now = np.concatenate([model.scores(frame.iloc[some]) for some in gen_batches(len(rows), SCORED_AT_ONCE)])
     np.savez_compressed(folder / HOLDOUT_SCORES, rows=rows, scores=scores_now)
     return _checked_difference(scores_now, judgement, table) if len(held) else 0.0
 

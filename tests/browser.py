@@ -90,4 +90,4 @@ def visit(folder, steps, width=1280, sandbox="", flags=(), **contents):
 
 def browse(folder, *arguments):
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--window-size=1400,1000", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

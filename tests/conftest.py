@@ -25,10 +25,10 @@ from prefect.server.database import provide_database_interface
 
 asyncio.run(provide_database_interface().create_db())
 """
-LONGEST = (  # a minute and more, the longest first
-    "service/test_up.py", "flows/test_interruption.py", "study/test_example_studies.py", "docs/test_pages.py",
-    "runtime/test_fault_injection.py", "flows/test_reuse.py", "data/test_postgres.py", "flows/test_tick.py",
-    "study/test_shipped_studies.py", "storage/test_audit.py", "flows/test_retrain.py",
+LONGEST = (  # half a minute of the processor and more, the longest first; those that wait between those that work
+    "service/test_up.py", "runtime/test_fault_injection.py", "study/test_example_studies.py", "data/test_postgres.py",
+    "flows/test_reuse.py", "flows/test_interruption.py", "flows/test_tick.py", "flows/test_retrain.py",
+    "study/test_shipped_studies.py", "storage/test_audit.py", "docs/test_pages.py",
 )  # fmt: skip
 for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -85,14 +85,38 @@ def own_room(tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 
-@pytest.fixture(scope="session")
-def empty_database(tmp_path_factory):
-    """An MLflow database without runs; its schema takes seconds to make, so it is made once."""
-    from mlflow import MlflowClient
+@pytest.fixture(scope="module")
+def blank_pictures():
+    """The pictures of all runs of a module are kept without being drawn."""
+    from makers import leave_pictures_blank
 
-    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
-    MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
-    return file
+    with pytest.MonkeyPatch.context() as patch:
+        leave_pictures_blank(patch)
+        yield
+
+
+@pytest.fixture(scope="session")
+def forked_proofs():
+    """A model is proved by a process that is forked from the nursery: as clean as a new one, without its imports."""
+    import nursery
+
+    from evenhand.tracking import reload_check
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reload_check, "subprocess", SimpleNamespace(run=nursery.run))
+        yield
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory, forked_proofs):
+    """An MLflow database without runs; its schema takes seconds to make, so one worker makes it for all."""
+
+    def made(file):
+        from mlflow import MlflowClient
+
+        MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
+
+    return made_once("mlflow.db", made, tmp_path_factory)
 
 
 @pytest.fixture
@@ -109,27 +133,32 @@ def empty_prefect(tmp_path_factory):
     """A database of Prefect's server without runs; its schema takes seconds to make, so one worker makes it for all."""
     import nursery
 
+    def made(file):
+        done = nursery.ran("-c", PREFECT_SCHEMA, PREFECT_SERVER_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{file}")
+        assert done.returncode == 0, done.stderr
+
+    return made_once("prefect.db", made, tmp_path_factory)
+
+
+def made_once(name, make, tmp_path_factory):
+    """A database that the first worker that needs it makes for all of them."""
     room = tmp_path_factory.getbasetemp()
     room = room.parent if "PYTEST_XDIST_WORKER" in os.environ else room
-    file, made = room / "prefect.db", room / "prefect-made.db"
-    with (room / "prefect.lock").open("w") as lock:
+    file, unfinished = room / name, room / f"unfinished-{name}"
+    with (room / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however a worker ends
         if not file.exists():
-            made.unlink(missing_ok=True)
-            done = nursery.ran(
-                "-c", PREFECT_SCHEMA, PREFECT_SERVER_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{made}"
-            )
-            assert done.returncode == 0, done.stderr
-            with closing(sqlite3.connect(made)) as database:
+            unfinished.unlink(missing_ok=True)
+            make(unfinished)
+            with closing(sqlite3.connect(unfinished)) as database:
                 database.execute("pragma wal_checkpoint(truncate)")
-            made.rename(file)
+            unfinished.rename(file)
     return file
 
 
 @pytest.fixture(scope="session")
-def prefect_server(empty_prefect):
+def prefect_server(empty_prefect, forked_proofs):
     """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
-    import nursery
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.settings import (
@@ -141,8 +170,6 @@ def prefect_server(empty_prefect):
     )
     from prefect.testing import utilities
 
-    from evenhand.tracking import reload_check
-
     unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
     def drain():
@@ -152,13 +179,12 @@ def prefect_server(empty_prefect):
 
     with (
         temporary_settings(
-            {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 30, **dict.fromkeys(unread, False)}
+            {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 300, **dict.fromkeys(unread, False)}
         ),
         pytest.MonkeyPatch.context() as patch,
         prepared(patch, utilities, empty_prefect),
-        utilities.prefect_test_harness(server_startup_timeout=120),
+        utilities.prefect_test_harness(server_startup_timeout=300),
     ):
-        patch.setattr(reload_check, "subprocess", SimpleNamespace(run=nursery.run))  # as clean, without its imports
         patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
         yield
 

@@ -24,7 +24,7 @@ from evenhand.tasks.operation.ticking import begin, finish
 from evenhand.tracking import champion as champions
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import decisions_of
-from evenhand.tracking.model_registry import Registry
+from evenhand.tracking.model_registry import ModelRegistry
 
 SCENES = ("run", "rerun", "score", "promote", "tick", "prune")
 AS_OF = datetime(2026, 5, 1, 3, tzinfo=UTC).isoformat()
@@ -53,7 +53,7 @@ def promote():
                 raise
             champions.stand("tiny")
     champion = decisions_of("tiny").champion
-    return [champion.run_id, champion.version == Registry(mlflow_client.open_store(), "tiny").alias()]
+    return [champion.run_id, champion.version == ModelRegistry(mlflow_client.open_store(), "tiny").alias()]
 
 
 def tick():

@@ -5,7 +5,8 @@ import json
 import os
 from pathlib import Path
 
-from makers import make_study, work
+import pytest
+from makers import leave_pictures_blank, make_study, work
 
 from evenhand.data import remote
 from evenhand.data.remote import fetch
@@ -39,6 +40,7 @@ def play(scene, folder, moment, result):
 def study():
     """A study from its rows to a champion; the clean process that proves the model is tested elsewhere."""
     champions.difference_when_reloaded = lambda *_: 0.0
+    leave_pictures_blank(pytest.MonkeyPatch())  # for good: the process does nothing else
     given = make_study(gate={}, split={"folds": 2})
     with opened(given) as run:
         found = work(given)

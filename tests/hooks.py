@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Hook(ThreadingHTTPServer):
-    """A webhook that keeps what it was sent and answers as it is told."""
+    """A webhook that keeps what it was sent and answers as it is set to."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)

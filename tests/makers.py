@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from evenhand.records.pipeline import FINAL, Feature, Held, Ledger, Output, Plan, Prepared, Table, Training
 from evenhand.records.reference import Reference
@@ -209,6 +210,15 @@ def know_models_of(folder: Path) -> None:
     own = Path(os.environ["EVENHAND_HOME"])
     shutil.copytree(folder / "home/recorded", own / "recorded")
     (own / "store").symlink_to(folder / "home/store")
+
+
+def leave_pictures_blank(patch: Any) -> None:
+    """Have the pictures of a run be kept without being drawn, which takes a tenth of it: for tests that see none."""
+
+    def save(figure: Figure, place: Any, **_: Any) -> None:
+        Path(place).write_bytes(b"\x89PNG")
+
+    patch.setattr(Figure, "savefig", save)
 
 
 def started_long_ago(run_id):

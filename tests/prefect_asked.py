@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from http import HTTPStatus
 
-SECONDS = 120
+SECONDS = 300
 
 
 def answer_of(request):

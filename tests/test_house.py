@@ -124,7 +124,7 @@ def test_importing_everything_leaves_no_trace(tmp_path):
     )
     surroundings = {**os.environ, "EVENHAND_HOME": str(tmp_path / "home"), "PREFECT_HOME": str(tmp_path.parent / "p")}
 
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env=surroundings, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env=surroundings, timeout=300)
 
     assert list(tmp_path.iterdir()) == []
 

@@ -39,7 +39,7 @@ LEDGER_FILE = "ledger.parquet"
 
 
 @dataclass(frozen=True)
-class Reference:
+class DriftReference:
     """The champion, or the latest run where there is none, and what its training rows looked like, if that was kept."""
 
     study: Study
@@ -49,7 +49,7 @@ class Reference:
 
 
 @step("choose reference")
-def choose_reference(name: str) -> Reference:
+def choose_reference(name: str) -> DriftReference:
     """What new rows of a study are compared with."""
     place, champion = mlflow_client.open_store(), decisions_of(name).champion
     run_id = champion.run_id if champion else latest_run(name)[1].info.run_id
@@ -58,11 +58,11 @@ def choose_reference(name: str) -> Reference:
     profile = None
     if PROFILE_FILE in kept:
         profile = Profile.from_json(artifact(place, run_id, PROFILE_FILE).read_text(encoding="utf-8"))
-    return Reference(Study.model_validate(study), run_id, champion.version if champion else 0, profile)
+    return DriftReference(Study.model_validate(study), run_id, champion.version if champion else 0, profile)
 
 
 @step("look at file")
-def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str = "") -> Watched:
+def look_at_file(reference: DriftReference, source: str, settings: Watch, as_of: str = "") -> Watched:
     """What the rows of a file have moved by."""
     if reference.profile is None:
         return _unknown(reference, as_of)
@@ -83,7 +83,7 @@ def look_at_file(reference: Reference, source: str, settings: Watch, as_of: str 
 
 
 @step("look at new rows")
-def look_at_new_rows(reference: Reference, table: Table, settings: Watch, as_of: str = "") -> Watched:
+def look_at_new_rows(reference: DriftReference, table: Table, settings: Watch, as_of: str = "") -> Watched:
     """What those rows of a study's own source have moved by that came since the champion's run."""
     if reference.profile is None:
         return _unknown(reference, as_of)
@@ -125,7 +125,7 @@ def record_watch(found: Watched, study: Study) -> Watched:
     return replace(found, run_id=run_id)
 
 
-def _came_since(reference: Reference, frame: pd.DataFrame, table: Table) -> np.ndarray:
+def _came_since(reference: DriftReference, frame: pd.DataFrame, table: Table) -> np.ndarray:
     """Which rows are more than the champion's run had of the same key, or of the same content without one."""
     had = pq.read_table(artifact(mlflow_client.open_store(), reference.run_id, LEDGER_FILE))
     keys = [name for name, role in table.roles.items() if role == "key"]
@@ -137,12 +137,12 @@ def _came_since(reference: Reference, frame: pd.DataFrame, table: Table) -> np.n
     return (now.groupby(now).cumcount() >= now.map(before).fillna(0)).to_numpy()
 
 
-def _unknown(reference: Reference, as_of: str) -> Watched:
+def _unknown(reference: DriftReference, as_of: str) -> Watched:
     """The outcome where the reference was recorded by a version that kept no profile."""
     return Watched(reference.study.name, reference.run_id, reference.version, 0, "unknown", as_of=as_of)
 
 
-def _watched(reference: Reference, new: Tallies, shifts: tuple[Shift, ...], as_of: str) -> Watched:
+def _watched(reference: DriftReference, new: Tallies, shifts: tuple[Shift, ...], as_of: str) -> Watched:
     against = reference.study.name, reference.run_id, reference.version
     return Watched(*against, new.n_rows, state_of(shifts), shifts, as_of)
 
@@ -170,7 +170,7 @@ def _targets(beside: dict[str, pa.Array], profile: Profile, study: Study) -> dic
     return {name: in_one_spelling(array) for name, array in known.items()} if study.is_multilabel else known
 
 
-def _no_champion(reference: Reference) -> tuple[str, ...]:
+def _no_champion(reference: DriftReference) -> tuple[str, ...]:
     """What the comparison is with where nothing was promoted."""
     name, run = reference.study.name, reference.run_id
     words = f"'{name}' has no champion: compared with its latest run {run}; `evenhand champion promote` makes it one"

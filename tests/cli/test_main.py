@@ -78,12 +78,12 @@ def test_help_imports_nothing_that_is_slow(shows_metrics):
         "assert not slow, slow\n"
     )
 
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
 def test_the_module_can_be_run_too():
     done = subprocess.run(
-        [sys.executable, "-m", "evenhand", "--help"], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-m", "evenhand", "--help"], capture_output=True, text=True, check=True, timeout=300
     )
 
     assert all(f"  {name}" in done.stdout for name in COMMANDS)

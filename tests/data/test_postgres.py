@@ -275,7 +275,7 @@ def test_a_database_without_an_answer_is_one_message(monkeypatch):
     assert SECRET not in str(error.value)
 
 
-def wait_until(holds, attempts=200):
+def wait_until(holds, attempts=6000):
     for _ in range(attempts):
         if holds():
             return

@@ -143,6 +143,8 @@ def parts(strata):
     [
         # a: rows 4 to 8 and 10, 11; b: rows 9 to 11, the rarer; b alone and both are too few and joined by b
         ([0] * 4 + [1] * 5 + [2] + [3] * 2, [[0, 1, 2, 3], [4, 5, 6, 7, 8], [9, 10, 11]]),
+        # {a} has as many rows as a set must have and stays apart from {a, b}, whose rarest label is a too: 5 rows, b 8
+        ([2] * 6 + [1] * 3 + [3] * 2, [[0, 1, 2, 3, 4, 5], [6, 7, 8], [9, 10]]),
         # c: 1 row, b: 4 rows, a: 7; {a, b} twice and {b} twice are joined by b; {c} stays too small and stands alone
         ([1] * 5 + [3] * 2 + [2] * 2 + [4], [[0, 1, 2, 3, 4], [5, 6, 7, 8], [9]]),
         # none at all twice and {c} once are too few of each: what is still smaller shares one stratum

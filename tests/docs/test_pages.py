@@ -120,7 +120,7 @@ def test_an_estimator_and_a_metric_of_ones_own_work_as_the_guide_shows(tmp_path)
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120,
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(["installed", "conf"])},
     )  # fmt: skip
 

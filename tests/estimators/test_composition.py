@@ -22,12 +22,12 @@ from evenhand.estimators import (
 )
 from evenhand.estimators.machines._scales import error_and_pull
 from evenhand.estimators.machines._weights import _part, learn_weights
-from evenhand.estimators.machines.composition import Rows, checked_kernel, learned_kernel, read_kernel
+from evenhand.estimators.machines.composition import KernelRows, checked_kernel, learned_kernel, read_kernel
 
 RANDOM = np.random.default_rng(0)
 COLOUR = RANDOM.integers(0, 3, 20)
 X = np.column_stack([RANDOM.normal(size=20), 5 * RANDOM.normal(size=20), COLOUR])
-ROWS = Rows(X, np.ones(20), np.array([2]))
+ROWS = KernelRows(X, np.ones(20), np.array([2]))
 AGE_ALONE = {"rbf": {"columns": [0], "gamma": 0.5}}
 SAME_COLOUR = (COLOUR[:, None] == COLOUR).astype(float)
 
@@ -287,7 +287,7 @@ def test_frequencies_of_all_rows_reach_the_parts_of_a_kernel(machine, kernel):
 
     model = machine(categorical=[2], kernel=kernel, frequencies="all").fit(train, COLOUR[:12] > 0, unlabelled=rest)
 
-    every = learned_kernel(checked_kernel(kernel), Rows(X, np.ones(20), np.array([2])))
+    every = learned_kernel(checked_kernel(kernel), KernelRows(X, np.ones(20), np.array([2])))
     found = model.kernel_ if machine is not TableKernelSVC else model.kernel_.kernel
     np.testing.assert_allclose(found(X), every(X), rtol=1e-12)
     assert (

@@ -19,7 +19,7 @@ from evenhand.estimators import RelevanceVectorClassifier, RelevanceVectorRegres
         RelevanceVectorClassifier(max_iter=30, max_basis=30, random_state=0),  # all rows as basis take half a minute
         RelevanceVectorRegressor(),
         RelevanceVectorRegressor({"sum": ["rbf", "linear"]}),
-        RelevanceVectorClassifier(max_basis=10, random_state=0),
+        RelevanceVectorClassifier(max_iter=30, max_basis=10, random_state=0),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

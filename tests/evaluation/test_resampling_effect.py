@@ -13,8 +13,8 @@ from evenhand.evaluation.resampling_effect import (
     TUNED,
     WEIGHTS,
     Arm,
+    FoldSeries,
     JudgedRows,
-    Series,
     counterparts,
     decision_series,
     held_decisions,
@@ -130,7 +130,7 @@ def series(mean, seed, spread=0.5):
     moved = spread * np.random.default_rng(seed).normal(size=600)
     for held in ROWS.of_folds():
         moved[held] -= moved[held].mean()
-    return Series(np.array([mean, mean + 0.001, mean - 0.001]), moved)
+    return FoldSeries(np.array([mean, mean + 0.001, mean - 0.001]), moved)
 
 
 def arm(area, brier, own, tuned, seed=0):
@@ -329,7 +329,7 @@ def test_decisions_on_the_holdout_take_the_threshold_of_all_other_rows():
 def test_where_one_side_has_no_figure_on_the_holdout_the_folds_decide():
     held_rows = JudgedRows(np.arange(600, 700), np.tile([0, 1], 50), np.zeros(100, dtype=int))
     rows = replace(ROWS, held=held_rows)
-    on_held = Series(np.array([0.9]), np.random.default_rng(0).normal(size=100))
+    on_held = FoldSeries(np.array([0.9]), np.random.default_rng(0).normal(size=100))
     plans = {kind: make_plan("svm", name=kind, balance=kind) for kind in ("none", "undersample")}
     pairs = {"undersample": (plans["undersample"], {"none": plans["none"]})}
 

@@ -11,6 +11,7 @@ from makers import make_study, two_clouds, write_two_clouds
 from evenhand.errors import DataError
 from evenhand.storage import artifact_store, code_digest
 
+pytestmark = pytest.mark.usefixtures("blank_pictures")
 CANDIDATES = {"gaussian_nb": {}, "knn": {}}
 FITS = 3 + 1  # folds and holdout
 

@@ -2,6 +2,7 @@
 
 import html
 import os
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
-from makers import two_clouds
+from makers import room_of_its_own, two_clouds
 from mlflow import MlflowClient
 
 from evenhand.cli.main import main
@@ -22,6 +23,7 @@ from evenhand.storage.locks import alone, one_run_of
 from evenhand.study.loader import load_study
 from evenhand.tracking.champion_ledger import decisions_of
 
+pytestmark = pytest.mark.usefixtures("blank_pictures")
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 CONF = {
@@ -47,6 +49,30 @@ def write_rows(n_hours=80):
 def room(mlruns, prefect_server, monkeypatch):
     write_rows()
     Path("tiny.yaml").write_text(yaml.safe_dump(CONF), encoding="utf-8")
+    stand_at(monkeypatch, NOON)
+
+
+@pytest.fixture(scope="module")
+def first_tick(prefect_server, empty_database, blank_pictures, tmp_path_factory):
+    """A folder in which a first tick has retrained at noon."""
+    with (
+        room_of_its_own(tmp_path_factory.mktemp("first"), empty_database) as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        write_rows()
+        Path("tiny.yaml").write_text(yaml.safe_dump(CONF), encoding="utf-8")
+        stand_at(patch, NOON)
+        assert ticked().name == "Completed"
+    return folder
+
+
+@pytest.fixture
+def after(first_tick, tmp_path, monkeypatch):
+    """A room in which the first tick has taken place, with its own copy of what that left."""
+    for name in ("home", "mlruns"):
+        shutil.copytree(first_tick / name, tmp_path / name)
+    for name in ("rows.csv", "tiny.yaml"):
+        shutil.copy(first_tick / name, tmp_path / name)
     stand_at(monkeypatch, NOON)
 
 
@@ -88,8 +114,7 @@ def test_the_first_tick_retrains_and_the_next_on_the_same_rows_is_skipped_in_bot
     assert skipped.data.metrics == {"fits_executed": 0, "ticks_skipped": 1}
 
 
-def test_ticks_skipped_on_one_day_are_one_run_of_mlflow_that_counts_them(room, monkeypatch):
-    ticked()
+def test_ticks_skipped_on_one_day_are_one_run_of_mlflow_that_counts_them(after, monkeypatch):
     for n_hours in (1, 2, 13):
         stand_at(monkeypatch, NOON + n_hours * HOUR)
         ticked(as_of=NOON + n_hours * HOUR)
@@ -103,8 +128,7 @@ def test_ticks_skipped_on_one_day_are_one_run_of_mlflow_that_counts_them(room, m
     assert found["2026-03-10"].data.tags["evenhand.as_of"] == "2026-03-10T14:00:00+00:00"
 
 
-def test_rows_or_settings_that_changed_are_a_reason_and_another_schedule_is_none(room):
-    ticked()
+def test_rows_or_settings_that_changed_are_a_reason_and_another_schedule_is_none(after):
     Path("tiny.yaml").write_text(yaml.safe_dump({**CONF, "schedule": {"cron": "0 0 * * *"}}), encoding="utf-8")
 
     states = [ticked(because="trigger"), ticked(because="trigger", changes=["seed=1"])]
@@ -114,9 +138,7 @@ def test_rows_or_settings_that_changed_are_a_reason_and_another_schedule_is_none
     assert [state.name for state in states] == ["Skipped", "Completed", "Completed"]
 
 
-def test_what_is_forced_or_not_on_change_runs_on_unchanged_rows(room, monkeypatch):
-    ticked()
-
+def test_what_is_forced_or_not_on_change_runs_on_unchanged_rows(after, monkeypatch):
     forced = ticked(because="trigger", force=True)
     always = ticked(because="trigger", changes=["schedule.on_change=false"])
 
@@ -237,8 +259,7 @@ def test_a_tick_later_than_its_grace_is_skipped_with_a_record(room, monkeypatch)
     assert len(mlflow_runs("tick")) == 1
 
 
-def test_ten_missed_ticks_give_one_run(room, monkeypatch):
-    ticked()
+def test_ten_missed_ticks_give_one_run(after, monkeypatch):
     write_rows(70)
     stand_at(monkeypatch, NOON + 11 * HOUR)
 
@@ -289,8 +310,7 @@ def test_a_wrong_setting_is_refused_with_a_record_before_any_store_is_touched(ro
     assert mlflow_runs("run") == []
 
 
-def test_a_study_file_that_cannot_be_read_is_refused_under_its_name_and_stands_for_no_tick(room):
-    ticked()
+def test_a_study_file_that_cannot_be_read_is_refused_under_its_name_and_stands_for_no_tick(after):
     whole = Path("tiny.yaml").read_text(encoding="utf-8")
     Path("tiny.yaml").write_text("target: [", encoding="utf-8")
 

@@ -11,7 +11,7 @@ from evenhand.errors import ConfError, DataError
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.models.encoder import TableEncoder, new_encoder, without_outliers
 from evenhand.models.encoder_steps import coded, new_step, step_class, step_entry, step_key, step_mistakes, steps_named
-from evenhand.models.entries.encoders import Wish
+from evenhand.models.entries.encoders import StepRequest
 from evenhand.study.study import Encoding
 
 
@@ -39,8 +39,8 @@ def encoding(**given):
     return Encoding.model_validate(given)
 
 
-def wish(given, names=("a",)):
-    return Wish(given, list(names), seed=7)
+def request(given, names=("a",)):
+    return StepRequest(given, list(names), seed=7)
 
 
 def mistakes(**given):
@@ -64,16 +64,16 @@ def test_what_is_no_transformer_is_refused_before_it_is_called():
 def test_arguments_of_an_entry_give_way_to_those_of_the_encoding():
     given = encoding(numeric={"scale": "standard"}, params={"scale": {"with_mean": False}})
 
-    made = new_step("scale", "standard", wish(given))
+    made = new_step("scale", "standard", request(given))
 
     assert (made.with_mean, made.with_std) == (False, True)
 
 
 def test_types_of_numbers_are_given_by_name():
-    made = new_step("as", "one_hot", wish(encoding(params={"as": {"dtype": "float32"}})))
+    made = new_step("as", "one_hot", request(encoding(params={"as": {"dtype": "float32"}})))
 
     assert made.dtype is np.float32
-    assert new_step("as", "one_hot", wish(encoding())).dtype is np.float64
+    assert new_step("as", "one_hot", request(encoding())).dtype is np.float64
 
 
 @pytest.mark.parametrize(

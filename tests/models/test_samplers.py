@@ -521,7 +521,7 @@ def brought(monkeypatch, arguments):
 
 
 def test_rows_made_by_a_sampler_of_another_package_keep_two_values_too(monkeypatch):
-    brought(monkeypatch, lambda wish: wish.near)
+    brought(monkeypatch, lambda request: request.near)
     X, y = flagged()
 
     _, found = traced("theirs", X, y)
@@ -533,7 +533,7 @@ def test_rows_made_by_a_sampler_of_another_package_keep_two_values_too(monkeypat
 
 
 def test_a_key_names_the_class_of_a_sampler_and_what_its_arguments_are_made_by(monkeypatch):
-    first, second = (lambda wish: wish.near), (lambda wish: {**wish.near, "n_jobs": 1})
+    first, second = (lambda request: request.near), (lambda request: {**request.near, "n_jobs": 1})
     found = {}
     for made in (first, second):
         brought(monkeypatch, made)

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -11,6 +9,7 @@ from base64 import b64encode
 from pathlib import Path
 
 import numpy as np
+import nursery
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -76,15 +75,12 @@ def made_champion():
 def address(champion):
     """Where the champion is served."""
     port = free_port()
-    with Path("serve.log").open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "evenhand", "serve", "tiny", "--port", str(port)], stdout=log, stderr=log
-        )
+    process = nursery.begun("-m", "evenhand", "serve", "tiny", "--port", port)
     try:
         _wait_for(f"http://127.0.0.1:{port}/health", process)
         yield f"http://127.0.0.1:{port}/invocations"
     finally:
-        process.send_signal(15)
+        process.terminate()
         process.wait(DEADLINE)
 
 
@@ -95,12 +91,13 @@ def _wait_for(address, process):
             return urllib.request.urlopen(address, timeout=5).close()
         except OSError:
             time.sleep(0.2)
-    raise AssertionError(Path("serve.log").read_text())
+    process.kill()
+    raise AssertionError(process.communicate(DEADLINE))
 
 
 def asked(address, content, kind, **headers):
     request = urllib.request.Request(address, content.encode(), {"Content-Type": kind, **headers})
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
         return pd.DataFrame(json.load(answer)["predictions"])
 
 

@@ -22,23 +22,23 @@ def candidates(n_candidates):
     ]
 
 
-def every_figure():
-    """One figure of each kind, by name."""
-    actual, predicted = np.arange(1000.0), np.arange(1000.0) + np.sin(np.arange(1000.0))
-    return {
-        "roc": plots.roc(curves.roc(TRUTH, SCORE), "svm", curves.mean_roc([(TRUTH, SCORE)] * 2)),
-        "precision_recall": plots.precision_recall(curves.precision_recall(TRUTH, SCORE), "svm"),
-        "calibration": plots.calibration(curves.calibration(TRUTH, SCORE), "svm"),
-        "confusion": plots.confusion(curves.confusion(TRUTH, [0, 1, 1, 1], [0, 1]), "svm"),
-        "predicted": plots.predicted_against_actual(curves.predicted_actual(actual, predicted), "svr"),
-        "residuals": plots.residuals(curves.residuals(actual, predicted), "svr"),
-        "residuals_over_predicted": residual_plots.residuals_over_predicted(
-            curves.predicted_actual(actual, predicted), "svr"
-        ),
-        "normal_plot": residual_plots.normal_plot(normal_quantiles(predicted - actual), "svr"),
-        "overlay": plots.overlay(candidates(10)),
-        "leaderboard": plots.leaderboard([plots.LeaderboardMark("svm", (0.7, 0.8), 0.72, True)], "average_precision"),
-    }
+ACTUAL, PREDICTED = np.arange(1000.0), np.arange(1000.0) + np.sin(np.arange(1000.0))
+FIGURES = {
+    "roc": lambda: plots.roc(curves.roc(TRUTH, SCORE), "svm", curves.mean_roc([(TRUTH, SCORE)] * 2)),
+    "precision_recall": lambda: plots.precision_recall(curves.precision_recall(TRUTH, SCORE), "svm"),
+    "calibration": lambda: plots.calibration(curves.calibration(TRUTH, SCORE), "svm"),
+    "confusion": lambda: plots.confusion(curves.confusion(TRUTH, [0, 1, 1, 1], [0, 1]), "svm"),
+    "predicted": lambda: plots.predicted_against_actual(curves.predicted_actual(ACTUAL, PREDICTED), "svr"),
+    "residuals": lambda: plots.residuals(curves.residuals(ACTUAL, PREDICTED), "svr"),
+    "residuals_over_predicted": lambda: residual_plots.residuals_over_predicted(
+        curves.predicted_actual(ACTUAL, PREDICTED), "svr"
+    ),
+    "normal_plot": lambda: residual_plots.normal_plot(normal_quantiles(PREDICTED - ACTUAL), "svr"),
+    "overlay": lambda: plots.overlay(candidates(10)),
+    "leaderboard": lambda: plots.leaderboard(
+        [plots.LeaderboardMark("svm", (0.7, 0.8), 0.72, True)], "average_precision"
+    ),
+}
 
 
 def as_png(figure):
@@ -52,9 +52,9 @@ def words_of(figure):
     return [text.get_text() for text in figure.findobj(mpl.text.Text) if text.get_text()]
 
 
-@pytest.mark.parametrize("name", list(every_figure()))
+@pytest.mark.parametrize("name", FIGURES)
 def test_each_plot_is_a_figure_that_renders_with_named_axes(name):
-    figure = every_figure()[name]
+    figure = FIGURES[name]()
 
     assert isinstance(figure, Figure)
     assert as_png(figure).startswith(b"\x89PNG")
@@ -74,7 +74,8 @@ def test_drawing_never_imports_pyplot():
 def test_drawing_leaves_the_settings_of_matplotlib_alone():
     before = dict(mpl.rcParams)
 
-    every_figure()
+    for drawn in FIGURES.values():
+        drawn()
 
     assert dict(mpl.rcParams) == before
 

@@ -56,7 +56,7 @@ except evenhand.PlaceError:
     print("refused")
 """
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
 
     assert done.stdout.strip() == "refused"
     assert done.stderr.count("runs on Linux and macOS") == 1

@@ -7,6 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def printed(code):
+    """What a process of its own prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300).stdout
+
+
 def test_garbage_in_cycles_is_still_collected_and_the_end_does_not_look_through_what_is_alive():
     code = (
         "import atexit, gc, weakref\n"  # what is registered first is called last
@@ -20,14 +25,7 @@ def test_garbage_in_cycles_is_still_collected_and_the_end_does_not_look_through_
         "print('collected', len(gone) > 0)\n"
     )
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
-
-    assert said.split("\n") == ["collected True", "frozen True", ""]
-
-
-def printed(code):
-    """What a process of its own prints."""
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300).stdout
+    assert printed(code).split("\n") == ["collected True", "frozen True", ""]
 
 
 def test_garbage_is_not_looked_for_while_libraries_are_imported_and_is_again_afterwards():

@@ -47,7 +47,7 @@ def opened_by(address):
     """The status of a page that a browser without a session gets by a link."""
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     try:
-        with browser.open(address, timeout=10) as page:
+        with browser.open(address, timeout=3000) as page:
             return page.status
     except urllib.error.HTTPError as refused:
         return refused.code
@@ -96,7 +96,7 @@ def test_pages_answer_at_the_address_reported_and_all_processes_end_with_the_com
         again = opened_by(address.partition("#")[0])
         family = psutil.Process(served.pid).children(recursive=True)
         served.send_signal(number)
-        code = served.wait(timeout=30)
+        code = served.wait(timeout=300)
     finally:
         served.kill()
 

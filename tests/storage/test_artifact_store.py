@@ -72,7 +72,7 @@ def test_an_entry_is_found_by_another_process(tmp_path):
         f"print(Store().keep('stage', {{'a': (1, 2.5, 'x')}}, {CODE!r}, build).reused)"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
 
     assert done.stdout.strip() == "True"
 
@@ -164,7 +164,7 @@ def test_threads_that_ask_for_the_same_entry_make_it_once():
 
 
 def test_threads_with_different_keys_do_not_wait_for_each_other():
-    meeting = threading.Barrier(2, timeout=10)
+    meeting = threading.Barrier(2, timeout=300)
 
     def build(_):
         meeting.wait()
@@ -187,7 +187,7 @@ def test_a_process_killed_while_it_builds_leaves_no_entry():
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
         f"Store().keep('stage', {{'a': 1}}, {CODE!r}, build)"
     )
-    killed = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", code], check=False, timeout=300)
     assert killed.returncode == -signal.SIGKILL
     assert Store().entries() == []
 

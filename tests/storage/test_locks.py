@@ -46,6 +46,13 @@ def test_the_second_is_reported_who_holds_it_and_since_when(holder):
         pytest.fail("two hold the lock")
 
 
+def test_nobody_may_run_the_file_of_a_lock(tmp_path):
+    with alone(tmp_path / "it.lock", "it is held"):
+        mode = (tmp_path / "it.lock").stat().st_mode
+
+    assert mode & 0o111 == 0
+
+
 def test_a_killed_holder_holds_nothing(holder):
     process, file = holder
     process.kill()

@@ -8,7 +8,7 @@ from evenhand.errors import PlaceError
 from evenhand.storage import packed
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.matrices import NUMBERS, read_matrix, read_matrix_rows, read_packed, write_matrix, write_source
-from evenhand.storage.packed import Dummies, Packed, Plain, Scaled, after_steps, smallest
+from evenhand.storage.packed import Dummies, Packed, Plain, ScaledMatrix, after_steps, smallest
 
 #   rows 0 and 2 have the second and the first dummy of block 0 (width 2), row 1 none; block 1 has width 3
 CODES = np.array([[1, 0], [2, 2], [0, 1]], dtype=np.uint8)
@@ -20,7 +20,7 @@ STEPS = (
 
 
 def three_parts(source=SOURCE):
-    scaled = Scaled(source, np.array([0, 1, 3]), np.array([0]), STEPS, "content")
+    scaled = ScaledMatrix(source, np.array([0, 1, 3]), np.array([0]), STEPS, "content")
     return Packed([scaled, Dummies(CODES, (2, 3), 2.0), Plain(np.array([[7], [8], [255]], dtype=np.uint8))])
 
 

@@ -84,6 +84,12 @@ def test_what_a_scheduler_meant_is_as_much_later_as_clocks_skip_and_no_more():
     assert two_hours.meant(at("2026-03-28T00:30")) == at("2026-03-27T02:30")
 
 
+def test_where_no_clock_skips_a_scheduler_meant_the_tick_before_however_far_the_zone_is_from_utc():
+    berlin = parsed_cron("30 2 * * *", "Europe/Berlin")  # 01:30 UTC in winter
+
+    assert berlin.meant(at("2026-01-10T00:30")) == at("2026-01-09T01:30")
+
+
 def from_prefect(expression, timezone, start, n):
     """What Prefect's server would schedule from a moment on."""
     from prefect.server.schemas.schedules import CronSchedule

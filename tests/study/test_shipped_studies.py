@@ -18,6 +18,7 @@ from evenhand.tasks.ingestion import ingest
 from evenhand.tasks.planning import plan
 from evenhand.tasks.splitting import split
 
+pytestmark = pytest.mark.usefixtures("blank_pictures")
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
 FILES = sorted(file.name for file in CONF.glob("*.yaml"))

@@ -8,7 +8,7 @@ from scipy import stats
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import power_on_holdout
 from evenhand.reporting.terminal.run import simplest_words, verdict_lines
-from evenhand.statistics import Comparison, Interval, delong_test
+from evenhand.statistics import Interval, PairedDifference, delong_test
 from evenhand.storage.artifact_store import local
 from evenhand.tasks.comparing import _error_at_bound, compare
 
@@ -202,7 +202,7 @@ def test_the_power_of_the_holdout_is_reported_where_the_metric_is_a_share():
 
 
 def test_no_power_is_reported_where_nothing_ever_differed():
-    nothing = Comparison(0.0, Interval(0.0, 0.0, 0.95), 0.0, 1.0, "paired bootstrap")
+    nothing = PairedDifference(0.0, Interval(0.0, 0.0, 0.95), 0.0, 1.0, "paired bootstrap")
 
     assert power_on_holdout(nothing, "f1_macro", 0.05) is None
 

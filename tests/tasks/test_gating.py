@@ -216,6 +216,7 @@ def test_a_metric_that_one_cannot_give_makes_them_incomparable():
 
     assert found.verdict == "incomparable"
     assert "gives no log_loss" in found.words
+    assert found.n_rows == len(TRUTH)
 
 
 def test_smaller_errors_are_better():

@@ -10,7 +10,7 @@ from evenhand.models.packing import few_columns, forms, kept, parts
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import Store, local
 from evenhand.storage.matrices import read_matrix, read_packed
-from evenhand.storage.packed import Dummies, Packed, Plain, Scaled
+from evenhand.storage.packed import Dummies, Packed, Plain, ScaledMatrix
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.splitting import split
@@ -114,11 +114,11 @@ def test_what_each_encoding_is_kept_as(tmp_path, monkeypatch):
         matrix = read_packed(local(found.prepared[name, FINAL].training.stored))
         kinds[name] = [type(part) for part in matrix.parts] if isinstance(matrix, Packed) else "dense"
     assert kinds == {
-        "dummies": [Scaled, Dummies],
+        "dummies": [ScaledMatrix, Dummies],
         "codes": [Plain],
-        "weighted": [Scaled, Plain, Dummies],
-        "robust": [Scaled, Dummies],
-        "unscaled": [Scaled, Dummies],
+        "weighted": [ScaledMatrix, Plain, Dummies],
+        "robust": [ScaledMatrix, Dummies],
+        "unscaled": [ScaledMatrix, Dummies],
         "ranks": [Plain, Dummies],
         "evidence": [Plain, Plain],
         "unit": "dense",
@@ -158,7 +158,7 @@ def test_the_digest_of_training_rows_does_not_hang_on_the_numbers_of_others(tmp_
 
     after = prepare.fn(make_table(tmp_path / "b", other, y), ledger, study, "plain", "fold_0")
 
-    assert isinstance(read_packed(local(after.training.stored)).parts[0], Scaled)
+    assert isinstance(read_packed(local(after.training.stored)).parts[0], ScaledMatrix)
     assert after.training.digest == before.training.digest
     assert after.held.digest != before.held.digest
 

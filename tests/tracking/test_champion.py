@@ -21,7 +21,7 @@ from evenhand.tasks.refitting import refit
 from evenhand.tasks.scoring import choose_model
 from evenhand.tracking import champion, mlflow_client, reload_check
 from evenhand.tracking.champion_ledger import Contender, Decision, Looks, Overtaken, decide, decisions_of, ledger_path
-from evenhand.tracking.model_registry import Registry
+from evenhand.tracking.model_registry import ModelRegistry
 from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.reload_check import difference, difference_when_reloaded
 
@@ -73,7 +73,7 @@ def registered(run_id):
     """The version of a run that is there to be promoted."""
     place = mlflow_client.open_store()
     folder = run_reader.model_folder(place, run_id)
-    return Registry(place, "tiny").register(run_id, folder, folder_digest(folder))
+    return ModelRegistry(place, "tiny").register(run_id, folder, folder_digest(folder))
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def test_a_decision_about_a_run_without_a_version_is_noted_on_none(runs):
     promote_run("tiny", "it is the first")
     decide(Decision("tiny", "keep", "nothing is better", Contender(runs[0])), decisions_of("tiny").head)
 
-    Registry(mlflow_client.open_store(), "tiny").follow()
+    ModelRegistry(mlflow_client.open_store(), "tiny").follow()
 
     tags = client().get_model_version("tiny", "1").tags
     assert (tags["evenhand.verdict"], tags["evenhand.why"]) == ("promote", "it is the first")
@@ -274,7 +274,7 @@ def test_nothing_is_registered_without_a_signature(runs, tmp_path):
     (tmp_path / "MLmodel").write_text("flavors: {}\n")
 
     with pytest.raises(EvenhandError, match="has no signature"):
-        Registry(mlflow_client.open_store(), "tiny").register(runs[0], tmp_path, "digest")
+        ModelRegistry(mlflow_client.open_store(), "tiny").register(runs[0], tmp_path, "digest")
 
     assert client().search_registered_models() == []
 

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import Known, echo, write
+from evenhand.cli.shared import RegistryOption, echo, write
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN ...]")
-@click.option("--metric", cls=Known, registry="METRICS", help="Compare by this metric instead of the study's own.")
+@click.option(
+    "--metric", cls=RegistryOption, registry="METRICS", help="Compare by this metric instead of the study's own."
+)
 @click.option("--rescore", is_flag=True, help="Ask the models again, about rows that neither was trained on.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the comparison as JSON to this file.")
 @click.option("--output", type=click.Path(dir_okay=False), help="Draw it into this file (.svg, .png or .pdf).")

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import Known, echo, write
+from evenhand.cli.shared import RegistryOption, echo, write
 
 
 @click.command()
 @click.argument("study", required=False)
-@click.option("--metric", cls=Known, registry="METRICS", help="Rank by this metric instead of the study's own.")
+@click.option(
+    "--metric", cls=RegistryOption, registry="METRICS", help="Rank by this metric instead of the study's own."
+)
 @click.option("--history", is_flag=True, help="Show the winners of all runs over time, with the verdicts on them.")
 @click.option("--json", "json_file", type=click.Path(dir_okay=False), help="With --history: write it to this file too.")
 def show(study: str | None, metric: str | None, history: bool, json_file: str | None) -> None:

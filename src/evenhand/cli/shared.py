@@ -16,7 +16,7 @@ def study_of(conf: str, changes: tuple[str, ...]) -> "Study":
     return load_study(conf, changes)
 
 
-class Known(click.Option):
+class RegistryOption(click.Option):
     """An option whose help lists the names of a registry, read only when help is asked for."""
 
     def __init__(self, *given: Any, registry: str, **more: Any) -> None:

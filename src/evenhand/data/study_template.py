@@ -30,8 +30,8 @@ def study_text(seen: DataProfile, preset: Preset, heading: Sequence[str] = ()) -
     lines = [line for part in parts for line in part(seen)]
     lines += [*_split(seen, preset), *encoding_lines(seen, preset), *balance_lines(seen)]
     lines += [*candidate_lines(seen, preset), *ensemble_lines(), *_metric(seen), *minutes_lines(preset)]
-    told = [printable(line) if line.lstrip().startswith("#") else line for line in lines]  # data may hold any character
-    return "\n".join([*heading, *told, "seed: 0"]) + "\n"
+    shown = [printable(line) if line.lstrip().startswith("#") else line for line in lines]
+    return "\n".join([*heading, *shown, "seed: 0"]) + "\n"
 
 
 def _source(seen: DataProfile) -> Iterator[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from evenhand.evaluation.bootstrap import N_DRAWS, drawn_pair
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.records.comparison import HOLDOUT, Gap, Rival
-from evenhand.statistics import Comparison, Interval, delong_test, holm
+from evenhand.statistics import Interval, PairedDifference, delong_test, holm
 from evenhand.study.registry import LOWER_IS_BETTER
 
 ALPHA = 0.05
@@ -17,11 +17,11 @@ MOST_DRAWS, FEWEST_DRAWS, DRAWN_CELLS = 2000, 400, 20_000_000
 
 def paired(
     first: PredictionSet, second: PredictionSet, metrics: Iterable[str], n_classes: int, *, n_draws: int = N_DRAWS
-) -> dict[str, Comparison]:
+) -> dict[str, PairedDifference]:
     """For each metric that both give, by how much the first is better: DeLong for areas, else the paired bootstrap."""
     minority = minority_of(first, n_classes)
     known = [metrics_of(each, n_classes, minority) for each in (first, second)]
-    found: dict[str, Comparison] = {}
+    found: dict[str, PairedDifference] = {}
     for metric in metrics:
         if all(metric in figures for figures in known):
             compared = _paired(first, second, metric, (n_classes, minority), n_draws)
@@ -31,7 +31,7 @@ def paired(
 
 def _paired(
     first: PredictionSet, second: PredictionSet, metric: str, classes: tuple[int, int], n_draws: int
-) -> Comparison | None:
+) -> PairedDifference | None:
     if metric == "roc_auc" and first.ranks is not None and second.ranks is not None:
         return delong_test(first.truth, first.ranks, second.ranks)
     drawn = drawn_pair(first, second, metric, *classes, n_draws=n_draws)
@@ -40,7 +40,7 @@ def _paired(
     return bootstrapped(sign * (seen[0] - seen[1]), sign * (drawn[:, 0] - drawn[:, 1]))
 
 
-def bootstrapped(difference: float, gaps: np.ndarray, level: float = 0.95) -> Comparison | None:
+def bootstrapped(difference: float, gaps: np.ndarray, level: float = 0.95) -> PairedDifference | None:
     """A difference with the percentile interval of its paired draws; None where a draw could not be measured."""
     if not np.isfinite(gaps).all():
         return None
@@ -50,7 +50,7 @@ def bootstrapped(difference: float, gaps: np.ndarray, level: float = 0.95) -> Co
     low, high = np.percentile(gaps, [tail, 100 - tail])
     deviation = float(gaps.std(ddof=1))
     statistic = difference / deviation if deviation > 0 else 0.0
-    return Comparison(
+    return PairedDifference(
         float(difference), Interval(float(low), float(high), level), statistic, float(p_value), "paired bootstrap"
     )
 
@@ -80,7 +80,7 @@ def gaps_of(first: PredictionSet, other: PredictionSet, metrics: Sequence[str], 
     return [gap(name, HOLDOUT, (mine[name], theirs[name]), each) for name, each in compared.items()]
 
 
-def gap(metric: str, where: str, figures: tuple[float, float], found: Comparison) -> Gap:
+def gap(metric: str, where: str, figures: tuple[float, float], found: PairedDifference) -> Gap:
     """A comparison of two figures, the first run's and the other's, as a record."""
     low, high = found.interval.low, found.interval.high
     return Gap(metric, where, *figures, found.difference, low, high, found.p_value, found.method)

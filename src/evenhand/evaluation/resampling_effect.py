@@ -35,7 +35,7 @@ LOSSES = {2: "brier_score_loss"}
 
 
 @dataclass(frozen=True)
-class Series:
+class FoldSeries:
     """A figure in each fold, with the influence of every judged row on it; greater is better.
 
     `held` is the same on the holdout, as if that were one fold; None where it gives no figure.
@@ -43,16 +43,16 @@ class Series:
 
     figures: np.ndarray
     influence: np.ndarray
-    held: "Series | None" = None
+    held: "FoldSeries | None" = None
 
 
 @dataclass(frozen=True)
 class Arm:
     """One candidate's figures: metrics of its scores and probabilities, and the decision figure both ways."""
 
-    metrics: Mapping[str, Series]
-    own: Series | None
-    tuned: Series | None
+    metrics: Mapping[str, FoldSeries]
+    own: FoldSeries | None
+    tuned: FoldSeries | None
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class JudgedRows:
 
 def ranking_series(
     metric: str, folds: Sequence[float], part: CandidatePredictions, rows: JudgedRows, n_classes: int
-) -> Series | None:
+) -> FoldSeries | None:
     """The figures of the leaderboard with the influence of every row; None where a fold gives none."""
     found = [influence_of(part.only(rows.places == k).prediction_set, metric, n_classes) for k in range(len(folds))]
     return _series(np.array(folds, dtype=float), found, rows)
 
 
-def loss_series(losses: np.ndarray, rows: JudgedRows) -> Series:
+def loss_series(losses: np.ndarray, rows: JudgedRows) -> FoldSeries:
     """The mean of the losses in each fold, below zero so that greater is better."""
     means = [float(losses[held].mean()) for held in rows.of_folds()]
     moved = [mean - losses[held] for mean, held in zip(means, rows.of_folds(), strict=True)]
@@ -91,7 +91,7 @@ def loss_series(losses: np.ndarray, rows: JudgedRows) -> Series:
 
 def decision_series(
     purpose: Purpose, part: CandidatePredictions, codes: np.ndarray, rows: JudgedRows, n_classes: int
-) -> tuple[Series | None, Series | None]:
+) -> tuple[FoldSeries | None, FoldSeries | None]:
     """The figure of the model's own decisions, and of those by thresholds tuned on the other folds."""
     own = _of_labels(purpose, part.predicted, rows, n_classes)
     if part.scores is None or n_classes != 2:
@@ -102,7 +102,7 @@ def decision_series(
 
 def held_decisions(
     purpose: Purpose, part: CandidatePredictions, held: CandidatePredictions, rows: JudgedRows, n_classes: int
-) -> tuple[Series | None, Series | None]:
+) -> tuple[FoldSeries | None, FoldSeries | None]:
     """The figure of the model's own decisions on the holdout, and of those by the threshold of all out-of-fold rows."""
     own = _of_labels(purpose, held.predicted, rows, n_classes)
     if part.scores is None or held.scores is None or n_classes != 2:
@@ -122,7 +122,7 @@ def with_holdout(arm: Arm, held: Arm) -> Arm:
     return Arm(metrics, own, tuned)
 
 
-def _of_labels(purpose: Purpose, labels: np.ndarray, rows: JudgedRows, n_classes: int) -> Series | None:
+def _of_labels(purpose: Purpose, labels: np.ndarray, rows: JudgedRows, n_classes: int) -> FoldSeries | None:
     sign = -1.0 if purpose.lower_is_better else 1.0
 
     def figures_of(tables: np.ndarray) -> np.ndarray:
@@ -134,13 +134,13 @@ def _of_labels(purpose: Purpose, labels: np.ndarray, rows: JudgedRows, n_classes
     return _series(figures_of(tables), moved, rows)
 
 
-def _series(figures: np.ndarray, moved: Sequence[np.ndarray | None], rows: JudgedRows) -> Series | None:
+def _series(figures: np.ndarray, moved: Sequence[np.ndarray | None], rows: JudgedRows) -> FoldSeries | None:
     influence = np.zeros(len(rows.rows), dtype=np.float32)
     for held, one in zip(rows.of_folds(), moved, strict=True):
         if one is None:
             return None
         influence[held] = one
-    return Series(figures, influence) if np.isfinite(figures).all() else None
+    return FoldSeries(figures, influence) if np.isfinite(figures).all() else None
 
 
 def counterparts(plans: Iterable[Plan], study: Study) -> dict[str, tuple[Plan, dict[str, Plan]]]:
@@ -174,7 +174,7 @@ def trials_of(
     """What resampling brought each candidate; limits and p-values hold for all that is compared in the study."""
     pairings = {name: _pairings(arms, rivals) for name, (_, rivals) in pairs.items()}
     asked = [(name, one) for name, found in pairings.items() for one in found if one.rival]
-    by_metric: dict[str, list[tuple[tuple[str, str], tuple[Series, Series]]]] = {}
+    by_metric: dict[str, list[tuple[tuple[str, str], tuple[FoldSeries, FoldSeries]]]] = {}
     for name, one in asked:
         for metric, both in _compared(arms[name], arms[one.rival], one.against, purpose):
             by_metric.setdefault(metric, []).append(((name, one.against), both))
@@ -203,21 +203,21 @@ def _pairings(arms: Mapping[str, Arm], rivals: dict[str, Plan]) -> list[Pairing]
     return found
 
 
-def _compared(arm: Arm, rival: Arm, against: str, purpose: Purpose) -> list[tuple[str, tuple[Series, Series]]]:
+def _compared(arm: Arm, rival: Arm, against: str, purpose: Purpose) -> list[tuple[str, tuple[FoldSeries, FoldSeries]]]:
     """What both give of each metric, the resampled candidate first."""
     shared = [(name, (arm.metrics[name], rival.metrics[name])) for name in arm.metrics if name in rival.metrics]
     mine, theirs = _decided(arm, purpose), rival.tuned if against == TUNED else _decided(rival, purpose)
     return shared if mine is None or theirs is None else [*shared, (purpose.figure, (mine, theirs))]
 
 
-def _decided(arm: Arm, purpose: Purpose) -> Series | None:
+def _decided(arm: Arm, purpose: Purpose) -> FoldSeries | None:
     """Constraints can only be met by tuning; other purposes are judged at the threshold that the model has itself."""
     return arm.tuned if purpose.kind in CONSTRAINED and arm.tuned is not None else arm.own
 
 
 def _gains(
     metric: str,
-    both: Sequence[tuple[Series, Series]],
+    both: Sequence[tuple[FoldSeries, FoldSeries]],
     purpose: Purpose,
     rows: JudgedRows,
     study: Study,
@@ -241,14 +241,14 @@ def _gains(
     ]
 
 
-def _joint(metric: str, series: Sequence[Series], rows: JudgedRows) -> JointFigures:
+def _joint(metric: str, series: Sequence[FoldSeries], rows: JudgedRows) -> JointFigures:
     on_held = [one.held for one in series if one.held is not None]
     is_known = len(on_held) == len(series)
     held = _parts(metric, on_held, rows.held)[0] if rows.held is not None and is_known else None
     return joint_figures(_parts(metric, series, rows), held)
 
 
-def _parts(metric: str, series: Sequence[Series], rows: JudgedRows) -> list[FoldInfluence]:
+def _parts(metric: str, series: Sequence[FoldSeries], rows: JudgedRows) -> list[FoldInfluence]:
     """The figures of each fold with the influence of its rows."""
     strata = np.zeros(len(rows.rows), dtype=int) if metric in {*MEANS_OF_ROWS, COST} else rows.truth.astype(int)
     return [

@@ -9,7 +9,7 @@ from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import PredictionSet, losses_of
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import FINAL, Figures
-from evenhand.statistics import Comparison, holm, power_of
+from evenhand.statistics import PairedDifference, holm, power_of
 from evenhand.statistics.against_best import on_holdout
 from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
 from evenhand.study.registry import LOWER_IS_BETTER, POWER_DIFFERENCE
@@ -158,7 +158,7 @@ def by_holdout(
     }
 
 
-def power_on_holdout(found: Comparison, metric: str, alpha: float) -> float | None:
+def power_on_holdout(found: PairedDifference, metric: str, alpha: float) -> float | None:
     """The chance to find a small difference; None for errors, which have units, and where nothing ever differed."""
     if metric in LOWER_IS_BETTER or found.interval.high <= found.interval.low:
         return None

@@ -25,7 +25,7 @@ from evenhand.estimators.encoding.spline_columns import SplineColumns
 from evenhand.estimators.encoding.top_values import TopValues
 from evenhand.estimators.outlier_rows import OutlierRows
 from evenhand.models.encoder_steps import coded, new_step, step_entry
-from evenhand.models.entries.encoders import Wish
+from evenhand.models.entries.encoders import StepRequest
 from evenhand.models.packing.few_columns import AsRead, fitted_as_read, is_alone
 from evenhand.models.packing.parts import dense, fitted_part, is_packable, packed, part, steps_of, width_of
 from evenhand.records.pipeline import Feature, Output, Table
@@ -223,12 +223,14 @@ def blocks(encoding: Encoding, features: list[Feature], seed: int) -> list[Block
         if encoding.numeric.indicator:
             made.append(("indicator", numeric, MissingIndicator(error_on_new=False)))
     else:
-        binner = new_step("bins", encoding.numeric.bins, Wish(encoding, numeric, seed))
+        binner = new_step("bins", encoding.numeric.bins, StepRequest(encoding, numeric, seed))
         made.append(("numeric_codes", numeric, coded(binner, encoding, numeric, seed)))
-    grouper = new_step("group", encoding.categorical.group, Wish(encoding, categorical, seed))
+    grouper = new_step("group", encoding.categorical.group, StepRequest(encoding, categorical, seed))
     made.append(("categorical", categorical, coded(grouper, encoding, categorical, seed)))
     text = [feature.name for feature in features if feature.kind == "text"]
-    made += [("text", [name], new_step("words", encoding.text.words, Wish(encoding, [name], seed))) for name in text]
+    made += [
+        ("text", [name], new_step("words", encoding.text.words, StepRequest(encoding, [name], seed))) for name in text
+    ]
     return made
 
 
@@ -294,7 +296,7 @@ def _numbers(encoding: Encoding, names: list[str], seed: int) -> Pipeline:
     if numeric.impute != "none":
         steps.append(SimpleImputer(strategy=numeric.impute, keep_empty_features=True))
     if numeric.scale != "none":
-        steps.append(new_step("scale", numeric.scale, Wish(encoding, names, seed)))
+        steps.append(new_step("scale", numeric.scale, StepRequest(encoding, names, seed)))
     if numeric.weights:
         steps.append(ColumnWeights([numeric.weights.get(name, 1.0) for name in names]))
     if numeric.splines:

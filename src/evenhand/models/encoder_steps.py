@@ -11,7 +11,7 @@ from evenhand.errors import ConfError, nearest
 from evenhand.estimators.encoding.column_weights import ColumnWeights
 from evenhand.models.catalogue import is_estimator
 from evenhand.models.checks.parameters import value_mistake
-from evenhand.models.entries.encoders import STEPS, EncoderEntry, Wish, nothing
+from evenhand.models.entries.encoders import STEPS, EncoderEntry, StepRequest, nothing
 from evenhand.models.stored_names import class_code, function_code, function_text
 from evenhand.storage.code_digest import code_digest
 from evenhand.study.registry import ENCODERS, named_object
@@ -36,10 +36,10 @@ def step_class(entry: EncoderEntry) -> type:
     return found
 
 
-def new_step(step: str, word: str, wish: Wish) -> Any:
+def new_step(step: str, word: str, request: StepRequest) -> Any:
     """The unfitted transformer of a step."""
     entry = step_entry(step, word)
-    params = {**entry.arguments(wish), **wish.encoding.params.get(step, {})}
+    params = {**entry.arguments(request), **request.encoding.params.get(step, {})}
     if isinstance(params.get("dtype"), str):
         params["dtype"] = np.dtype(params["dtype"]).type
     return step_class(entry)(**params)
@@ -50,7 +50,7 @@ def coded(coder: Any, encoding: Encoding, names: list[str], seed: int) -> Any:
     entry = step_entry("as", encoding.as_)
     if entry.home is None:
         return make_pipeline(coder)
-    made = new_step("as", encoding.as_, Wish(encoding, names, seed, coder))
+    made = new_step("as", encoding.as_, StepRequest(encoding, names, seed, coder))
     if entry.gives == "evidence":
         return made
     weighs = entry.gives == "dummies" and encoding.dummy_weight != 1

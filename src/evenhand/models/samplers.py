@@ -8,7 +8,7 @@ from scipy import sparse
 
 from evenhand.errors import ConfError, DataError
 from evenhand.models.encoder_steps import step_entry
-from evenhand.models.entries.samplers import SamplerEntry, Wish
+from evenhand.models.entries.samplers import SamplerEntry, SamplerRequest
 from evenhand.models.sampler_lineage import ends_of, parents_of, two_valued, unexplained, whole_values
 from evenhand.models.stored_names import class_code, function_code, function_text
 from evenhand.records.pipeline import Feature, Output, Plan
@@ -160,7 +160,7 @@ class Resampler:
     def _sampler(self, counts: np.ndarray, is_code: np.ndarray | None = None) -> Any:
         assert self.entry.home is not None
         assert self.entry.arguments is not None
-        arguments = self.entry.arguments(Wish(self.balance, self._strategy(counts), self.seed, is_code))
+        arguments = self.entry.arguments(SamplerRequest(self.balance, self._strategy(counts), self.seed, is_code))
         return sampler_class(self.entry)(**{**arguments, **self.balance.params})
 
     def _collapse(self, X: np.ndarray) -> tuple[np.ndarray, list[tuple[bool, list[int]]]]:

@@ -8,7 +8,7 @@ import yaml
 
 from evenhand.errors import ConfError, nearest
 
-EXACT, SPLIT, SUBSET, ORIENTATION = "exact", "split", "subset", "orientation"
+EXACT, ORIENTATION = "exact", "orientation"
 
 
 @cache

@@ -14,7 +14,7 @@ from evenhand.runtime.text import time_text
 
 
 @dataclass(frozen=True)
-class Line:
+class CandidateLine:
     """What a candidate came to; `measured` holds every other figure by the name that it has in MLflow."""
 
     mean: float | None = None
@@ -43,11 +43,11 @@ class ColumnEntry:
     """
 
     name: str
-    value: Callable[[Line], float | None]
-    text: Callable[[Line], str]
+    value: Callable[[CandidateLine], float | None]
+    text: Callable[[CandidateLine], str]
     heading: str
     width: int
-    cell: Callable[[Line], Any]
+    cell: Callable[[CandidateLine], Any]
     title: str
     kind: str = "num"
     is_minor: bool = False
@@ -66,16 +66,16 @@ def plain(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else f"{value:.4f}"
 
 
-def _ends(line: Line) -> str:
+def _ends(line: CandidateLine) -> str:
     return "" if line.interval is None else "{:.3f}-{:.3f}".format(*line.interval)
 
 
-def _held(line: Line) -> Any:
+def _held(line: CandidateLine) -> Any:
     ends = "" if line.interval is None else f"{number(line.interval[0])} to {number(line.interval[1])}"
     return joined(number(line.holdout), " ", tag("span", ends, class_="soft ends-of") if ends else None)
 
 
-def _took(line: Line) -> float | None:
+def _took(line: CandidateLine) -> float | None:
     return line.measured.get("fit_seconds")
 
 
@@ -116,7 +116,7 @@ def columns() -> tuple[ColumnEntry, ...]:
     return ENTRIES
 
 
-def columns_of_page(lines: Sequence[Line]) -> list[ColumnEntry]:
+def columns_of_page(lines: Sequence[CandidateLine]) -> list[ColumnEntry]:
     """The columns of the page that have something to show, those that a phone leaves out last."""
     shown = [each for each in columns() if each.title and any(each.value(line) is not None for line in lines)]
     return sorted(shown, key=lambda each: each.is_minor)

@@ -30,6 +30,18 @@ def _is_in_loop() -> bool:
 
 
 def _beside(work: Callable[[], Result]) -> Result:
+    thread, outcome = in_thread(work, "evenhand")
+    try:
+        return outcome.result()
+    except KeyboardInterrupt:
+        if not outcome.done():
+            raise_in(thread, KeyboardInterrupt)
+            wait([outcome], LEAVE_SECONDS)
+        raise
+
+
+def in_thread(work: Callable[[], Result], name: str) -> tuple[threading.Thread, Future[Result]]:
+    """A thread that was started with a call in this context, and what the call will come to."""
     outcome: Future[Result] = Future()
     context = copy_context()
 
@@ -39,15 +51,9 @@ def _beside(work: Callable[[], Result]) -> Result:
         except BaseException as error:
             outcome.set_exception(error)
 
-    thread = threading.Thread(target=run, name="evenhand", daemon=True)
+    thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
-    try:
-        return outcome.result()
-    except KeyboardInterrupt:
-        if not outcome.done():
-            raise_in(thread, KeyboardInterrupt)
-            wait([outcome], LEAVE_SECONDS)
-        raise
+    return thread, outcome
 
 
 def raise_in(thread: threading.Thread, error: type[BaseException]) -> None:

@@ -1,12 +1,9 @@
 """Work that is given up when it takes too long."""
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextvars import copy_context
 from typing import TypeVar
 
-from evenhand.runtime.event_loop import raise_in
+from evenhand.runtime.event_loop import in_thread, raise_in
 
 Result = TypeVar("Result")
 
@@ -31,17 +28,7 @@ def within(seconds: float | None, work: Callable[[], Result]) -> Result:
         return work()
     if seconds <= 0:
         raise OutOfTime("no time was left")
-    outcome: Future[Result] = Future()
-    context = copy_context()
-
-    def run() -> None:
-        try:
-            outcome.set_result(context.run(work))
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    thread = threading.Thread(target=run, name="evenhand within a time limit", daemon=True)
-    thread.start()
+    thread, outcome = in_thread(work, "evenhand within a time limit")
     try:
         return outcome.result(seconds)
     except TimeoutError:

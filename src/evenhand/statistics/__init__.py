@@ -33,16 +33,16 @@ from evenhand.statistics.expected import expected_of_chosen
 from evenhand.statistics.joint import FoldInfluence, JointFigures, joint_figures
 from evenhand.statistics.normal_quantiles import NormalQuantiles, normal_quantiles
 from evenhand.statistics.ranks import StudyRanking, critical_difference, friedman_nemenyi
-from evenhand.statistics.records import Comparison, Interval
+from evenhand.statistics.records import Interval, PairedDifference
 
 __all__ = [
-    "Comparison",
     "Drift",
     "FoldInfluence",
     "GapToBest",
     "Interval",
     "JointFigures",
     "NormalQuantiles",
+    "PairedDifference",
     "StudyRanking",
     "auc_by_chance",
     "auc_interval",

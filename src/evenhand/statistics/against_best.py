@@ -31,7 +31,7 @@ from evenhand.statistics.equal_candidates import (
     weight_of_folds,
 )
 from evenhand.statistics.joint import JointFigures
-from evenhand.statistics.records import Comparison, Interval
+from evenhand.statistics.records import Interval, PairedDifference
 
 Verdict = Literal["best", "worse", "same", "unseparated"]
 PRIOR_FOLDS = 6.0
@@ -226,7 +226,7 @@ def _variances(covariance: np.ndarray, lead: int) -> np.ndarray:
     return np.where(found > 1e-12 * (own[lead] + own), found, 0.0)
 
 
-def on_holdout(joint: JointFigures) -> list[Comparison] | None:
+def on_holdout(joint: JointFigures) -> list[PairedDifference] | None:
     """Return how far every candidate is behind the leader on the holdout alone; None without one that says something.
 
     Student's t of the rows of the rarest class, as for areas after DeLong; training rows are taken as they are.
@@ -239,5 +239,5 @@ def on_holdout(joint: JointFigures) -> list[Comparison] | None:
         statistic = gap / deviation if deviation > 0 else 0.0
         limits = Interval(gap - reach * deviation, gap + reach * deviation, 0.95)
         p_value = float(2 * t.sf(abs(statistic), held.degrees)) if deviation > 0 else float(gap == 0)
-        found.append(Comparison(gap, limits, statistic, p_value, "influence of the rows"))
+        found.append(PairedDifference(gap, limits, statistic, p_value, "influence of the rows"))
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtri, owens_t, stdtrit
 from scipy.stats import norm, rankdata, t
 
-from evenhand.statistics.records import Comparison, Interval, codes_of_two
+from evenhand.statistics.records import Interval, PairedDifference, codes_of_two
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def wilson_interval(share: float, n_trials: float, *, level: float = 0.95) -> In
     return Interval(max(0.0, float(centre - reach)), min(1.0, float(centre + reach)), level)
 
 
-def delong_test(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, level: float = 0.95) -> Comparison:
+def delong_test(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, level: float = 0.95) -> PairedDifference:
     """Compare the areas of two scores on the same rows.
 
     Student's t with Welch-Satterthwaite degrees of freedom is the reference instead of the normal: with 50 positives
@@ -102,7 +102,7 @@ def delong_test(y: np.ndarray, first: np.ndarray, second: np.ndarray, *, level: 
     reach = float(stdtrit(freedom, 0.5 + level / 2)) * deviation
     statistic = difference / deviation if deviation > 0 else 0.0
     interval = Interval(difference - reach, difference + reach, level)
-    return Comparison(difference, interval, statistic, float(2 * t.sf(abs(statistic), freedom)), "DeLong")
+    return PairedDifference(difference, interval, statistic, float(2 * t.sf(abs(statistic), freedom)), "DeLong")
 
 
 def auc_variance(auc: float, n_positive: int, n_negative: int) -> float:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import norm, t
 
-from evenhand.statistics.records import Comparison, Interval
+from evenhand.statistics.records import Interval, PairedDifference
 
 
 def corrected_resampled_t(
     first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, *, test_share: float, level: float = 0.95
-) -> Comparison:
+) -> PairedDifference:
     """Compare paired fold values, allowing for folds that share training rows.
 
     The variance of the mean is (1/k + n_test/n_train) s² instead of s²/k: Nadeau, Bengio (2003), Machine Learning 52.
@@ -25,7 +25,9 @@ def corrected_resampled_t(
     statistic = mean / deviation if deviation > 0 else math.copysign(math.inf, mean) if mean else 0.0
     reach = float(t.ppf(0.5 + level / 2, gaps.size - 1)) * deviation
     p_value = float(2 * t.sf(abs(statistic), gaps.size - 1))
-    return Comparison(mean, Interval(mean - reach, mean + reach, level), statistic, p_value, "corrected resampled t")
+    return PairedDifference(
+        mean, Interval(mean - reach, mean + reach, level), statistic, p_value, "corrected resampled t"
+    )
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -37,7 +37,7 @@ TINY = 1e-12
 BYTES_OF_A_NUMBER = 8
 
 
-class Columns(Protocol):
+class NumberColumns(Protocol):
     """Columns of numbers by their place, each read when it is asked for; NaN where a cell is missing."""
 
     def __len__(self) -> int: ...
@@ -82,7 +82,7 @@ class _Pairs:
     weight: np.ndarray
 
 
-def near_links(columns: Columns, blocks: np.ndarray, contents: np.ndarray) -> np.ndarray:
+def near_links(columns: NumberColumns, blocks: np.ndarray, contents: np.ndarray) -> np.ndarray:
     """For each row the least content hash among the rows it is linked with, by equality or as a near copy.
 
     `columns` hold numbers, `blocks` a hash of all that near copies have in common, `contents` one of all.
@@ -96,7 +96,7 @@ def near_links(columns: Columns, blocks: np.ndarray, contents: np.ndarray) -> np
     return different[_roots(rows)][place]
 
 
-def _prepared(columns: Columns, first: np.ndarray, blocks: np.ndarray) -> _Rows | None:
+def _prepared(columns: NumberColumns, first: np.ndarray, blocks: np.ndarray) -> _Rows | None:
     """Rows with what they must share in `blocks`: missing cells, and values of grids that no tolerance bridges.
 
     A row that shares its block with no other is near to none, whatever its numbers: it is set aside as soon as that is
@@ -145,7 +145,7 @@ class _Shared:
         self.blocks = np.unique(self.blocks, return_inverse=True)[1]
 
 
-def _with_gaps(columns: Columns, first: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+def _with_gaps(columns: NumberColumns, first: np.ndarray, blocks: np.ndarray) -> np.ndarray:
     """One number for each different row of a number and of which cells are missing or infinite."""
     gaps = []
     for k in range(len(columns)):
@@ -160,14 +160,14 @@ def _with_gaps(columns: Columns, first: np.ndarray, blocks: np.ndarray) -> np.nd
     return _hashed(blocks, np.column_stack(gaps) if gaps else np.empty((len(first), 0), dtype=np.uint8))
 
 
-def _filled(columns: Columns, rows: np.ndarray, k: int) -> np.ndarray:
+def _filled(columns: NumberColumns, rows: np.ndarray, k: int) -> np.ndarray:
     """Some rows of a column, with 0 where it is missing or infinite."""
     column = columns[k][rows]
     column[~np.isfinite(column)] = 0.0
     return column
 
 
-def _first_filled(columns: Columns, first: np.ndarray, k: int, n_rows: int) -> np.ndarray:
+def _first_filled(columns: NumberColumns, first: np.ndarray, k: int, n_rows: int) -> np.ndarray:
     return _filled(columns, first[:n_rows], k)
 
 

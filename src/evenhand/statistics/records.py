@@ -19,7 +19,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedDifference:
     """First minus second: the difference, its interval, and how surprising it would be between equals."""
 
     difference: float

@@ -55,7 +55,7 @@ def is_held(file: Path) -> bool:
 
 @contextmanager
 def one_run_of(study: str) -> Iterator[None]:
-    """Hold a study for one run, with a database on all machines; a second one is told who runs it and since when."""
+    """Hold a study for one run, with a database on all machines; a second one is refused, with who and since when."""
     from evenhand.storage.database_locks import alone_in_database
 
     what = f"study '{study}' is being run"

@@ -14,7 +14,7 @@ from scipy import sparse
 from evenhand.records.reference import Reference
 from evenhand.storage.arrays import read_array, read_sparse
 from evenhand.storage.artifact_store import local
-from evenhand.storage.packed import Dummies, Packed, Part, Plain, Scaled
+from evenhand.storage.packed import Dummies, Packed, Part, Plain, ScaledMatrix
 
 DENSE, SPARSE, TARGET, ROWS = "X.npy", "X.npz", "y.npy", "rows.npy"
 PARENTS, PARTS, NUMBERS, SOURCE = "parents.npy", "parts.json", "numbers.npy", "numbers.json"
@@ -113,7 +113,7 @@ def _read_part(folder: Path, k: int, facts: dict[str, Any]) -> Part:
     assert numbers is not None
     source = read_array(local(numbers) / NUMBERS, is_mapped=True)
     steps = tuple(zip(facts["steps"], kept, strict=True))
-    return Scaled(source, read_matrix_rows(folder), np.array(facts["columns"]), steps, facts["content"])
+    return ScaledMatrix(source, read_matrix_rows(folder), np.array(facts["columns"]), steps, facts["content"])
 
 
 def _facts(file: Path) -> Any:

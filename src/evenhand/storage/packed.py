@@ -84,7 +84,7 @@ class Dummies:
 
 
 @dataclass(frozen=True)
-class Scaled:
+class ScaledMatrix:
     """Numbers of a table after steps that treat each column by one number; `source` is mapped from a file.
 
     `content` is a digest of what comes out, so that a matrix of other numbers never has the digest of this one.
@@ -111,13 +111,13 @@ class Scaled:
         taken, own = self.rows[rows], self.columns[columns]
         return after_steps(np.array(self.source[taken][:, own]), self.steps, columns)
 
-    def taken(self, rows: np.ndarray) -> "Scaled":
+    def taken(self, rows: np.ndarray) -> "ScaledMatrix":
         """Some of the rows; which they are stands for their content."""
         chosen = blake2b(np.ascontiguousarray(rows, dtype=np.int64).data, digest_size=16).hexdigest()
         return replace(self, rows=self.rows[rows], content=f"{self.content} {chosen}")
 
 
-Part = Plain | Dummies | Scaled
+Part = Plain | Dummies | ScaledMatrix
 
 
 def after_steps(numbers: np.ndarray, steps: Steps, columns: slice = EVERY) -> np.ndarray:
@@ -189,7 +189,7 @@ class Packed:
     @property
     def table_rows(self) -> np.ndarray | None:
         """The rows of the table that numbers are those of; None where no part names them."""
-        return next((part.rows for part in self.parts if isinstance(part, Scaled)), None)
+        return next((part.rows for part in self.parts if isinstance(part, ScaledMatrix)), None)
 
     def csr(self) -> sparse.csr_matrix:
         """The cells that are not 0, row by row."""

@@ -8,7 +8,7 @@ from evenhand.storage.model_files import HOLDOUT_SCORES, folder_digest
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import PROMOTING, Contender, Decision, Decisions, decide, decisions_of, repair
-from evenhand.tracking.model_registry import Registry
+from evenhand.tracking.model_registry import ModelRegistry
 from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.recorded_models import RecordedModel, check_logged, recorded_model, study_of_model
 from evenhand.tracking.reload_check import difference_when_reloaded
@@ -42,7 +42,7 @@ def propose(name: str, version: int | None = None) -> Proposed:
     """The model of a version, or of the latest finished run."""
     place = mlflow_client.open_store()
     if version is not None:
-        return proposed_by(place, Registry(place, name).run_of(version), name)
+        return proposed_by(place, ModelRegistry(place, name).run_of(version), name)
     return proposed_by(place, latest_run(name)[1].info.run_id, name)
 
 
@@ -70,7 +70,7 @@ def register(proposed: Proposed, table_digest: str, rows: Path) -> Contender:
             f"the model of run '{proposed.run_id}' says something else of the holdout when a clean process loads it: "
             f"it differs by up to {found:.2g}, where {CLOSE_ENOUGH:g} is allowed. It was not registered."
         )
-    version = Registry(proposed.place, proposed.study.name).register(proposed.run_id, proposed.folder, digest)
+    version = ModelRegistry(proposed.place, proposed.study.name).register(proposed.run_id, proposed.folder, digest)
     return Contender(proposed.run_id, version, digest)
 
 
@@ -147,7 +147,7 @@ def stand(name: str) -> ChampionStatus:
     found = decisions_of(name)
     fixed = [f"the last line of the ledger was cut off ({len(cut_off)} bytes) and put aside"] * bool(cut_off)
     if found.lines:
-        before = Registry(mlflow_client.open_store(), name).follow()
+        before = ModelRegistry(mlflow_client.open_store(), name).follow()
         if found.champion is not None and before != found.champion.version:
             named = f"version {before}" if before else "nobody"
             fixed.append(f"MLflow's alias named {named} champion and was set to version {found.champion.version}")
@@ -155,7 +155,7 @@ def stand(name: str) -> ChampionStatus:
 
 
 def _decided(place: mlflow_client.Place, line: Decision, seen: Decisions) -> Decision:
-    registry = Registry(place, line.study)
+    registry = ModelRegistry(place, line.study)
     registry.follow()
     made = decide(line, seen.head)
     registry.follow()

@@ -14,7 +14,7 @@ from evenhand.tracking.champion_ledger import Decisions, decisions_of, ledger_pa
 ALIAS, LINK = "champion", "evenhand.decision"
 
 
-class Registry:
+class ModelRegistry:
     """The registered model of one study."""
 
     def __init__(self, place: mlflow_client.Place, study: str) -> None:

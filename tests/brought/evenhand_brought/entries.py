@@ -53,7 +53,7 @@ F2 = MetricEntry(
 TWICE = SamplerEntry(
     name="twice",
     home="evenhand_brought.parts.Twice",
-    arguments=lambda wish: {},
+    arguments=lambda request: {},
     options=(),
     lineage="indices",
     gives="as it comes",
@@ -62,7 +62,7 @@ CLIP = EncoderEntry(
     step="scale",
     word="clip",
     home="evenhand_brought.parts.Clip",
-    arguments=lambda wish: {},
+    arguments=lambda request: {},
     gives="numbers",
 )
 MADE_UP = SourceEntry(

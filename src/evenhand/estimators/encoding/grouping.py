@@ -7,6 +7,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from evenhand.estimators._columns import column_name, count_values, look_up, value_order
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import RawTableMixin
 from evenhand.estimators._target import target_classes
 from evenhand.estimators.encoding._grouping_kernel import merge_path
 
@@ -14,7 +15,7 @@ MOST_CANDIDATES = 400  # values compared pair by pair; rarer ones are first put 
 
 
 @named_at(ESTIMATORS)
-class CategoryGrouper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class CategoryGrouper(OneToOneFeatureMixin, RawTableMixin, TransformerMixin, BaseEstimator):
     r"""Merge the values of each categorical column into groups that separate the classes.
 
     Of V values in G groups with n_g rows, n_gj of class j out of J, the description length
@@ -137,9 +138,6 @@ class CategoryGrouper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
 

@@ -1,4 +1,4 @@
-"""Columns stretched by how much they tell of the target, for distances and kernels."""
+"""Columns stretched by how informative they are about the target, for distances and kernels."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -11,7 +11,7 @@ from evenhand.estimators.machines._scales import Sample, learned, left_out_error
 POWERS, CLOSE = (0.0, 1 / 3, 2 / 3, 1.0), 0.05  # the least whose error is nearly the smallest
 WIDTHS, HEIGHTS = (0.2, 0.7, 2.0), (0.3, 3.0, 100.0)
 FEWEST_ROWS = 20
-LEAST = 1e-3  # of the largest scale: what a column that tells nothing keeps
+LEAST = 1e-3  # of the largest scale: what an uninformative column keeps
 
 
 @named_at(ESTIMATORS)
@@ -21,7 +21,7 @@ class LearnedScale(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Scales follow the gradient of the leave-one-out squared error of kernel ridge regression with an rbf kernel, from
     even ones, on rows drawn by chance; classes are indicators of equal weight. Few rows and many columns learn chance:
     scales learned from half of the rows are tried on the other half, and those of all rows are raised to the power
-    from 0 to 1 that was best there. They are few numbers, one for each column, so that rows tell little of their own
+    from 0 to 1 that was best there. They are few numbers, one for each column, so that rows show little of their own
     labels through them. Their squares have the mean 1.
 
     Parameters

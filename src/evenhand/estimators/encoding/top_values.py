@@ -13,10 +13,11 @@ from evenhand.estimators._columns import (
     value_order,
 )
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import RawTableMixin
 
 
 @named_at(ESTIMATORS)
-class TopValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class TopValues(OneToOneFeatureMixin, RawTableMixin, TransformerMixin, BaseEstimator):
     """Code the most common values of each column 0, 1, ... by falling count, and all others alike.
 
     With k values kept, rare and unseen values get code k and missing values code k + 1.
@@ -137,8 +138,5 @@ class TopValues(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags

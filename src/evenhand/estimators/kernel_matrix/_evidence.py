@@ -29,7 +29,7 @@ class Found(NamedTuple):
     is_settled: bool
 
 
-class Numbers:
+class NumericTarget:
     """Targets of variance 1 with noise of one precision, which is learned too.
 
     Rows are turned into as many as there are basis functions, and one: inner products and errors stay what they were.
@@ -55,7 +55,7 @@ class Numbers:
         return self.beta
 
 
-class Classes:
+class ClassTarget:
     """Memberships of a class, through the logistic function; the posterior is Laplace's, about its mode."""
 
     beta = np.nan

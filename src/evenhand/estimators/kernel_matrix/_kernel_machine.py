@@ -2,10 +2,12 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
+from sklearn.utils import gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from evenhand.estimators._raw_tables import RawTableMixin
 from evenhand.estimators.machines._nystroem import ROWS_AT_ONCE
 from evenhand.estimators.machines.composition import check_counts, checked_kernel, learned_kernel, rows_for
 from evenhand.estimators.machines.similarity import FREQUENCIES, check_frequencies
@@ -14,7 +16,7 @@ from evenhand.estimators.machines.table_kernel import check_categorical
 MB = 2**20
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(RawTableMixin, BaseEstimator):
     """Rows, weights and the kernel of an estimator with `kernel`, `gamma`, `categorical` and `memory_mb`."""
 
     composes_kernels = True
@@ -53,14 +55,10 @@ class KernelMachine(BaseEstimator):
         """The answers to some rows, a few thousand of them at a time."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._reading())
-        return np.concatenate([question(X[k : k + ROWS_AT_ONCE]) for k in range(0, X.shape[0], ROWS_AT_ONCE)])
+        return np.concatenate([question(X[rows]) for rows in gen_batches(X.shape[0], ROWS_AT_ONCE)])
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = len(self.categorical) > 0
-        tags.input_tags.string = len(self.categorical) > 0
-        tags.input_tags.allow_nan = len(self.categorical) > 0
-        return tags
+    def _takes_raw_columns(self):
+        return len(self.categorical) > 0
 
 
 def class_goals(machine, y, weight):

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from evenhand.estimators._door import ESTIMATORS, named_at
-from evenhand.estimators.kernel_matrix._evidence import Classes, Numbers, greatest_evidence
+from evenhand.estimators.kernel_matrix._evidence import ClassTarget, NumericTarget, greatest_evidence
 from evenhand.estimators.kernel_matrix._kernel_machine import KernelMachine, check_above_zero, class_goals, winners
 from evenhand.estimators.machines._encoding import ColumnCoder
 
@@ -186,7 +186,7 @@ class RelevanceVectorClassifier(ClassifierMixin, _RelevanceVectorMachine):
         return class_goals(self, y, weight)
 
     def _likelihood(self, basis, goal, weight):
-        return Classes(basis, goal, weight, min(1e-6, self.tol))
+        return ClassTarget(basis, goal, weight, min(1e-6, self.tol))
 
     def decision_function(self, X):
         """Log odds of rows X, of shape (n_rows,) for two classes and (n_rows, n_classes) for more."""
@@ -275,7 +275,7 @@ class RelevanceVectorRegressor(RegressorMixin, _RelevanceVectorMachine):
         return ((y - self._centre) / self._spread)[:, None], weight
 
     def _likelihood(self, basis, goal, weight):
-        return Numbers(basis, goal, weight)
+        return NumericTarget(basis, goal, weight)
 
     def _keep(self, rows, found, size):
         super()._keep(rows, found, size)

@@ -1,6 +1,7 @@
 """Features whose inner products come near a kernel, and the support-vector machine on them."""
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from evenhand.estimators._door import ESTIMATORS, named_at
 from evenhand.estimators.machines._dual import Geometry, solve
@@ -20,8 +21,8 @@ class Nystroem:
 
     def __call__(self, X):
         found = np.empty((X.shape[0], self.root.shape[1]))
-        for k in range(0, X.shape[0], ROWS_AT_ONCE):
-            found[k : k + ROWS_AT_ONCE] = self.kernel(X[k : k + ROWS_AT_ONCE], self.landmarks) @ self.root
+        for rows in gen_batches(X.shape[0], ROWS_AT_ONCE):
+            found[rows] = self.kernel(X[rows], self.landmarks) @ self.root
         return found
 
 

@@ -17,7 +17,7 @@ MOST_STEPS_INSIDE, LOOSEST, MOST_HALVINGS = 50, 0.1, 30
 FALL, ROUNDING = 1e-4, 1e-13
 
 
-class Problem(NamedTuple):
+class PrimalProblem(NamedTuple):
     """Rows, the side of each (1 or -1) and its cost.
 
     `rows` have `n_columns`; `swept(weights, of_each)` gives the sum of rows, each by the number that of_each(block,

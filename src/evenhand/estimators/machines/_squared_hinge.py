@@ -1,6 +1,7 @@
 """A linear support-vector machine on features of rows, by Newton steps on the squared hinge loss."""
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from evenhand.estimators._door import ESTIMATORS, named_at
 
@@ -31,9 +32,8 @@ class SquaredHingeSVC:
 
     def decision_function(self, X):
         """One score for each row, or one for each row and class."""
-        starts = range(0, X.shape[0], ROWS_AT_ONCE)
-        blocks = [self.features(X[k : k + ROWS_AT_ONCE]) @ self.coef + self.intercept for k in starts]
-        scores = np.concatenate(blocks)
+        batches = gen_batches(X.shape[0], ROWS_AT_ONCE)
+        scores = np.concatenate([self.features(X[rows]) @ self.coef + self.intercept for rows in batches])
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
@@ -63,8 +63,8 @@ def newton(Z, sign, cost):
 def _target(Z, rows, sign, cost, held):
     """The minimum if the rows inside the margin were these; a block of them is copied at a time."""
     matrix, goal = np.diag(held), np.zeros(len(held))
-    for k in range(0, len(rows), ROWS_AT_ONCE):
-        inside = rows[k : k + ROWS_AT_ONCE]
+    for batch in gen_batches(len(rows), ROWS_AT_ONCE):
+        inside = rows[batch]
         some, price = Z[inside], 2 * cost[inside]
         weighed = some * price[:, None]
         matrix[:-1, :-1] += weighed.T @ some

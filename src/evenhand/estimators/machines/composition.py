@@ -47,7 +47,7 @@ class Node(NamedTuple):
     value: Any = None
 
 
-class Rows(NamedTuple):
+class KernelRows(NamedTuple):
     """What a kernel is learned from; `gamma` is that of every rbf without one of its own, None for spread scales.
 
     Values are counted over `X` and, where there are some, `unlabelled` rows.
@@ -93,7 +93,7 @@ def with_columns(kernel, find):
 def rows_for(kernel, X, weight, codes, gamma=None, unlabelled=None):
     """What that kernel is learned from; one word for numbers reads every column, as a kernel of scikit-learn does."""
     is_plain = isinstance(kernel, str) and kernel in ON_NUMBERS
-    return Rows(X, weight, np.zeros(0, dtype=np.int64) if is_plain else codes, gamma, unlabelled)
+    return KernelRows(X, weight, np.zeros(0, dtype=np.int64) if is_plain else codes, gamma, unlabelled)
 
 
 def leaves(node):

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import RawTableMixin
 from evenhand.estimators.machines._dual import Geometry, Problem, is_closed, one_against_rest, scores, solve
 from evenhand.estimators.machines._encoding import ColumnCoder
 from evenhand.estimators.machines._space import TableSpace
@@ -30,7 +31,7 @@ class PreparedCodes(NamedTuple):
     used: np.ndarray  # which of the rows given these are
 
 
-class _SimilarityMachine(BaseEstimator):
+class _SimilarityMachine(RawTableMixin, BaseEstimator):
     """What the classifier and the regressor share: coding, tables, solving and scoring."""
 
     def fit(self, X, y, sample_weight=None, unlabelled=None):
@@ -128,13 +129,6 @@ class _SimilarityMachine(BaseEstimator):
         codes = [c.encode(X[:, k]).astype(np.min_scalar_type(c.n_values)) for k, c in enumerate(self._coders)]
         geometry = self._space.geometry(codes)
         return np.column_stack([scores(geometry, weights) for weights in self._weights]) + self.intercept_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 @named_at(ESTIMATORS)

@@ -5,12 +5,13 @@ from functools import partial
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.svm import SVC, SVR
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import RawTableMixin
 from evenhand.estimators.machines._dual import Problem, one_against_rest
 from evenhand.estimators.machines._nystroem import ROWS_AT_ONCE, LinearMachine, Nystroem
 from evenhand.estimators.machines._scales import Sample, given_scales, learned, starting_scales
@@ -29,7 +30,7 @@ from evenhand.estimators.machines.similarity import FREQUENCIES, check_frequenci
 COMBINATIONS = ("sum", "product")
 
 
-class _TableKernelMachine(BaseEstimator):
+class _TableKernelMachine(RawTableMixin, BaseEstimator):
     """What the classifier and the regressor share: the kernel, how it is learned, and how rows are shown to LIBSVM."""
 
     composes_kernels = True
@@ -159,15 +160,11 @@ class _TableKernelMachine(BaseEstimator):
         X = validate_data(self, X, reset=False, **self._reading())
         if self.kernel is None:
             checked_numbers(X, np.setdiff1d(np.arange(X.shape[1]), self.categorical))
-        blocks = [self._view(X[k : k + ROWS_AT_ONCE]) for k in range(0, X.shape[0], ROWS_AT_ONCE)]
+        blocks = [self._view(X[rows]) for rows in gen_batches(X.shape[0], ROWS_AT_ONCE)]
         return np.concatenate([getattr(self._machine, question)(block) for block in blocks])
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = len(self.categorical) > 0
-        tags.input_tags.string = len(self.categorical) > 0
-        tags.input_tags.allow_nan = len(self.categorical) > 0
-        return tags
+    def _takes_raw_columns(self):
+        return len(self.categorical) > 0
 
 
 def check_categorical(categorical, n_columns):

@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import RawTableMixin
 from evenhand.estimators._target import quantile_cuts
 from evenhand.estimators.naive_bayes._kernel_density import silverman_bandwidth, spread_of
 from evenhand.estimators.naive_bayes.mixed_nb import MixedNB
@@ -15,7 +16,7 @@ STRATEGIES = ("quantile", "equal_width")
 
 
 @named_at(ESTIMATORS)
-class IntervalNBRegressor(RegressorMixin, BaseEstimator):
+class IntervalNBRegressor(RawTableMixin, RegressorMixin, BaseEstimator):
     r"""Predict the probability-weighted sum of the midpoints of target intervals.
 
     .. math:: \hat{y}(x) = \sum_q P(q | x) \, t_q
@@ -190,10 +191,3 @@ class IntervalNBRegressor(RegressorMixin, BaseEstimator):
         model.classes_ = np.arange(self.n_intervals_)
         model.n_features_in_ = X.shape[1]
         return model
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

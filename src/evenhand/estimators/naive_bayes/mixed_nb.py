@@ -15,6 +15,7 @@ from evenhand.estimators._columns import (
     value_order,
 )
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import RawTableMixin
 from evenhand.estimators.encoding.binning import CutPoints
 from evenhand.estimators.naive_bayes._gaussian import add_log_densities, gaussian_tables
 from evenhand.estimators.naive_bayes._kernel_density import (
@@ -37,7 +38,7 @@ VARIANCES = ("per_class", "shared_by_classes", "shared")
 
 
 @named_at(ESTIMATORS)
-class MixedNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
+class MixedNB(PosteriorMixin, RawTableMixin, ClassifierMixin, BaseEstimator):
     r"""Naive Bayes classifier with a distribution of its own for each column, categorical or continuous.
 
     .. math:: \log P(c, x) = \log P(c) + \sum_{j: x_j known} \log P(x_j | c)
@@ -300,13 +301,6 @@ class MixedNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
                 table = self.value_log_prob_[j]
                 bins = np.vstack([table[:-1], np.zeros((1, table.shape[1]))])  # a bin is never unseen, but missing
                 joint += bins[codes[:, position]]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 def _with_missing(table):

@@ -3,11 +3,13 @@
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from evenhand.estimators._columns import categorical_mask, numbers_of
+from evenhand.estimators._columns import categorical_mask
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import CodedTableMixin
 from evenhand.estimators.encoding.binning import CutPoints
 from evenhand.estimators.encoding.top_values import TopValues
 from evenhand.estimators.naive_bayes._posterior import PosteriorMixin
@@ -17,7 +19,7 @@ ROWS_AT_ONCE = 8_192
 
 
 @named_at(ESTIMATORS)
-class OneDependenceNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
+class OneDependenceNB(PosteriorMixin, CodedTableMixin, ClassifierMixin, BaseEstimator):
     r"""Average of naive Bayes classifiers in each of which all columns depend on the class and on one column.
 
     Numbers are cut into bins of equal counts; missing cells are a value of their own. With the columns A taken for
@@ -120,7 +122,7 @@ class OneDependenceNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self.classes_, classes = np.unique(y, return_inverse=True)
         self.categorical_ = categorical_mask(raw, X, self.categorical)
         self._fit_coders(X, weights)
-        self._count(self._codes(X), classes, weights)
+        self._count(self._codes(X).astype(np.int64), classes, weights)
         return self
 
     def predict_joint_log_proba(self, X):
@@ -137,8 +139,7 @@ class OneDependenceNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         codes = self._codes(validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False))
-        starts = range(0, len(codes), ROWS_AT_ONCE)
-        return np.vstack([self._joint(codes[start : start + ROWS_AT_ONCE]) for start in starts])
+        return np.vstack([self._joint(codes[rows]) for rows in gen_batches(len(codes), ROWS_AT_ONCE)])
 
     def _joint(self, codes):
         with np.errstate(divide="ignore"):
@@ -159,23 +160,12 @@ class OneDependenceNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
         if self.categorical_.any():
             self.coder_ = TopValues(top=self.top).fit(X[weights > 0][:, self.categorical_])
 
-    def _numbers(self, X):
-        return numbers_of(X, np.flatnonzero(~self.categorical_), getattr(self, "feature_names_in_", None))
-
-    def _codes(self, X):
-        codes = np.empty(X.shape, dtype=np.int64)
-        if self.cutter_ is not None:
-            codes[:, ~self.categorical_] = self.cutter_.transform(self._numbers(X))
-        if self.coder_ is not None:
-            codes[:, self.categorical_] = self.coder_.transform(X[:, self.categorical_])
-        return codes
+    def _coders(self):
+        return self.cutter_, self.coder_
 
     def _count(self, codes, classes, weights):
         """Learn all tables from codes."""
-        n_codes = np.zeros(codes.shape[1], dtype=int)
-        for coder, columns in ((self.cutter_, ~self.categorical_), (self.coder_, self.categorical_)):
-            if coder is not None:
-                n_codes[columns] = coder.n_codes_
+        n_codes = self._code_counts()
         membership = np.zeros((len(codes), len(self.classes_)))
         membership[np.arange(len(codes)), classes] = weights
         self.class_prior_ = membership.sum(axis=0) / membership.sum()
@@ -203,13 +193,6 @@ class OneDependenceNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
             log_ratio = np.log(pairs + self.m * np.exp(self.code_log_prob_[part])) - np.log(own + self.m)[:, None]
             found[:, part] = np.where(each.any(axis=1)[:, None], log_ratio, 0.0)
         return found
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
 
 
 def _information(counts):

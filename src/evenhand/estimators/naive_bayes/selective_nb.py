@@ -6,8 +6,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from evenhand.estimators._columns import categorical_mask, numbers_of
+from evenhand.estimators._columns import categorical_mask
 from evenhand.estimators._door import ESTIMATORS, named_at
+from evenhand.estimators._raw_tables import CodedTableMixin
 from evenhand.estimators.encoding.grouping import CategoryGrouper
 from evenhand.estimators.encoding.mdlp import MDLPDiscretizer
 from evenhand.estimators.naive_bayes._posterior import PosteriorMixin
@@ -18,7 +19,7 @@ SELECTIONS = ("averaging", "greedy", "all")
 
 
 @named_at(ESTIMATORS)
-class SelectiveNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
+class SelectiveNB(PosteriorMixin, CodedTableMixin, ClassifierMixin, BaseEstimator):
     r"""Naive Bayes classifier that codes a raw table itself and weighs its columns.
 
     Numbers are cut by MDLPDiscretizer and categories grouped by CategoryGrouper; missing cells are a value of their
@@ -177,24 +178,8 @@ class SelectiveNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
             grouper = CategoryGrouper(max_groups=self.max_groups, min_count=self.min_count)
             self.grouper_ = grouper.fit(X[:, self.categorical_], classes, sample_weight=weights)
 
-    def _numbers(self, X):
-        return numbers_of(X, np.flatnonzero(~self.categorical_), getattr(self, "feature_names_in_", None))
-
-    def _codes(self, X):
-        codes = np.empty(X.shape, dtype=np.int32, order="F")
-        if self.discretizer_ is not None:
-            codes[:, ~self.categorical_] = self.discretizer_.transform(self._numbers(X))
-        if self.grouper_ is not None:
-            codes[:, self.categorical_] = self.grouper_.transform(X[:, self.categorical_])
-        return codes
-
-    def _code_counts(self):
-        n_codes = np.empty(self.categorical_.size, dtype=int)
-        if self.discretizer_ is not None:
-            n_codes[~self.categorical_] = self.discretizer_.n_codes_
-        if self.grouper_ is not None:
-            n_codes[self.categorical_] = self.grouper_.n_codes_
-        return n_codes.tolist()
+    def _coders(self):
+        return self.discretizer_, self.grouper_
 
     def _table(self, codes, membership, n_codes):
         counts = count_table(codes, membership, n_codes)
@@ -228,10 +213,3 @@ class SelectiveNB(PosteriorMixin, ClassifierMixin, BaseEstimator):
         ranking = np.argsort(np.round(single_lengths(*arguments), 6), kind="stable")
         random_state = check_random_state(self.random_state)
         return [ranking] + [random_state.permutation(ranking) for _ in range(self.n_searches - 1)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

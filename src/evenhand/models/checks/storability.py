@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.errors import EvenhandError
 from evenhand.models.catalogue import build_model, listing
 from evenhand.models.encoder_steps import new_step, steps_named
-from evenhand.models.entries.encoders import Wish
+from evenhand.models.entries.encoders import StepRequest
 from evenhand.models.serialization import trusted_types
 from evenhand.models.trusted_types import STEP
 from evenhand.records.pipeline import Output, Plan
@@ -80,7 +80,7 @@ def _fitted_step(step: str, word: str, encoding: Encoding) -> Any:
         "words": [f"one {'two' if row[0] else 'three'}" for row in codes],
         "as": codes,
     }
-    made = new_step(step, word, Wish(encoding, [f"x{j}" for j in range(N_COLUMNS)], 0))
+    made = new_step(step, word, StepRequest(encoding, [f"x{j}" for j in range(N_COLUMNS)], 0))
     try:
         return within(TRIAL_SECONDS, lambda: made.fit(rows.get(step, X), y))
     except Exception as error:

@@ -14,7 +14,7 @@ STEPS: dict[str, tuple[Gives, ...]] = {
 
 
 @dataclass(frozen=True)
-class Wish:
+class StepRequest:
     """What a step is made from: the encoding's settings, the columns it is for, the seed and, for `as`, the coder."""
 
     encoding: Any
@@ -33,7 +33,7 @@ class EncoderEntry:
         (text to columns) or as (codes to columns). Codes count from 0, and the step that makes them has `n_codes_`.
     word : what study files call it.
     home : package.module.Class of the transformer; None for `as: ordinal`, which leaves codes as they are.
-    arguments : from a wish to the arguments of the class; `params` of the encoding come on top.
+    arguments : from a request to the arguments of the class; `params` of the encoding come on top.
     gives : what its columns are; of `as`, numbers or evidence are as many for each column.
     trusted : types beside scikit-learn's and ours that stand in what it learned, by their full names.
     """
@@ -41,7 +41,7 @@ class EncoderEntry:
     step: Literal["scale", "bins", "group", "words", "as"]
     word: str
     home: str | None
-    arguments: Callable[[Wish], Mapping[str, Any]]
+    arguments: Callable[[StepRequest], Mapping[str, Any]]
     gives: Gives
     trusted: tuple[str, ...] = ()
 
@@ -58,74 +58,76 @@ class EncoderEntry:
             raise ConfError(f"{asked} gives {self.gives!r}. A step {self.step} gives {' or '.join(STEPS[self.step])}.")
 
 
-def nothing(_: Wish) -> dict[str, Any]:
+def nothing(_: StepRequest) -> dict[str, Any]:
     """No arguments."""
     return {}
 
 
-def _drawn(wish: Wish) -> dict[str, Any]:
-    return {"random_state": wish.seed}
+def _drawn(request: StepRequest) -> dict[str, Any]:
+    return {"random_state": request.seed}
 
 
-def _seeded(wish: Wish) -> dict[str, Any]:
-    return {"output_distribution": "normal", "random_state": wish.seed}
+def _seeded(request: StepRequest) -> dict[str, Any]:
+    return {"output_distribution": "normal", "random_state": request.seed}
 
 
-def _cut(wish: Wish) -> dict[str, Any]:
-    numeric = wish.encoding.numeric
-    return {"strategy": numeric.bins, "n_bins": numeric.n_bins, "random_state": wish.seed}
+def _cut(request: StepRequest) -> dict[str, Any]:
+    numeric = request.encoding.numeric
+    return {"strategy": numeric.bins, "n_bins": numeric.n_bins, "random_state": request.seed}
 
 
-def _cut_at(wish: Wish) -> dict[str, Any]:
-    at = wish.encoding.numeric.at
-    if isinstance(at, dict) and (lacking := [name for name in wish.names if name not in at]):
+def _cut_at(request: StepRequest) -> dict[str, Any]:
+    at = request.encoding.numeric.at
+    if isinstance(at, dict) and (lacking := [name for name in request.names if name not in at]):
         raise DataError(f"numeric.at gives no value for column '{lacking[0]}': add it, or give one number for all")
-    return {"strategy": "at", "at": [at[name] for name in wish.names] if isinstance(at, dict) else at}
+    return {"strategy": "at", "at": [at[name] for name in request.names] if isinstance(at, dict) else at}
 
 
-def _common(wish: Wish) -> dict[str, Any]:
-    return {"top": wish.encoding.categorical.top, "min_count": wish.encoding.categorical.min_count}
+def _common(request: StepRequest) -> dict[str, Any]:
+    return {"top": request.encoding.categorical.top, "min_count": request.encoding.categorical.min_count}
 
 
-def _words(wish: Wish) -> dict[str, Any]:
-    text = wish.encoding.text
+def _words(request: StepRequest) -> dict[str, Any]:
+    text = request.encoding.text
     return {
         "max_features": text.max_words, "ngram_range": (1, text.n_gram), "min_df": text.min_count,
         "stop_words": text.stop_words, "dtype": "float64",
     }  # fmt: skip
 
 
-def _dummies(_: Wish) -> dict[str, Any]:
+def _dummies(_: StepRequest) -> dict[str, Any]:
     return {"handle_unknown": "ignore", "sparse_output": False, "dtype": "float64"}
 
 
-def _evidence(wish: Wish) -> dict[str, Any]:
-    return {"coder": wish.coder, "random_state": wish.seed}
+def _evidence(request: StepRequest) -> dict[str, Any]:
+    return {"coder": request.coder, "random_state": request.seed}
 
 
-def _present(wish: Wish) -> dict[str, Any]:
-    return {**_words(wish), "binary": True}
+def _present(request: StepRequest) -> dict[str, Any]:
+    return {**_words(request), "binary": True}
 
 
-def _scale(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]] = nothing) -> EncoderEntry:
+def _scale(word: str, home: str, arguments: Callable[[StepRequest], Mapping[str, Any]] = nothing) -> EncoderEntry:
     home = home if "." in home else f"sklearn.preprocessing.{home}"
     return EncoderEntry(step="scale", word=word, home=home, arguments=arguments, gives="numbers")
 
 
-def _bins(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]]) -> EncoderEntry:
+def _bins(word: str, home: str, arguments: Callable[[StepRequest], Mapping[str, Any]]) -> EncoderEntry:
     return EncoderEntry(step="bins", word=word, home=f"evenhand.estimators.{home}", arguments=arguments, gives="codes")
 
 
-def _group(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]]) -> EncoderEntry:
+def _group(word: str, home: str, arguments: Callable[[StepRequest], Mapping[str, Any]]) -> EncoderEntry:
     return EncoderEntry(step="group", word=word, home=f"evenhand.estimators.{home}", arguments=arguments, gives="codes")
 
 
-def _text(word: str, home: str, arguments: Callable[[Wish], Mapping[str, Any]] = _words) -> EncoderEntry:
+def _text(word: str, home: str, arguments: Callable[[StepRequest], Mapping[str, Any]] = _words) -> EncoderEntry:
     home = f"sklearn.feature_extraction.text.{home}"
     return EncoderEntry(step="words", word=word, home=home, arguments=arguments, gives="words")
 
 
-def _as(word: str, home: str | None, arguments: Callable[[Wish], Mapping[str, Any]], gives: Gives) -> EncoderEntry:
+def _as(
+    word: str, home: str | None, arguments: Callable[[StepRequest], Mapping[str, Any]], gives: Gives
+) -> EncoderEntry:
     return EncoderEntry(step="as", word=word, home=home, arguments=arguments, gives=gives)
 
 
@@ -141,7 +143,7 @@ ENTRIES = (
     _bins("quantile", "CutPoints", _cut),
     _bins("kmeans", "CutPoints", _cut),
     _bins("at", "CutPoints", _cut_at),
-    _bins("top", "TopValues", lambda wish: {"top": wish.encoding.numeric.top}),
+    _bins("top", "TopValues", lambda request: {"top": request.encoding.numeric.top}),
     _bins("mdlp", "MDLPDiscretizer", nothing),
     _bins("two", "TwoWaySplit", nothing),
     _group("top", "TopValues", _common),

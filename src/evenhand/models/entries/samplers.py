@@ -13,7 +13,7 @@ LINEAGES = ("parents", "indices", "none")
 
 
 @dataclass(frozen=True)
-class Wish:
+class SamplerRequest:
     """What a sampler is made from: the study's settings, the rows wanted of each class, and which columns are codes."""
 
     balance: Any
@@ -40,7 +40,7 @@ class SamplerEntry:
     ----------
     name : what study files call it.
     home : package.module.Class with `fit_resample`; None for what changes weights or nothing, not rows.
-    arguments : from a wish to the arguments of the class.
+    arguments : from a request to the arguments of the class.
     options : keys of the study's balance that it takes, of OPTIONS; `params` of the balance are its own arguments.
     lineage : how it names the rows that each row was made of: `parents_` (see sampler_lineage), `sample_indices_` of
         rows kept or drawn, or none: then rows it makes cannot be traced, and the run says so.
@@ -54,7 +54,7 @@ class SamplerEntry:
 
     name: str
     home: str | None
-    arguments: Callable[[Wish], Mapping[str, Any]] | None
+    arguments: Callable[[SamplerRequest], Mapping[str, Any]] | None
     options: tuple[str, ...]
     lineage: Literal["parents", "indices", "none"]
     gives: Literal["fewer", "more", "as it comes"]
@@ -88,20 +88,20 @@ MADE: dict[str, Any] = {"lineage": "parents", "gives": "more", "neighbours": "k_
 AMOUNTS = ("ratio", "rows_per_class")
 
 
-def _cleaner(wish: Wish) -> Any:
+def _cleaner(request: SamplerRequest) -> Any:
     from imblearn.under_sampling import EditedNearestNeighbours
 
-    return EditedNearestNeighbours(sampling_strategy="all", n_neighbors=wish.balance.n_neighbors)
+    return EditedNearestNeighbours(sampling_strategy="all", n_neighbors=request.balance.n_neighbors)
 
 
-def _smote(wish: Wish) -> Any:
+def _smote(request: SamplerRequest) -> Any:
     from evenhand.models.sampler_lineage import Smote
 
-    return Smote(**wish.near)
+    return Smote(**request.near)
 
 
-def _codes(wish: Wish) -> dict[str, Any]:
-    return {"categorical_features": np.flatnonzero(np.asarray(wish.is_code)).tolist(), **wish.near}
+def _codes(request: SamplerRequest) -> dict[str, Any]:
+    return {"categorical_features": np.flatnonzero(np.asarray(request.is_code)).tolist(), **request.near}
 
 
 ENTRIES = (
@@ -110,7 +110,7 @@ ENTRIES = (
     SamplerEntry(
         name="undersample",
         home=f"{UNDER}.RandomUnderSampler",
-        arguments=lambda wish: wish.seeded,
+        arguments=lambda request: request.seeded,
         options=AMOUNTS,
         lineage="indices",
         gives="fewer",
@@ -119,14 +119,18 @@ ENTRIES = (
     SamplerEntry(
         name="oversample",
         home=f"{OVER}.RandomOverSampler",
-        arguments=lambda wish: wish.seeded,
+        arguments=lambda request: request.seeded,
         options=AMOUNTS,
         lineage="indices",
         gives="more",
         is_blind=True,
     ),
     SamplerEntry(
-        name="smote", home=f"{OURS}.Smote", arguments=lambda wish: wish.near, options=("ratio", "k_neighbors"), **MADE
+        name="smote",
+        home=f"{OURS}.Smote",
+        arguments=lambda request: request.near,
+        options=("ratio", "k_neighbors"),
+        **MADE,
     ),
     SamplerEntry(
         name="smotenc",
@@ -139,7 +143,7 @@ ENTRIES = (
     SamplerEntry(
         name="smoten",
         home=f"{OURS}.Smoten",
-        arguments=lambda wish: wish.near,
+        arguments=lambda request: request.near,
         options=("ratio", "k_neighbors"),
         kinds="categories",
         **MADE,
@@ -147,14 +151,14 @@ ENTRIES = (
     SamplerEntry(
         name="borderline_smote",
         home=f"{OURS}.BorderlineSmote",
-        arguments=lambda wish: {"m_neighbors": wish.balance.m_neighbors, **wish.near},
+        arguments=lambda request: {"m_neighbors": request.balance.m_neighbors, **request.near},
         options=("ratio", "k_neighbors", "m_neighbors"),
         **MADE,
     ),
     SamplerEntry(
         name="svm_smote",
         home=f"{OURS}.SvmSmote",
-        arguments=lambda wish: {"m_neighbors": wish.balance.m_neighbors, "out_step": STEP, **wish.near},
+        arguments=lambda request: {"m_neighbors": request.balance.m_neighbors, "out_step": STEP, **request.near},
         options=("ratio", "k_neighbors", "m_neighbors"),
         before=STEP,
         **MADE,
@@ -162,7 +166,7 @@ ENTRIES = (
     SamplerEntry(
         name="adasyn",
         home=f"{OURS}.Adasyn",
-        arguments=lambda wish: {"n_neighbors": wish.balance.n_neighbors, **wish.seeded},
+        arguments=lambda request: {"n_neighbors": request.balance.n_neighbors, **request.seeded},
         options=("ratio", "n_neighbors"),
         lineage="parents",
         gives="more",
@@ -171,10 +175,10 @@ ENTRIES = (
     SamplerEntry(
         name="near_miss",
         home=f"{UNDER}.NearMiss",
-        arguments=lambda wish: {
-            "version": wish.balance.version,
-            "n_neighbors": wish.balance.n_neighbors,
-            "sampling_strategy": wish.strategy,
+        arguments=lambda request: {
+            "version": request.balance.version,
+            "n_neighbors": request.balance.n_neighbors,
+            "sampling_strategy": request.strategy,
         },
         options=("ratio", "n_neighbors", "version"),
         lineage="indices",
@@ -185,7 +189,7 @@ ENTRIES = (
     SamplerEntry(
         name="tomek",
         home=f"{UNDER}.TomekLinks",
-        arguments=lambda wish: {"sampling_strategy": wish.strategy},
+        arguments=lambda request: {"sampling_strategy": request.strategy},
         options=(),
         lineage="indices",
         gives="as it comes",
@@ -193,14 +197,14 @@ ENTRIES = (
     SamplerEntry(
         name="smote_tomek",
         home=f"{OURS}.SmoteTomek",
-        arguments=lambda wish: {"smote": _smote(wish), **wish.seeded},
+        arguments=lambda request: {"smote": _smote(request), **request.seeded},
         options=("ratio", "k_neighbors"),
         **MADE,
     ),
     SamplerEntry(
         name="smote_enn",
         home=f"{OURS}.SmoteEnn",
-        arguments=lambda wish: {"smote": _smote(wish), "enn": _cleaner(wish), **wish.seeded},
+        arguments=lambda request: {"smote": _smote(request), "enn": _cleaner(request), **request.seeded},
         options=("ratio", "k_neighbors", "n_neighbors"),
         **MADE,
     ),

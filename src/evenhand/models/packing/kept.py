@@ -15,7 +15,7 @@ from evenhand.records.pipeline import Table
 from evenhand.storage.arrays import read_array
 from evenhand.storage.artifact_store import Entry, Store
 from evenhand.storage.matrices import NUMBERS, write_source
-from evenhand.storage.packed import EVERY, Scaled
+from evenhand.storage.packed import EVERY, ScaledMatrix
 from evenhand.study.study import Encoding
 
 CODE = "evenhand.models.packing.kept:_write"
@@ -53,7 +53,7 @@ class KeptMatrices:
         parts = [self._as_read(k, part, rows) if isinstance(part, AsRead) else part for k, part in enumerate(parts)]
         if not self.encoder.is_packable(parts, self.n_rows):
             return self.encoder.joined(
-                [part.dense(EVERY, EVERY) if isinstance(part, Scaled) else part for part in parts]
+                [part.dense(EVERY, EVERY) if isinstance(part, ScaledMatrix) else part for part in parts]
             )
         steps = [steps_of(transformer) if kind == "numeric" else None for kind, _, transformer in self.encoder.blocks_]
         matrix = packed(parts)
@@ -62,7 +62,7 @@ class KeptMatrices:
         places = [self._places(names) if kind == "numeric" else None for kind, names, _ in self.encoder.blocks_]
         return with_source(matrix, steps, self._source(), rows, places)
 
-    def _as_read(self, k: int, part: AsRead, rows: np.ndarray) -> Scaled:
+    def _as_read(self, k: int, part: AsRead, rows: np.ndarray) -> ScaledMatrix:
         _, names, _ = self.encoder.blocks_[k]
         return scaled(part.steps, self._source(), rows, self._places(names))
 

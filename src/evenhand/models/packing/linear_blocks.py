@@ -9,8 +9,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 
-from evenhand.estimators.machines._primal import Problem, solved
-from evenhand.storage.packed import Dummies, Packed, Part, Plain, Scaled, Steps
+from evenhand.estimators.machines._primal import PrimalProblem, solved
+from evenhand.storage.packed import Dummies, Packed, Part, Plain, ScaledMatrix, Steps
 
 ROWS_AT_ONCE = 2**16
 TIGHTER = 0.01  # than LIBLINEAR stops, so that what is left is its own distance from the minimum
@@ -90,7 +90,7 @@ def fitted_by_blocks(
         cost = _costs(estimator.C, is_one, (other, weights[k]), sample_weight)
         rarer = max(min(is_one.sum(), len(y) - is_one.sum()), 1) / len(y)
         side = np.where(is_one, np.int8(1), np.int8(-1))
-        found.append(solved(Problem(rows, side, cost), TIGHTER * estimator.tol * rarer, estimator.max_iter))
+        found.append(solved(PrimalProblem(rows, side, cost), TIGHTER * estimator.tol * rarer, estimator.max_iter))
     if not np.isfinite([one.left for one in found]).all():
         raise ValueError("Input X contains NaN or infinity.")
     coef = np.array([one.weights for one in found])
@@ -117,7 +117,7 @@ def _read(part: Part) -> Numbers | Codes:
     if isinstance(part, Plain):
         every = np.arange(part.n_rows, dtype=np.int32), np.arange(part.width)
         return Numbers(np.asarray(part.values), *every, *_at_once((), part.width))
-    assert isinstance(part, Scaled)
+    assert isinstance(part, ScaledMatrix)
     return Numbers(np.asarray(part.source), np.asarray(part.rows), part.columns, *_at_once(part.steps, part.width))
 
 

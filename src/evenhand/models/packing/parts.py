@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.utils import gen_batches
 
 from evenhand.estimators.encoding.column_weights import ColumnWeights
-from evenhand.storage.packed import EVERY, Dummies, Packed, Part, Plain, Scaled, after_steps, smallest
+from evenhand.storage.packed import EVERY, Dummies, Packed, Part, Plain, ScaledMatrix, after_steps, smallest
 
 PACKED_FROM = 2**24  # bytes as a dense matrix; fewer are kept as they are
 PLAIN_DUMMIES = {
@@ -62,7 +63,7 @@ def joined_rows(made: Sequence[Any]) -> Any:
 
 def width_of(made: Any) -> int:
     """The number of columns of a part or of a matrix."""
-    return int(made.width if isinstance(made, Dummies | Scaled) else made.shape[1])
+    return int(made.width if isinstance(made, Dummies | ScaledMatrix) else made.shape[1])
 
 
 def is_packable(parts: Sequence[Any], n_rows: int) -> bool:
@@ -74,7 +75,7 @@ def is_packable(parts: Sequence[Any], n_rows: int) -> bool:
 def packed(parts: Sequence[Any]) -> Packed:
     """What transformers made, side by side; if all of it is codes, as one part."""
     found: list[Part] = [
-        each if isinstance(each, Dummies | Scaled) else Plain(smallest(np.asarray(each))) for each in parts
+        each if isinstance(each, Dummies | ScaledMatrix) else Plain(smallest(np.asarray(each))) for each in parts
     ]
     codes = [each.values for each in found if isinstance(each, Plain) and each.values.dtype.kind == "u"]
     return Packed([Plain(np.hstack(codes))] if len(codes) == len(found) else found)
@@ -124,7 +125,9 @@ def _steps(step: Any) -> tuple[tuple[str, np.ndarray], ...] | None:
     return tuple((name, np.asarray(values, dtype=np.float64)) for name, values in found if values is not None)
 
 
-def _scaled(values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Scaled | None:
+def _scaled(
+    values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray
+) -> ScaledMatrix | None:
     """The numbers of the table after the steps, if that is what the values are."""
     if values.shape != (len(rows), len(columns)) or any(len(each) != len(columns) for _, each in steps):
         return None
@@ -133,26 +136,21 @@ def _scaled(values: np.ndarray, steps: Any, source: np.ndarray, rows: np.ndarray
         if not np.array_equal(made.view(np.int64), np.ascontiguousarray(values[block]).view(np.int64)):
             return None
         content.update(made.data)
-    return Scaled(source, rows, columns, steps, content.hexdigest())
+    return ScaledMatrix(source, rows, columns, steps, content.hexdigest())
 
 
-def scaled(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Scaled:
+def scaled(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> ScaledMatrix:
     """The numbers of the table after the steps."""
     content = hashlib.blake2b(digest_size=16)
     for _, made in _after(steps, source, rows, columns):
         content.update(made.data)
-    return Scaled(source, rows, columns, steps, content.hexdigest())
+    return ScaledMatrix(source, rows, columns, steps, content.hexdigest())
 
 
 def _after(steps: Any, source: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     """The numbers of the table after the steps, one block of rows after another."""
-    for block in _blocks(len(rows), len(columns)):
+    for block in gen_batches(len(rows), max(1, 2**22 // max(len(columns), 1))):
         yield block, after_steps(np.ascontiguousarray(source[rows[block]][:, columns]), steps)
-
-
-def _blocks(n_rows: int, width: int) -> Iterator[slice]:
-    size = max(1, 2**22 // max(width, 1))
-    yield from (slice(start, start + size) for start in range(0, n_rows, size))
 
 
 def _dummies(codes: np.ndarray, one_hot: OneHotEncoder, weights: Sequence[ColumnWeights]) -> Dummies:

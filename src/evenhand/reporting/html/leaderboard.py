@@ -28,7 +28,7 @@ from evenhand.reporting.html.elements import (
 )
 from evenhand.reporting.html.svg import Strip, strip_ends
 from evenhand.reporting.html.templates import render
-from evenhand.reporting.leaderboard_columns import Line, columns, columns_of_page
+from evenhand.reporting.leaderboard_columns import CandidateLine, columns, columns_of_page
 from evenhand.reporting.new_row_words import few_rows_words
 
 Columns = Sequence[tuple[str, Sequence[str]]]
@@ -251,11 +251,11 @@ def _sort_keys(row: CandidateRow) -> dict[str, str]:
     }
 
 
-def line_of(row: CandidateRow) -> Line:
+def line_of(row: CandidateRow) -> CandidateLine:
     """What the columns read of a candidate."""
     ends = None if row.holdout_low is None or row.holdout_high is None else (row.holdout_low, row.holdout_high)
     measured = {"fit_seconds": row.fit_seconds, "predict_seconds": row.predict_seconds, "peak_mb": row.memory_mb}
-    return Line(row.cv_mean, row.cv_std, row.holdout, ends, row.train, measured)
+    return CandidateLine(row.cv_mean, row.cv_std, row.holdout, ends, row.train, measured)
 
 
 def _who(row: CandidateRow) -> Html:

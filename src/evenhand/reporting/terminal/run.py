@@ -17,7 +17,7 @@ from evenhand.records.pipeline import Judgement, Plan
 from evenhand.records.report import Report
 from evenhand.records.standing import Recalled, Standing
 from evenhand.records.verdicts import VERDICT_MARKS
-from evenhand.reporting.leaderboard_columns import ColumnEntry, Line, columns
+from evenhand.reporting.leaderboard_columns import CandidateLine, ColumnEntry, columns
 from evenhand.reporting.new_row_words import few_rows_words
 from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.text import counted, in_short, time_text
@@ -312,9 +312,9 @@ def _leaderboard(study: str, metric: str, rows: Sequence[LeaderboardRow], width:
     return table
 
 
-def _line(standing: LeaderboardRow) -> Line:
+def _line(standing: LeaderboardRow) -> CandidateLine:
     """What the columns read of a line of the leaderboard."""
-    return Line(
+    return CandidateLine(
         standing.mean, standing.std, standing.holdout, standing.holdout_interval, standing.train, standing.measured
     )
 

@@ -37,7 +37,7 @@ class AgainWhenLocked:
             answer = Answer(send, may_hold=time.monotonic() < end)
             try:
                 await self.app(dict(scope), request.again(), answer)
-            except Exception:  # the server tells of the error after it has answered
+            except Exception:  # the server raises the error after it has answered
                 if not answer.is_held:
                     raise
             if not answer.is_held:

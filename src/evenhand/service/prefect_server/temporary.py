@@ -75,7 +75,7 @@ class TemporaryServer:
             if self._process is not process or self._listening is None:
                 return  # it was ended
             if not self._has_answered or self._n_restarts == MOST_RESTARTS:
-                self._listening.close()  # whoever waits in line is told
+                self._listening.close()  # whoever waits in line is refused
                 return
             self._n_restarts += 1
             logging.getLogger("evenhand").warning("Prefect's temporary server ended (code %d): started again", code)

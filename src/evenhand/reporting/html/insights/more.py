@@ -78,7 +78,7 @@ def _would_help(content: PageContent, found: Sequence[LearningPoint]) -> str:
     """What the last step of the curve says of more rows, as far as its folds differ, and of what is left to gain."""
     is_error = content.study.lower_is_better
     if found[-1].mean == (0 if is_error else 1):
-        return "Nothing is left to gain on the rows of these folds: more of them would have to be judged to tell."
+        return "Nothing is left to gain on the rows of these folds: only more judged rows could show a gain."
     gain = (found[-1].mean - found[-2].mean) * (-1 if is_error else 1)
     if gain > max(one.std for one in found[-2:]):
         return "More rows should help: the last step is larger than the spread over folds on either side of it."

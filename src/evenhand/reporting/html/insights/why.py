@@ -23,7 +23,6 @@ from evenhand.reporting.html.templates import render
 
 Drawn = tuple[Html | None, list[Chart]]
 ROUNDING = 1e-9  # of the strongest reason, below which a part is nothing
-WEAKEST = 0.02  # of the reach of the strongest curve, below which a curve is flat
 
 
 def why(content: PageContent) -> Drawn:
