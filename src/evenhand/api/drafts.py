@@ -63,7 +63,8 @@ def draft(
     """
     be_quiet()
     from evenhand.data.presets.portfolio import preset_of
-    from evenhand.data.study_proposal import look, read_back, unread, written
+    from evenhand.data.study_proposal import look, read_back, unread
+    from evenhand.data.study_template import study_text
     from evenhand.tasks.cleaning import clean
     from evenhand.tasks.ingestion import ingest
     from evenhand.tasks.planning import plan
@@ -72,7 +73,7 @@ def draft(
     asked = preset_of(preset, minutes)
     unknown = unread(data, target)
     seen = look(ingest.fn(unknown, True), unknown, task)
-    text = written(seen, asked, heading)
+    text = study_text(seen, asked, heading)
     study = read_back(text)
     plans = plan.fn(study)
     table = clean.fn(ingest.fn(study, True), study)

@@ -16,10 +16,8 @@ from evenhand.data.column_roles import FEATURES, inferred_role
 from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
 from evenhand.data.frames import columns_of
 from evenhand.data.in_memory import keep
-from evenhand.data.presets.portfolio import Preset
 from evenhand.data.presets.profile import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of
 from evenhand.data.sources import find_files, format_of
-from evenhand.data.study_template import study_text
 from evenhand.data.targets import EXACT, UNADORNED, is_adorned
 from evenhand.data.type_inference import has_codes
 from evenhand.errors import ConfError, DataError, listed, nearest
@@ -83,11 +81,6 @@ def look(snapshot: Snapshot, study: Study, task: str | None = None) -> DataProfi
             f"Columns: {listed(list(columns), 20)}."
         )
     return _Look(columns, study.target_name, task).seen(source)
-
-
-def written(seen: DataProfile, preset: Preset, heading: tuple[str, ...] = ()) -> str:
-    """The study file."""
-    return study_text(seen, preset, heading)
 
 
 def read_back(text: str) -> Study:
