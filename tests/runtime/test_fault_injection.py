@@ -31,7 +31,10 @@ SCENE_OF = {
     "notification": "message",
     "fetch": "bring",
 }
-NOT_IN_A_DAY = {"mlflow.point": "feedback logs one batch: it is there or not"}
+NOT_IN_A_DAY = {
+    "mlflow.point": "feedback logs one batch: it is there or not",
+    "mlflow.picture": "watch and replicate log single pictures, by the same step as any file: each is there or not",
+}
 
 
 def scene_of(deed):

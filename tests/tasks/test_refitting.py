@@ -220,7 +220,7 @@ def test_what_a_budget_settled_on_is_fitted_again_whatever_the_clock_says(monkey
 
     write_two_clouds()
     ways = iter([("linear", None), ("subsample", 40), ("nystroem", 20), ("nystroem", 10), ("exact", None)])
-    monkeypatch.setattr(budget_svm.BudgetSVC, "_chosen", lambda self, X, y, end: next(ways))
+    monkeypatch.setattr(budget_svm.BudgetSVC, "_chosen", lambda self, X, y: next(ways))
     candidates = {"budget_svm": {"params": {"budget": 5}}}
 
     found, record, _ = refitted(make_study(candidates=candidates))
