@@ -49,6 +49,32 @@ def test_one_that_is_beyond_chance_behind_four_others_is_stopped_and_the_reason_
     assert stopped.why == "on 500 rows it scored 0.850 and the best 0.900: it cannot win any more"
 
 
+def test_the_best_of_a_model_goes_on_for_an_ensemble_though_it_cannot_win_alone():
+    others = dict.fromkeys("abcd", 0.9)
+    far = [plan("far"), plan("farther"), *map(plan, others)]
+    far[:2] = [replace(made, model="knn") for made in far[:2]]
+    given = [attempt(name, score) for name, score in {"far": 0.5, "farther": 0.4, **others}.items()]
+
+    alone, mixed = (
+        UnderWay(tuple(far), (1 / 3,), 1000.0, 5.0, 6, n_rounds=1, has_ensemble=has_ensemble).after(given)
+        for has_ensemble in (False, True)
+    )
+
+    assert names(alone) == list("abcd")
+    assert names(mixed) == ["far", *"abcd"]
+
+
+def test_the_best_of_a_model_has_time_after_those_that_can_win():
+    # six fits of one on all rows take 19 s, of the far one 188 s; 250 s are given, of which attempts took 14
+    far = replace(plan("far"), model="knn")
+    given = [*(attempt(name, 0.9, 1.0) for name in "abcd"), attempt("far", 0.5, 10.0)]
+
+    found = UnderWay((far, *map(plan, "abcd")), (1 / 3,), 250.0, 5.0, 6, n_rounds=1, has_ensemble=True).after(given)
+
+    assert names(found) == list("abcd")
+    assert found.stopped[0].why.startswith("all its fits would take about 188 s")
+
+
 def test_of_a_metric_that_should_be_low_the_highest_is_stopped():
     found = running("abcde", order=-1.0).after(
         [attempt(name, 0.1) for name in "abcd"] + [attempt("e", 0.9)],

@@ -38,7 +38,8 @@ HANDLING = 0.1  # seconds beside it
 class UnderWay:
     """The candidates left and what is known of them; `seconds` are those of all workers, `shares` the rounds to come.
 
-    `order` is 1 where a higher score is better, else -1; `n_fits` are those of each candidate that is not stopped.
+    `order` is 1 where a higher score is better, else -1; `n_fits` are those of each candidate that is not stopped. With
+    `has_ensemble` the best of each model goes on while there is time, though it cannot win alone.
     """
 
     left: tuple[Plan, ...]
@@ -48,6 +49,7 @@ class UnderWay:
     n_fits: int = 1
     order: float = 1.0
     n_rounds: int = 0
+    has_ensemble: bool = False
     attempts: tuple[Attempt, ...] = ()
     stopped: tuple[Failed, ...] = ()
 
@@ -92,9 +94,19 @@ class UnderWay:
         rest = self.shares[1:]
         known = replace(self, shares=rest, attempts=(*self.attempts, *found.values()))
         why = {name: words for name, each in found.items() if (words := known._hopeless(each, found.values()))}
+        for name in known._first_of_models(found) if self.has_ensemble else ():
+            why.pop(name, None)
         why |= known._without_time([each for each in known.in_order(self.left) if each.name not in why], rest)
         kept = tuple(each for each in self.left if each.name not in why)
         return replace(known, left=kept, stopped=(*self.stopped, *(_stopped(self.left, why))))
+
+    def _first_of_models(self, found: Mapping[str, Attempt]) -> set[str]:
+        """The best of each model that came to a score."""
+        first: dict[str, str] = {}
+        for made in self.in_order(self.left):
+            if made.name in found and math.isfinite(found[made.name].score):
+                first.setdefault(made.model, made.name)
+        return set(first.values())
 
     @property
     def _allowed(self) -> str:
@@ -189,6 +201,7 @@ def under_way(plans: Sequence[Plan], ledger: Ledger, study: Study) -> UnderWay:
         n_fits=len(ledger.folds) + 2,  # one on all training rows, and once more for the model that is served
         order=-1.0 if study.metric in LOWER_IS_BETTER else 1.0,
         n_rounds=len(shares),
+        has_ensemble=study.ensemble is not None,
     )
 
 
