@@ -1,13 +1,16 @@
 """Calibration and thresholds: hand-worked cases, generated logistic data, and scikit-learn's own curves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, fbeta_score, matthews_corrcoef
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, fbeta_score, matthews_corrcoef
 
 from evenhand.evaluation.calibration import (
+    RISE,
     _fit,
     best_by_cost,
     best_by_metric,
@@ -94,6 +97,29 @@ def test_a_bend_that_no_sigmoid_has_gets_an_isotonic_curve():
     np.testing.assert_allclose(chosen.apply([0.3, 0.95]), [0.1, 0.6], atol=0.05)
 
 
+@pytest.mark.parametrize("scale", ["probability", "decision"])
+def test_probabilities_by_steps_rank_rows_as_their_scores_do(scale):
+    draw = np.random.default_rng(0)
+    margin = draw.normal(size=400)
+    y = (draw.random(400) < expit(3 * margin)).astype(int)
+    score = expit(margin) if scale == "probability" else margin
+
+    chances = _fit("isotonic", y, score, np.ones(400))(score)
+
+    assert np.array_equal(np.argsort(chances), np.argsort(score))
+    assert average_precision_score(y, chances) == average_precision_score(y, score)
+    assert np.all((chances > 0) & (chances < 1))
+
+
+def test_steps_without_any_order_in_the_rows_stay_level():
+    y, score = np.tile([1, 0], 50), np.tile([0.0, 1.0], 50)  # higher scores have fewer positives
+
+    found = _fit("isotonic", y, score, np.ones(100))
+
+    assert found.rise == 0.0
+    assert found([0.0, 1.0]).tolist() == [0.5, 0.5]
+
+
 def test_weights_stand_for_repeated_rows_in_every_loss():
     draw = np.random.default_rng(0)
     score, weight = draw.random(200), draw.integers(1, 4, 200)
@@ -134,8 +160,8 @@ def test_cross_fitted_probabilities_come_from_maps_that_did_not_see_the_row():
 
     chosen = choose_calibration(turned, score, folds=folds, kinds=["isotonic"])
 
-    np.testing.assert_allclose(chosen.cross_fitted[:2], [0.01, 0.99])
-    np.testing.assert_allclose(chosen.cross_fitted[-2:], [0.5, 0.5])  # a rising curve through falling rows is level
+    np.testing.assert_allclose(chosen.cross_fitted[:2], [0.01, 0.99], atol=RISE)
+    np.testing.assert_allclose(chosen.cross_fitted[-2:], [0.5, 0.5], atol=RISE)  # steps through falling rows are level
 
 
 def test_classes_that_part_completely_still_get_a_finite_curve():
@@ -294,7 +320,7 @@ def test_the_steps_are_those_of_scikit_learn(kind):
     weight = np.ones(200) if kind in {"plain", "ties"} else random.integers(kind == "weights", 4, 200).astype(float)
     least, asked = 0.5 / 200, np.linspace(-4, 4, 300)
 
-    ours = _fit("isotonic", y, scores, weight)(asked)
+    ours = replace(_fit("isotonic", y, scores, weight), rise=0.0)(asked)
 
     theirs = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight)
     np.testing.assert_allclose(ours, theirs.predict(asked), atol=1e-12)

@@ -1,7 +1,7 @@
 """From scores to probabilities that mean what they say: prior correction, choice of calibration, and a report on it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq, isotonic_regression
@@ -42,6 +42,7 @@ __all__ = [
 
 KINDS = ("none", "sigmoid", "isotonic")
 MOST_GROUPS = 5_000
+RISE = 1e-3  # of the probability: what a logistic curve adds to steps, on which rows would tie
 READS_PROBABILITIES = frozenset({"none", "prior"})
 
 
@@ -162,7 +163,7 @@ def _platt_targets(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
-    """Fit a step curve, kept half a row away from 0 and 1 so that one surprise does not cost an infinite loss."""
+    """Fit steps that rise a little, kept half a row away from 0 and 1 so that no surprise costs an infinite loss."""
     least, counts = 0.5 / len(y), weight > 0
     places, place = np.unique(scores[counts], return_inverse=True)
     mass = np.bincount(place, weight[counts])
@@ -170,7 +171,9 @@ def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Scor
     levels = np.clip(isotonic_regression(shares, weights=mass).x, least, 1 - least)
     is_end = np.ones(len(levels), dtype=bool)
     is_end[1:-1] = (levels[1:-1] != levels[:-2]) | (levels[1:-1] != levels[2:])
-    return ScoreMap("isotonic", x=places[is_end], y=levels[is_end])
+    curve = _fit_sigmoid(y, scores, weight)
+    rise = RISE if curve.slope > 0 else 0.0
+    return replace(curve, kind="isotonic", x=places[is_end], y=levels[is_end], rise=rise)
 
 
 def fit_logistic(

@@ -22,7 +22,11 @@ def _nothing() -> np.ndarray:
 @named_at("evenhand.models")
 @dataclass(frozen=True, eq=False)
 class ScoreMap:
-    """One calibration: none, a logistic curve (prior, sigmoid) of the score or its log odds, or steps (isotonic)."""
+    """One calibration: none, a logistic curve (prior, sigmoid) of the score or its log odds, or steps (isotonic).
+
+    Rows of one step would tie, and a ranking by probabilities be worse than one by scores: steps are mixed with a
+    logistic curve of the weight `rise`, so that a higher score is a higher probability everywhere.
+    """
 
     kind: str
     intercept: float = 0.0
@@ -30,15 +34,19 @@ class ScoreMap:
     reads_odds: bool = False
     x: np.ndarray = field(default_factory=_nothing)
     y: np.ndarray = field(default_factory=_nothing)
+    rise: float = 0.0
 
     def __call__(self, scores: Any) -> np.ndarray:
         """The probabilities that scores stand for."""
         scores = np.asarray(scores, dtype=float)
         if self.kind == "none":
             return scores
-        if self.kind == "isotonic":
-            return np.interp(scores, self.x, self.y)
-        return expit(self.intercept + self.slope * (log_odds(scores) if self.reads_odds else scores))
+        steps = np.interp(scores, self.x, self.y) if self.kind == "isotonic" else 0.0
+        share = self.rise if self.kind == "isotonic" else 1.0
+        if share == 0:
+            return np.asarray(steps)
+        curve = expit(self.intercept + self.slope * (log_odds(scores) if self.reads_odds else scores))
+        return (1 - share) * steps + share * curve
 
     def shifted(self, offset: float) -> Self:
         """The map with the offset added to its log odds."""
