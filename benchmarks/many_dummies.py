@@ -11,11 +11,12 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from many_rows import write_batches
 
 N_BLOCKS, N_VALUES, BATCH = 30, 10, 50_000
 ASKED = 1.2
@@ -64,9 +65,12 @@ finish(model, first)
 
 def write_rows(file: Path, n_rows: int) -> None:
     """Write the table, batch by batch."""
-    rng, writer, left = np.random.default_rng(1), None, n_rows
-    while left:
-        n = min(left, BATCH)
+    write_batches(file, _batches(n_rows, np.random.default_rng(1)))
+
+
+def _batches(n_rows: int, rng: np.random.Generator) -> Iterator[pa.Table]:
+    for done in range(0, n_rows, BATCH):
+        n = min(n_rows - done, BATCH)
         codes = (rng.random((n, N_BLOCKS)) ** 1.5 * N_VALUES).astype(int)
         y = rng.random(n) < 0.01 * np.exp((codes[:, 0] == 3) + 0.5 * (codes[:, 1] > 6))
         columns = {
@@ -74,12 +78,7 @@ def write_rows(file: Path, n_rows: int) -> None:
             for k in range(N_BLOCKS)
             for value in range(N_VALUES)
         }
-        table = pa.table({**columns, "y": y.astype(np.int8)})
-        writer = writer or pq.ParquetWriter(file, table.schema)
-        writer.write_table(table)
-        left -= n
-    if writer is not None:
-        writer.close()
+        yield pa.table({**columns, "y": y.astype(np.int8)})
 
 
 def measured(code: str, room: Path) -> dict[str, object]:

@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,31 +103,40 @@ print(json.dumps({"seconds": time.perf_counter() - began, "peak_mb": peak, "mode
 """
 
 
+def write_batches(file: Path, batches: Iterator[pa.Table]) -> None:
+    """Write tables of one schema as one file."""
+    first = next(batches)
+    with pq.ParquetWriter(file, first.schema) as writer:
+        for table in chain([first], batches):
+            writer.write_table(table)
+
+
 def write_rows(file: Path, n_rows: int, seed: int = 1) -> None:
     """Write the table, batch by batch."""
-    rng, writer, left = np.random.default_rng(seed), None, n_rows
+    write_batches(file, _batches_of_rows(n_rows, np.random.default_rng(seed)))
+
+
+def _batches_of_rows(n_rows: int, rng: np.random.Generator) -> Iterator[pa.Table]:
     n_values = np.linspace(3, 200, N_CATEGORIES).astype(int)
-    while left:
-        n = min(left, BATCH)
+    for done in range(0, n_rows, BATCH):
+        n = min(n_rows - done, BATCH)
         numbers = rng.normal(size=(n, N_NUMBERS))
         codes = (rng.random((n, N_CATEGORIES)) ** 2 * n_values).astype(int)
         telling = numbers[:, :5].sum(axis=1) + 1.5 * (codes[:, 0] == 1) + (codes[:, 9] % 7 == 3)
         y = rng.random(n) < SHARE * np.exp(0.6 * telling) / 2.4
         columns = {f"n{k}": numbers[:, k] for k in range(N_NUMBERS)}
         columns |= {f"c{k}": np.char.add("v", codes[:, k].astype(str)) for k in range(N_CATEGORIES)}
-        table = pa.table({**columns, "y": y.astype(np.int8)})
-        writer = writer or pq.ParquetWriter(file, table.schema)
-        writer.write_table(table)
-        left -= n
-    if writer is not None:
-        writer.close()
+        yield pa.table({**columns, "y": y.astype(np.int8)})
 
 
 def write_payments(file: Path, n_rows: int, seed: int = 1) -> None:
     """Write a table of 121 columns, batch by batch."""
-    rng, writer, done = np.random.default_rng(seed), None, 0
+    write_batches(file, _batches_of_payments(n_rows, np.random.default_rng(seed)))
+
+
+def _batches_of_payments(n_rows: int, rng: np.random.Generator) -> Iterator[pa.Table]:
     gaps, kinds = rng.choice([0.0, 0.1, 0.5, 0.8], N_AMOUNTS), np.geomspace(2, 1000, N_KINDS).astype(int)
-    while done < n_rows:
+    for done in range(0, n_rows, BATCH):
         n = min(n_rows - done, BATCH)
         columns = {"payment": 2_987_000 + done + np.arange(n), "seconds": 86_400 + np.sort(rng.integers(0, 10**6, n))}
         columns["seconds"] += 10**6 * (done // BATCH)
@@ -137,12 +148,7 @@ def write_payments(file: Path, n_rows: int, seed: int = 1) -> None:
             codes = (rng.random(n) ** 2 * n_kinds).astype(int)
             columns[f"kind_{k}"] = pa.DictionaryArray.from_arrays(codes, [f"k{each}" for each in range(n_kinds)])
         columns["y"] = (rng.random(n) < 0.02 + 0.03 * (columns["count_3"] > 2)).astype(np.int8)
-        table = pa.table(columns)
-        writer = writer or pq.ParquetWriter(file, table.schema)
-        writer.write_table(table)
-        done += n
-    if writer is not None:
-        writer.close()
+        yield pa.table(columns)
 
 
 def draft_payments(n_rows: int) -> None:

@@ -41,12 +41,13 @@ class ScoreMap:
         scores = np.asarray(scores, dtype=float)
         if self.kind == "none":
             return scores
-        steps = np.interp(scores, self.x, self.y) if self.kind == "isotonic" else 0.0
-        share = self.rise if self.kind == "isotonic" else 1.0
-        if share == 0:
-            return np.asarray(steps)
-        curve = expit(self.intercept + self.slope * (log_odds(scores) if self.reads_odds else scores))
-        return (1 - share) * steps + share * curve
+        if self.kind != "isotonic":
+            return self._curve(scores)
+        steps = np.interp(scores, self.x, self.y)
+        return (1 - self.rise) * steps + self.rise * self._curve(scores) if self.rise else steps
+
+    def _curve(self, scores: np.ndarray) -> np.ndarray:
+        return expit(self.intercept + self.slope * (log_odds(scores) if self.reads_odds else scores))
 
     def shifted(self, offset: float) -> Self:
         """The map with the offset added to its log odds."""

@@ -1,4 +1,4 @@
-"""Prefect's application as every server of ours serves it: what holds up its requests is mended, or written down."""
+"""Prefect's application as every server of ours serves it: what holds up its requests is fixed, or written down."""
 
 import logging
 from collections.abc import Callable

@@ -162,13 +162,12 @@ def main(number: str) -> None:
     seldom()
     with importing():
         own_database()
-        import prefect.server.api.server  # noqa: F401  imported here, where no garbage is looked for
         import uvicorn
         from prefect.settings import get_current_settings
 
         from evenhand.service.prefect_server.application import application, log_in
 
-    app = application(log_in(get_current_settings().home))
+        app = application(log_in(get_current_settings().home))
     config = uvicorn.Config(app, log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(number))])
 
