@@ -28,11 +28,17 @@ LIBRARIES = (
 )  # fmt: skip
 
 
+@cache
+def _room():
+    """Where what they write is put, gone with the process that reads it."""
+    return tempfile.TemporaryDirectory(prefix="nursery-")
+
+
 class Begun:
     """A process of the nursery, used as one of `subprocess.Popen`."""
 
     def __init__(self, words, surroundings):
-        self._out, self._err = (Path(tempfile.mkstemp(prefix=f"{name}-")[1]) for name in ("out", "err"))
+        self._out, self._err = (Path(tempfile.mkstemp(f"-{name}", dir=_room().name)[1]) for name in ("out", "err"))
         given = {"words": [str(word) for word in words], "cwd": os.getcwd(), "env": surroundings}
         self.pid, self._ended = _nursery().begin({**given, "out": str(self._out), "err": str(self._err)})
         self.returncode = None

@@ -1,10 +1,13 @@
 """What MLflow keeps of runs, read back: runs by id, study or tag, their candidates, files and models."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 
 from mlflow.entities import Run
 from mlflow.exceptions import MlflowException
+from mlflow.utils.uri import is_local_uri
 
 from evenhand.errors import PlaceError
 from evenhand.study.registry import LOWER_IS_BETTER
@@ -52,24 +55,35 @@ def study_of(run: Run) -> str:
 def artifact(place: Place, run_id: str, name: str) -> Path:
     """A file that a run logged, fetched if it is kept elsewhere."""
     try:
-        return Path(place.client().download_artifacts(run_id, name))
+        return _fetch(f"{place.client().get_run(run_id).info.artifact_uri}/{name}", place)
     except (MlflowException, OSError) as error:
         raise PlaceError(f"run '{run_id}' has no {name}: {one_line(error)}") from None
 
 
 def model_folder(place: Place, run_id: str) -> Path:
     """The files of the model that a run logged, fetched if they are kept elsewhere."""
-    import mlflow
-
     run = run_of(place, run_id)
     found = place.client().search_logged_models([run.info.experiment_id], f"source_run_id = '{run_id}'", max_results=1)
     if not found:
         raise PlaceError(f"run '{run_id}' logged no model: take a run that has finished")
     try:
-        folder = mlflow.artifacts.download_artifacts(artifact_uri=found[0].artifact_location, tracking_uri=place.uri)
+        return _fetch(found[0].artifact_location, place)
     except (MlflowException, OSError) as error:
         raise PlaceError(f"the model of run '{run_id}' cannot be fetched: {one_line(error)}") from None
-    return Path(folder)
+
+
+def _fetch(address: str, place: Place) -> Path:
+    """Where it lies on this machine, or else a copy that is gone when the process ends."""
+    import mlflow
+
+    is_here = is_local_uri(address, is_tracking_or_registry_uri=False)
+    folder = None if is_here else mkdtemp(dir=_room_for_copies().name)
+    return Path(mlflow.artifacts.download_artifacts(artifact_uri=address, dst_path=folder, tracking_uri=place.uri))
+
+
+@cache
+def _room_for_copies() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="evenhand-")
 
 
 def finished(place: Place, most: int) -> list[Run]:
