@@ -81,7 +81,6 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
         },
         train=_means([each.training_metrics for each in folds]),
         holdout=final.held_metrics if final else {},
-        resubstitution=final.training_metrics if final else {},
         fit_seconds=float(np.mean([each.fit_seconds for each in scores])),
         predict_seconds=float(np.mean([each.predict_seconds for each in scores])),
         peak_mb=max(each.peak_mb for each in scores),

@@ -174,7 +174,6 @@ def _figures(name: str, facts: dict[str, Any], members: list[Figures], ensemble:
         folds={key: tuple(each[key] for each in folds) for key in folds[0] if all(key in each for each in folds)},
         train=facts["training"],
         holdout=facts["metrics"]["final"][0] if facts["metrics"]["final"] else {},
-        resubstitution=facts["training"],
         fit_seconds=sum(member.fit_seconds for member in used),
         predict_seconds=sum(member.predict_seconds for member in used),
         peak_mb=max(member.peak_mb for member in used),

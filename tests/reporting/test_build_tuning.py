@@ -76,7 +76,7 @@ def gridded(points, metric="roc_auc"):
     figures = tuple(
         Figures(
             plan=make_plan("svm", name=f"svm({point})", params=point), folds={metric: (value, value + 0.02)},
-            train={metric: 1.0}, holdout={}, resubstitution={}, fit_seconds=0.1, predict_seconds=0.1, peak_mb=1.0,
+            train={metric: 1.0}, holdout={}, fit_seconds=0.1, predict_seconds=0.1, peak_mb=1.0,
             solver="libsvm", scale="decision",
         )
         for point, value in points

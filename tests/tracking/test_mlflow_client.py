@@ -20,7 +20,7 @@ from evenhand.tracking.recorded import run_reader
 from evenhand.tracking.run_names import latest_run
 
 GIVEN = {
-    "folds": {"roc_auc": (0.7, 0.9)}, "train": {"roc_auc": 0.95}, "holdout": {"roc_auc": 0.75}, "resubstitution": {},
+    "folds": {"roc_auc": (0.7, 0.9)}, "train": {"roc_auc": 0.95}, "holdout": {"roc_auc": 0.75},
     "fit_seconds": 0.5, "predict_seconds": 0.25, "peak_mb": 12.0, "solver": "sklearn", "scale": "probability",
 }  # fmt: skip
 

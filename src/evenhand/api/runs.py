@@ -151,9 +151,9 @@ class Run:
         `by` has a value for each row of the source, such as a column of the frame that was run, used by the model or
         not. Left out, the candidate is the one that is served.
         """
-        from evenhand.api.slices import slices_of
+        from evenhand.api.slices import slice_metrics
 
-        return slices_of(self._prediction_set(candidate), self.classes, self._recorded.places, by)
+        return slice_metrics(self._prediction_set(candidate), self.classes, self._recorded.places, by)
 
     def model(self, candidate: str | None = None) -> "RawRowModel":
         """A scikit-learn estimator that takes raw rows; `.pipeline` shows its steps.

@@ -13,10 +13,10 @@ from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import FINAL
 
-__all__ = ["slices_of"]
+__all__ = ["slice_metrics"]
 
 
-def slices_of(found: CandidatePredictions, classes: Sequence[Any], places: np.ndarray, by: Any) -> pd.DataFrame:
+def slice_metrics(found: CandidatePredictions, classes: Sequence[Any], places: np.ndarray, by: Any) -> pd.DataFrame:
     """Every metric with its 95 % interval on the rows of each value of `by`, out of fold and on the holdout."""
     values = pd.Series(by).reset_index(drop=True)
     if (n_rows := int(places[found.row].max()) + 1) > len(values):

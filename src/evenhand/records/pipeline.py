@@ -225,7 +225,6 @@ class Figures:
     folds: dict[str, tuple[float, ...]]
     train: dict[str, float]
     holdout: dict[str, float]
-    resubstitution: dict[str, float]
     fit_seconds: float
     predict_seconds: float
     peak_mb: float

@@ -21,7 +21,6 @@ class StudyRanking:
     critical_difference: float
     alpha: float
     chi_squared_p_value: float = math.nan
-    n_studies: int = 0
 
     @property
     def group_of_best(self) -> list[int]:
@@ -71,7 +70,6 @@ def friedman_nemenyi(figures: np.ndarray, *, alpha: float = 0.05) -> StudyRankin
         critical_difference=critical_difference(n_models, n_studies, alpha),
         alpha=alpha,
         chi_squared_p_value=float(chi2.sf(chi_squared, n_models - 1)),
-        n_studies=n_studies,
     )
 
 
