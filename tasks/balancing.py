@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.errors import DataError, listed
+from evenhand.models.packing.made_rows import MakerInParts
 from evenhand.models.sampler_lineage import NOBODY
 from evenhand.models.samplers import Resampled, Resampler, sampler_arguments, sampler_code
 from evenhand.records.pipeline import Balanced, Table, Training
@@ -25,7 +26,7 @@ from evenhand.storage.matrices import (
 from evenhand.storage.packed import Packed
 from evenhand.study.study import Study
 
-CODE = ("evenhand.tasks.balancing:_build", "evenhand.models.samplers:Resampler")
+CODE = ("evenhand.tasks.balancing:_build", "evenhand.models.samplers:Resampler", "evenhand.storage.packed:Blended")
 
 
 @step("balance", anywhere=True)
@@ -55,9 +56,12 @@ def balance(training: Training, table: Table, study: Study, name: str) -> Balanc
 
 def _build(folder: Path, training: Training, table: Table, resampler: Resampler) -> dict[str, Any]:
     X, y = read_packed(local(training.stored)), read_labels(local(training.stored))
-    needed = 0 if _is_by_place(X, resampler) else _bytes_needed(X, y, resampler, len(table.classes))
+    maker = resampler.in_parts(X)
+    needed = 0 if _is_by_place(X, resampler) else _bytes_needed(X, y, resampler, len(table.classes), maker)
     _check_room(needed, X, y, resampler)
     with room_for(needed):
+        if maker is not None:
+            return _made_in_parts(folder, training, table, resampler, maker, y)
         return _balanced(folder, training, table, resampler, X, y)
 
 
@@ -66,12 +70,13 @@ def _is_by_place(X: Any, resampler: Resampler) -> bool:
     return isinstance(X, Packed) and resampler.is_blind
 
 
-def _bytes_needed(X: Any, y: np.ndarray, resampler: Resampler, n_classes: int) -> int:
+def _bytes_needed(X: Any, y: np.ndarray, resampler: Resampler, n_classes: int, maker: MakerInParts | None) -> int:
     """About what a sampler that reads the rows takes: these and what comes out, dense, and a copy of both."""
     if sparse.issparse(X):
         return 0
     counts = np.bincount(y.astype(int), minlength=n_classes)
-    return 2 * 8 * int(X.shape[1]) * (len(y) + resampler.n_rows(counts[counts > 0]))
+    n_rows = resampler.n_rows(counts[counts > 0])
+    return 2 * 8 * int(X.shape[1]) * (len(y) + n_rows) if maker is None else maker.bytes_needed(counts, n_rows)
 
 
 def _check_room(needed: int, X: Any, y: np.ndarray, resampler: Resampler) -> None:
@@ -83,6 +88,21 @@ def _check_room(needed: int, X: Any, y: np.ndarray, resampler: Resampler) -> Non
             "or class_weight, which make no rows, lower its ratio, or give the candidates an encoding of fewer columns "
             "(as: ordinal)"
         )
+
+
+def _made_in_parts(
+    folder: Path, training: Training, table: Table, resampler: Resampler, maker: MakerInParts, y: np.ndarray
+) -> dict[str, Any]:
+    """Rows made below those of a matrix in parts, which stay as they are kept."""
+    found = resampler.resample_parts(maker, y, table.classes)
+    write_matrix(folder / "training", found.matrix, found.y, found.matrix.table_rows)
+    if (source := read_source(local(training.stored))) is not None:
+        write_source(folder, source)
+    _keep_parents(folder, training, found.parents)
+    return {
+        "n_rows": len(found.y), "kind": resampler.kind, "n_made": len(found.y) - len(y),
+        "n_unexplained": maker.n_unexplained(found), "whole": resampler.whole_columns(maker.matrix),
+    }  # fmt: skip
 
 
 def _balanced(
@@ -112,7 +132,11 @@ def _whole(X: Any) -> Any:
 def _traced(folder: Path, training: Training, X: Any, resampler: Resampler, found: Resampled) -> dict[str, Any]:
     """Keep the table rows that each balanced row was made of, and count the rows that they do not explain."""
     assert found.parents is not None
-    rows = np.append(read_matrix_rows(local(training.stored)), NOBODY)
-    write_parents(folder / "training", rows[found.parents])
+    _keep_parents(folder, training, found.parents)
     n_made = int(np.sum(np.any(found.parents[:, 1:] != NOBODY, axis=1)))
     return {"n_made": n_made, "n_unexplained": int(resampler.unexplained(X, found).sum())}
+
+
+def _keep_parents(folder: Path, training: Training, parents: np.ndarray) -> None:
+    rows = np.append(read_matrix_rows(local(training.stored)), NOBODY)
+    write_parents(folder / "training", rows[parents])

@@ -73,6 +73,16 @@ def test_a_balance_changes_what_a_fit_takes(asked, balance, n_rows):
     assert found == {plan.name: 3 * 8 * n_rows * 2}
 
 
+def test_rows_that_are_made_below_a_packed_matrix_are_not_made_to_be_kept(asked, monkeypatch):
+    monkeypatch.setattr(estimates, "PACKED_FROM", 0)
+    monkeypatch.setattr(forms, "MANY_BYTES", 0)
+    plans = [make_plan(model, encoding="plain", balance="smote") for model in ("knn", "gaussian_nb")]
+
+    found = estimated_needs(plans, *asked)
+
+    assert found == {"knn": 3 * 8 * 180 * 2, "gaussian_nb": 0}  # Gaussian naive Bayes reads some columns at a time
+
+
 def test_a_run_of_which_no_fit_has_memory_is_refused_with_numbers(monkeypatch):
     monkeypatch.setattr(estimates, "free_bytes", lambda: 10**9)
 

@@ -9,11 +9,12 @@ from evenhand.data.splits import fold_rows
 from evenhand.models.packing import few_columns, forms, kept, parts
 from evenhand.records.pipeline import FINAL
 from evenhand.storage.artifact_store import Store, local
-from evenhand.storage.matrices import read_matrix, read_packed
-from evenhand.storage.packed import Dummies, Packed, Plain, ScaledMatrix
+from evenhand.storage.matrices import read_labels, read_matrix, read_packed
+from evenhand.storage.packed import Blended, Dummies, Packed, Plain, ScaledMatrix
 from evenhand.tasks.encoding import prepare
 from evenhand.tasks.refitting import refit
 from evenhand.tasks.splitting import split
+from evenhand.tasks.tracing import trace
 
 ENCODINGS = {
     "dummies": {"numeric": {"scale": "standard"}, "categorical": {"top": 3}},
@@ -101,6 +102,50 @@ def test_a_packed_run_has_the_matrices_and_the_scores_of_one_that_is_not(both, t
             assert values == pytest.approx(kept[1][1][key][name], abs=1e-9, rel=1e-9), (key, name)
     for one, other in zip(before.judgement.figures, after.judgement.figures, strict=True):
         assert one.folds[before.judgement.metric] == pytest.approx(other.folds[before.judgement.metric], abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_are_made_of_packed_numbers_are_those_made_of_dense_ones(tmp_path, monkeypatch):
+    columns, y = two_clouds(n_common=140, n_rare=60)
+    gappy = np.where(np.arange(len(y)) % 9 == 0, np.nan, columns["noise"] ** 2)
+    write_rows("rows.csv", {**columns, "gappy": gappy, "flag": np.arange(len(y)) % 2 + 0.5}, y)
+    more = {
+        "encodings": {"numbers": {"numeric": {"scale": "standard"}}},
+        "balance": ["smote", "smotenc"],
+        "candidates": {
+            "gaussian_nb": {"balance": "smote"}, "linear_svm": {"balance": "smote"}, "knn": {"balance": "smote"},
+        },
+    }  # fmt: skip
+
+    found = [worked(monkeypatch, tmp_path / str(k), is_packed=k == 1, **more) for k in (0, 1)]
+
+    (one, other), kept = found, [read_all(each) for each, _ in zip(found, homes(tmp_path, monkeypatch), strict=True)]
+    for key, each in other.balanced.items():
+        made = read_packed(local(each.training.stored))
+        assert [type(part) for part in made.parts] == [Blended]
+        monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "0"))
+        X, _ = read_matrix(local(one.balanced[key].training.stored))
+        monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "1"))
+        assert made.dense().tobytes() == np.ascontiguousarray(X).tobytes()
+        assert (each.n_made, each.n_unexplained, each.whole) == (one.balanced[key].n_made, 0, ("flag",))
+    for key, arrays in kept[0][1].items():
+        for name, values in arrays.items():
+            assert values == pytest.approx(kept[1][1][key][name], abs=1e-9, rel=1e-9), (key, name)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_that_are_made_beside_packed_dummies_have_training_rows_for_parents(tmp_path, monkeypatch):
+    write_mixed_rows()
+    candidates = {"gaussian_nb": {"encodings": "dummies", "balance": "smotenc"}}
+
+    found = worked(monkeypatch, tmp_path / "1", is_packed=True, candidates=candidates, balance=["smotenc"])
+
+    for each in found.balanced.values():
+        matrix, y = read_packed(local(each.training.stored)), read_labels(local(each.training.stored))
+        assert [type(part) for part in matrix.parts] == [Blended, Dummies]
+        assert np.bincount(y).tolist() == [len(y) // 2] * 2
+        assert (each.n_unexplained, each.training.n_rows) == (0, len(y))
+    assert trace.fn(found.prepared, found.balanced, found.ledger, found.study).severity == "ok"
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,9 +9,11 @@ from scipy import sparse
 from evenhand.errors import ConfError, DataError
 from evenhand.models.encoder_steps import step_entry
 from evenhand.models.entries.samplers import SamplerEntry, SamplerRequest
+from evenhand.models.packing.made_rows import MadeRows, MakerInParts, coded_mask, is_apart, two_valued_numbers
 from evenhand.models.sampler_lineage import ends_of, parents_of, two_valued, unexplained, whole_values
 from evenhand.models.stored_names import class_code, function_code, function_text
 from evenhand.records.pipeline import Feature, Output, Plan
+from evenhand.storage.packed import Packed
 from evenhand.study.registry import SAMPLERS, named_object
 from evenhand.study.study import Balance, Encoding, Study
 from evenhand.study.validation import Mistake
@@ -41,7 +43,7 @@ class Resampler:
     def _suit(self, is_discrete: np.ndarray) -> None:
         self.is_discrete = is_discrete
         self.kind = suited_kind(self.asked, is_discrete)
-        self.entry: SamplerEntry = SAMPLERS[self.kind]
+        self.entry = suited_entry(self.asked, is_discrete)
 
     def _for(self, X: Any) -> Self:
         """The same for these rows: where categories are voted for, columns with two values count as categories."""
@@ -66,12 +68,36 @@ class Resampler:
         """Balanced rows, their classes and their parents."""
         return self._for(X)._resample(X, y, classes)
 
+    def in_parts(self, X: Any) -> MakerInParts | None:
+        """What makes the rows of a matrix in parts that this would make of all of it; None where there is none."""
+        if not isinstance(X, Packed) or self.balance.params or not is_apart(X, self.is_discrete):
+            return None
+        if not suited_entry(self.asked, self.is_discrete).in_parts:
+            return None
+        is_two_valued, votes = two_valued_numbers(X, self.is_discrete), self.asked in VOTED
+        is_settled = self.is_discrete | is_two_valued
+        if not suited_entry(self.asked, is_settled).in_parts or (self.is_discrete.any() and not votes):
+            return None
+        return MakerInParts(X, self.balance.k_neighbors, self.seed, votes, coded_mask(X, is_settled))
+
+    def resample_parts(self, maker: MakerInParts, y: np.ndarray, classes: tuple[Any, ...]) -> MadeRows:
+        """The same as resample, for a matrix in parts."""
+        counts = np.bincount(y, minlength=len(classes))
+        self._check(counts, classes)
+        try:
+            return maker.made(y, self._strategy(counts))
+        except ValueError as error:
+            raise self._impossible(error) from error
+
     def whole_columns(self, X: Any) -> list[str]:
         """The columns beside categories and words in which rows made of these keep one of two values."""
         if not (self.entry.blends or self.asked in VOTED):
             return []
-        low, high = ends_of(X)
-        is_whole = two_valued(X) & (low < high) & ~self.is_discrete
+        if isinstance(X, Packed):
+            is_whole = two_valued_numbers(X, self.is_discrete)
+        else:
+            low, high = ends_of(X)
+            is_whole = two_valued(X) & (low < high) & ~self.is_discrete
         return [each.name for each, keeps in zip(self.outputs, is_whole, strict=True) if keeps and each.kind != "word"]
 
     def _resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:
@@ -104,10 +130,11 @@ class Resampler:
             made = whole_values(X, made) if self.entry.blends else made
             return Resampled(made, labels, self._parents(sampler))
         except ValueError as error:
-            text = " ".join(str(error).split())
-            raise DataError(
-                f"{self.kind} cannot be done on these training rows: {text}. Use another balance."
-            ) from error
+            raise self._impossible(error) from error
+
+    def _impossible(self, error: ValueError) -> DataError:
+        text = " ".join(str(error).split())
+        return DataError(f"{self.kind} cannot be done on these training rows: {text}. Use another balance.")
 
     def _parents(self, sampler: Any) -> np.ndarray | None:
         """The rows that each row was made of, where the entry says that the sampler names them."""
@@ -245,6 +272,11 @@ def sampler_arguments(kind: str) -> list[str]:
 def _entries(kind: str) -> list[SamplerEntry]:
     """The sampler of a kind; where categories are voted for, all variants, as the rows decide which it is."""
     return [SAMPLERS[each] for each in (("smote", *VOTED) if kind in VOTED else (kind,))]
+
+
+def suited_entry(kind: str, is_discrete: np.ndarray) -> SamplerEntry:
+    """The entry of the variant that suits the columns."""
+    return SAMPLERS[suited_kind(kind, is_discrete)]
 
 
 def suited_kind(kind: str, is_discrete: np.ndarray) -> str:

@@ -14,10 +14,11 @@ from scipy import sparse
 from evenhand.records.reference import Reference
 from evenhand.storage.arrays import read_array, read_sparse
 from evenhand.storage.artifact_store import local
-from evenhand.storage.packed import Dummies, Packed, Part, Plain, ScaledMatrix
+from evenhand.storage.packed import Blended, Dummies, Packed, Part, Plain, ScaledMatrix
 
 DENSE, SPARSE, TARGET, ROWS = "X.npy", "X.npz", "y.npy", "rows.npy"
 PARENTS, PARTS, NUMBERS, SOURCE = "parents.npy", "parts.json", "numbers.npy", "numbers.json"
+BLENDED = ("ends", "pairs", "steps", "settled", "values")
 
 
 def write_matrix(folder: Path, X: Any, y: np.ndarray, rows: np.ndarray | None = None) -> None:
@@ -92,6 +93,10 @@ def _write_parts(folder: Path, matrix: Packed) -> None:
 
 def _write_part(file: Path, part: Part) -> dict[str, Any]:
     """Put the arrays of a part into its file; the other facts of it."""
+    if isinstance(part, Blended):
+        for name in BLENDED:
+            np.save(_beside(file, name), np.ascontiguousarray(getattr(part, name)))
+        return {"kind": "blended", "above": _write_part(file, part.above)}
     if isinstance(part, Plain):
         np.save(file, np.ascontiguousarray(part.values))
         return {"kind": "plain"}
@@ -103,7 +108,16 @@ def _write_part(file: Path, part: Part) -> dict[str, Any]:
     return {"kind": "scaled", "steps": [name for name, _ in part.steps], "columns": columns, "content": part.content}
 
 
+def _beside(file: Path, name: str) -> Path:
+    return file.with_name(f"{file.stem}_{name}.npy")
+
+
 def _read_part(folder: Path, k: int, facts: dict[str, Any]) -> Part:
+    if facts["kind"] == "blended":
+        above = _read_part(folder, k, facts["above"])
+        assert isinstance(above, Plain | ScaledMatrix)
+        files = [_beside(folder / f"part_{k}.npy", name) for name in BLENDED]
+        return Blended(above, *(read_array(file, is_mapped=True) for file in files))
     kept = read_array(folder / f"part_{k}.npy", is_mapped=facts["kind"] != "scaled")
     if facts["kind"] == "plain":
         return Plain(kept)

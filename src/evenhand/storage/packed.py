@@ -117,7 +117,59 @@ class ScaledMatrix:
         return replace(self, rows=self.rows[rows], content=f"{self.content} {chosen}")
 
 
-Part = Plain | Dummies | ScaledMatrix
+@dataclass(frozen=True)
+class Blended:
+    """Rows of another part, and below them rows made on the way from one row to another, when they are asked for.
+
+    Made row i lies at the share `steps[i]` of the way between the two rows of `ends` that `pairs[i]` names; in the
+    columns `settled` it has its line of `values`.
+    """
+
+    above: Plain | ScaledMatrix
+    ends: np.ndarray
+    pairs: np.ndarray
+    steps: np.ndarray
+    settled: np.ndarray
+    values: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.above.n_rows + len(self.steps)
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.above.width
+
+    def dense(self, rows: Rows, columns: slice) -> np.ndarray:
+        """Some rows and columns as float64."""
+        chosen = np.arange(self.n_rows)[rows] if isinstance(rows, slice) else np.asarray(rows)
+        is_made = chosen >= self.above.n_rows
+        if not is_made.any():
+            return self.above.dense(rows, columns)
+        made = self._made(chosen[is_made] - self.above.n_rows, columns)
+        if is_made.all():
+            return made
+        out = np.empty((len(chosen), made.shape[1]))
+        out[~is_made], out[is_made] = self.above.dense(chosen[~is_made], columns), made
+        return out
+
+    def _made(self, places: np.ndarray, columns: slice) -> np.ndarray:
+        first, last, _ = columns.indices(self.width)
+        own = np.asarray(self.ends[:, first:last], dtype=np.float64)
+        start, end = own[self.pairs[places, 0]], own[self.pairs[places, 1]]
+        made = start + self.steps[places][:, None] * (end - start)
+        is_asked = (self.settled >= first) & (self.settled < last)
+        made[:, self.settled[is_asked] - first] = self.values[places][:, is_asked]
+        return np.asarray(made)
+
+    def taken(self, rows: np.ndarray) -> Plain:
+        """Some of the rows, made."""
+        return Plain(self.dense(rows, EVERY))
+
+
+Part = Plain | Dummies | ScaledMatrix | Blended
 
 
 def after_steps(numbers: np.ndarray, steps: Steps, columns: slice = EVERY) -> np.ndarray:
@@ -188,8 +240,9 @@ class Packed:
 
     @property
     def table_rows(self) -> np.ndarray | None:
-        """The rows of the table that numbers are those of; None where no part names them."""
-        return next((part.rows for part in self.parts if isinstance(part, ScaledMatrix)), None)
+        """The rows of the table that numbers, but for made rows, are those of; None where no part names them."""
+        found = (part.above if isinstance(part, Blended) else part for part in self.parts)
+        return next((part.rows for part in found if isinstance(part, ScaledMatrix)), None)
 
     def csr(self) -> sparse.csr_matrix:
         """The cells that are not 0, row by row."""

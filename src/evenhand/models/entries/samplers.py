@@ -49,6 +49,7 @@ class SamplerEntry:
     gives : whether the common class becomes fewer, the rare class more, or neither is asked for.
     kinds : which columns it needs: any, categories only, or categories beside numbers, given as one code each.
     is_blind : whether it chooses rows by their classes alone, unless `params` say more, so that it need not see them.
+    in_parts : whether it makes rows of one class from that class alone, so that `packing.made_rows` does the same.
     before : by how large a share of the distance a made row may lie before its first parent.
     """
 
@@ -62,6 +63,7 @@ class SamplerEntry:
     needs_more: int = 1
     kinds: Literal["any", "categories", "mixed"] = "any"
     is_blind: bool = False
+    in_parts: bool = False
     before: float = 0.0
 
     @property
@@ -130,6 +132,7 @@ ENTRIES = (
         home=f"{OURS}.Smote",
         arguments=lambda request: request.near,
         options=("ratio", "k_neighbors"),
+        in_parts=True,
         **MADE,
     ),
     SamplerEntry(
@@ -138,6 +141,7 @@ ENTRIES = (
         arguments=_codes,
         options=("ratio", "k_neighbors"),
         kinds="mixed",
+        in_parts=True,
         **MADE,
     ),
     SamplerEntry(

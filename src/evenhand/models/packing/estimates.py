@@ -11,11 +11,12 @@ import psutil
 from evenhand.errors import DataError, listed
 from evenhand.models.encoder_steps import step_entry
 from evenhand.models.packing.forms import COPIES, LEAST_COPIES, bytes_to_fit, is_by_blocks
+from evenhand.models.packing.parts import PACKED_FROM
 from evenhand.models.samplers import Resampler
 from evenhand.records.pipeline import Feature, Plan, Table
 from evenhand.runtime.memory import free_bytes
 from evenhand.storage.packed import Dummies, Packed, Part, Plain
-from evenhand.study.registry import UNSAMPLED
+from evenhand.study.registry import SAMPLERS, UNSAMPLED
 from evenhand.study.study import Encoding, Study
 
 ROWS_LOOKED_AT = 100_000  # for how many values a column has; it may have more, so that no more is refused than must be
@@ -60,9 +61,14 @@ def estimated_needs(plans: Sequence[Plan], study: Study, table: Table, n_values:
             continue
         resampler = Resampler(plan.balance, study.balance[plan.balance], (), study.seed)
         n_left = resampler.n_rows(counts)
-        is_dense = not resampler.is_blind
-        found[plan.name] = 8 * COPIES * n_left * matrix.shape[1] if is_dense else bytes_to_fit(plan, sized(n_left))
+        is_kept = resampler.is_blind or _is_made_in_parts(resampler, matrix)
+        found[plan.name] = bytes_to_fit(plan, sized(n_left)) if is_kept else 8 * COPIES * n_left * matrix.shape[1]
     return found
+
+
+def _is_made_in_parts(resampler: Resampler, matrix: Packed) -> bool:
+    is_large = matrix.n_bytes >= PACKED_FROM and matrix.codes is None
+    return is_large and SAMPLERS[resampler.asked].in_parts and not resampler.balance.params
 
 
 def by_blocks(plans: Sequence[Plan], study: Study, table: Table, n_values: Needs, n_rows: int) -> list[str]:

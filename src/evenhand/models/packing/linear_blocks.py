@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 
 from evenhand.estimators.machines._primal import PrimalProblem, solved
-from evenhand.storage.packed import Dummies, Packed, Part, Plain, ScaledMatrix, Steps
+from evenhand.storage.packed import EVERY, Blended, Dummies, Packed, Part, Plain, ScaledMatrix, Steps
 
 ROWS_AT_ONCE = 2**16
 TIGHTER = 0.01  # than LIBLINEAR stops, so that what is left is its own distance from the minimum
@@ -37,6 +37,19 @@ class Codes(NamedTuple):
     value: float
 
 
+class Made(NamedTuple):
+    """Cells of a file above, and rows below that are made once more each time they are read."""
+
+    above: Numbers
+    part: Blended
+
+    def at(self, block: slice) -> tuple[Numbers, int]:
+        """What holds the rows of a block, and the place of the first there."""
+        if block.stop <= self.part.above.n_rows:
+            return self.above, block.start
+        return _numbers_of(Plain(self.part.dense(block, EVERY))), 0
+
+
 class RowsInBlocks:
     """The rows of a packed matrix, with a last column for the intercept, as the solver asks for them."""
 
@@ -53,9 +66,10 @@ class RowsInBlocks:
         total = np.zeros(self.n_columns)
         for block in gen_batches(self.n_rows, ROWS_AT_ONCE):
             products = np.full(block.stop - block.start, self.intercept * weights[-1])
-            for part, columns in self.parts:
+            for each, columns in self.parts:
+                part, first = each.at(block) if isinstance(each, Made) else (each, block.start)
                 times = _numbers_times if isinstance(part, Numbers) else _codes_times
-                times(part, weights[columns], block.start, products)
+                times(part, weights[columns], first, products)
             if (given := of_each(block, products)) is not None:
                 self._add(given, block, False, total)
         return total
@@ -68,10 +82,11 @@ class RowsInBlocks:
         return total
 
     def _add(self, given: np.ndarray, block: slice, is_squared: bool, total: np.ndarray) -> None:
-        for part, columns in self.parts:
+        for each, columns in self.parts:
             own = np.zeros(columns.stop - columns.start)
+            part, first = each.at(block) if isinstance(each, Made) else (each, block.start)
             summed = _numbers_summed if isinstance(part, Numbers) else _codes_summed
-            summed(part, given, block.start, is_squared, own)
+            summed(part, given, first, is_squared, own)
             total[columns] += own
         total[-1] += given.sum() * (self.intercept**2 if is_squared else self.intercept)
 
@@ -110,14 +125,17 @@ def _costs(C: float, is_one: np.ndarray, weights: tuple[float, float], sample_we
     return C * np.where(is_one, own, other) * (1.0 if sample_weight is None else sample_weight)
 
 
-def _read(part: Part) -> Numbers | Codes:
+def _read(part: Part) -> Numbers | Codes | Made:
     if isinstance(part, Dummies):
         starts = np.cumsum([0, *part.widths])[:-1]
         return Codes(np.asarray(part.codes), starts, np.array(part.widths, dtype=np.int64), float(part.value))
+    return Made(_numbers_of(part.above), part) if isinstance(part, Blended) else _numbers_of(part)
+
+
+def _numbers_of(part: Plain | ScaledMatrix) -> Numbers:
     if isinstance(part, Plain):
         every = np.arange(part.n_rows, dtype=np.int32), np.arange(part.width)
         return Numbers(np.asarray(part.values), *every, *_at_once((), part.width))
-    assert isinstance(part, ScaledMatrix)
     return Numbers(np.asarray(part.source), np.asarray(part.rows), part.columns, *_at_once(part.steps, part.width))
 
 
