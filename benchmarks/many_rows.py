@@ -6,7 +6,10 @@ on standardised numbers beside one-hot categories, and categorical naive Bayes o
 the other two what comes nearest, a linear SVM on one-hot bins and one on Nystroem features.
 
 usage: python benchmarks/many_rows.py [ROWS] [FOLDS] [MODEL,MODEL]
+       python benchmarks/many_rows.py smote [ROWS] [FOLDS] [MODEL,MODEL]
        python benchmarks/many_rows.py init [ROWS]
+
+`smote` gives each model as many positive rows as there are others, by `smotenc`, and compares with nothing.
 
 `init` writes a table of 121 columns as payments have them (an id, a time, counts, amounts with gaps, codes of 2 to
 1,000 kinds; 590,000 rows) and has `evenhand init` draft a study for it.
@@ -182,10 +185,14 @@ def print_beside(what: str, asked: float, measured: float) -> None:
     print(f"  {what:44} asked at most {asked:8.1f}, measured {measured:8.1f}")
 
 
-def run_study(room: Path, n_folds: int, models: list[str]) -> tuple[dict[str, Any], float]:
+def run_study(room: Path, n_folds: int, models: list[str], balance: str = "") -> tuple[dict[str, Any], float]:
     """The report of a run of the study on the rows of a room, and its processor seconds."""
     split = {"holdout": "hash", "holdout_share": 0.2, "folds": n_folds}
-    study = {**STUDY, "split": split, "candidates": {name: STUDY["candidates"][name] for name in models}}
+    study = {**STUDY, "split": split, "candidates": {name: dict(STUDY["candidates"][name]) for name in models}}
+    if balance:
+        study["balance"] = [balance]
+        for each in study["candidates"].values():
+            each["balance"] = balance
     (room / "many.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
     around = os.environ | {"EVENHAND_HOME": str(room / "home"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "evenhand", "run", "many.yaml", "--json", "report.json"]
@@ -212,12 +219,16 @@ def main() -> None:
     if sys.argv[1:2] == ["init"]:
         draft_payments(int(sys.argv[2]) if sys.argv[2:] else 590_000)
         return
-    n_rows, n_folds = int(sys.argv[1]) if sys.argv[1:] else 200_000, int(sys.argv[2]) if sys.argv[2:] else 3
-    models = sys.argv[3].split(",") if sys.argv[3:] else list(STUDY["candidates"])
+    makes_rows = sys.argv[1:2] == ["smote"]
+    given = sys.argv[2:] if makes_rows else sys.argv[1:]
+    n_rows, n_folds = int(given[0]) if given else 200_000, int(given[1]) if given[1:] else 3
+    models = (
+        given[2].split(",") if given[2:] else ["gaussian_nb", "linear_svm"] if makes_rows else list(STUDY["candidates"])
+    )
     with tempfile.TemporaryDirectory() as name:
         room = Path(name)
         write_rows(room / "rows.parquet", n_rows)
-        report, spent = run_study(room, n_folds, models)
+        report, spent = run_study(room, n_folds, models, "smotenc" if makes_rows else "")
         print(f"{n_rows:,} rows: {report['wall_seconds']:.0f} s by the clock, {spent:.0f} s of processors")
         for stage in report["stages"]:
             print(f"  {stage['name']:10} {stage['seconds']:8.1f} s  {stage['peak_mb']:8.0f} MB")
@@ -227,7 +238,8 @@ def main() -> None:
         print_beside("MB at the highest", ASKED_MB, report["peak_mb"])
         kept = size_mb(room / "home" / "store" / "prepared") + size_mb(room / "home" / "store" / "numbers")
         print_beside("prepared and numbers on disk, tables", ASKED_ON_DISK, kept / table)
-        compare_with_plain(room, n_folds, models, report["wall_seconds"], spent)
+        if not makes_rows:
+            compare_with_plain(room, n_folds, models, report["wall_seconds"], spent)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def precision_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarr
     """
     order = np.argsort(-scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
-    level = np.searchsorted(ends, np.arange(len(order)))
+    level = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
     y = is_positive[order].astype(float)
     up, seen = np.cumsum(y)[ends], ends + 1.0
     ups = np.diff(up, prepend=0.0)

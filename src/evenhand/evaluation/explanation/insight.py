@@ -22,7 +22,7 @@ from evenhand.records.insight import Insight, Reason, ReasonedRow, WordWeight
 BACKGROUND_ROWS, CURVE_ROWS, PAIR_ROWS, WORD_ROWS = 50, 400, 24, 200
 N_WORST, N_REASONS, N_CURVES, N_PAIRED, N_WORDS = 20, 5, 6, 4, 20
 STRONG_PAIR = 0.01  # of the variance of predictions
-MOST_SLICED = 1_000_000
+MOST_SLICED = 250_000
 WORK = 15_000_000  # cells; about a second, as for the shuffling of columns
 
 
