@@ -1,3 +1,5 @@
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from sklearn.svm import SVC
 
 from evenhand.errors import DataError
 from evenhand.estimators.labels import OneModelALabel
+from evenhand.models import raw_row_model as module
 from evenhand.models.encoder import TableEncoder
 from evenhand.models.probability_map import ScoreMap
 from evenhand.models.raw_row_model import RawRowModel
@@ -249,6 +252,38 @@ def test_rows_go_once_through_an_encoder_that_members_share(monkeypatch):
 
     assert asked == [shared]
     assert scores == pytest.approx(raw(Chance(), Doubtful(), selection=Mean()).scores(ROWS))
+
+
+class Meeting(Chance):
+    """Answers only while another does."""
+
+    def predict_proba(self, X):
+        MEETING.wait()
+        return super().predict_proba(X)
+
+
+MEETING = threading.Barrier(2, timeout=30)
+
+
+@pytest.mark.parametrize("own", [Doubtful, Chance])
+def test_members_are_asked_side_by_side_about_many_rows(own, monkeypatch):
+    expected = raw(Chance(), own(), selection=Mean()).scores(ROWS)
+    monkeypatch.setattr(module, "MANY_ROWS", len(ROWS))
+    monkeypatch.setattr(module.os, "cpu_count", lambda: 2)
+
+    assert raw(Chance(), own(), selection=Mean()).scores(ROWS).tolist() == expected.tolist()
+    assert raw(Meeting(), Meeting(), selection=Mean()).predict(ROWS).tolist() == ["calm"] * 3 + ["storm"] * 2
+
+
+def test_a_member_that_fails_beside_others_says_why(monkeypatch):
+    class Failing(Chance):
+        def predict_proba(self, X):
+            raise DataError("it cannot")
+
+    monkeypatch.setattr(module, "MANY_ROWS", len(ROWS))
+
+    with pytest.raises(DataError, match="it cannot"):
+        raw(Chance(), Failing(), selection=Mean()).scores(ROWS)
 
 
 def test_members_of_a_hard_vote_give_their_decisions():
