@@ -55,9 +55,21 @@ def encoded_share(
     kind = study.balance_kind(plan.balance)
     if kind not in UNSAMPLED:
         resampler = Resampler(plan.balance, study.balance[plan.balance], outputs, seed)
-        X, labels, _ = resampler.resample(X.dense() if isinstance(X, Packed) else X, labels, table.classes)
+        X, labels = _balanced(resampler, X, labels, table.classes)
     balanced = Balanced(plan.balance, Training("", NOWHERE, len(labels), outputs), is_weighted=kind == "class_weight")
     return (X, labels, balanced), (_asked(encoder, frame.iloc[judged]), y[judged])
+
+
+def _balanced(resampler: Resampler, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> tuple[Any, np.ndarray]:
+    """Balanced rows and their classes: a matrix in parts stays so where the balance allows it."""
+    if (maker := resampler.in_parts(X)) is not None:
+        made = resampler.resample_parts(maker, y, classes)
+        return made.matrix, made.y
+    if isinstance(X, Packed) and resampler.is_blind:
+        drawn = resampler.resample(np.arange(len(y))[:, None], y, classes)
+        return X.taken(drawn.X[:, 0]), drawn.y
+    found = resampler.resample(X.dense() if isinstance(X, Packed) else X, y, classes)
+    return found.X, found.y
 
 
 def _asked(encoder: Any, frame: pd.DataFrame) -> Any:
