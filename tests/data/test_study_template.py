@@ -117,6 +117,15 @@ def test_a_word_among_numbers_is_said_to_mean_missing():
     assert study["cleaning"] == {"types": {"income": "numeric"}, "missing_values": ["?"]}
 
 
+def test_infinite_numbers_are_said_to_mean_missing():
+    income = np.arange(100.0)
+    income[[3, 8, 9]] = np.inf, -np.inf, np.inf
+
+    study, _ = drafted(pd.DataFrame({"income": income, "y": ["a", "b"] * 50}), "y")
+
+    assert study["cleaning"] == {"missing_values": ["-inf", "inf"]}
+
+
 def test_codes_with_leading_zeros_stay_categories():
     study, _ = drafted(pd.DataFrame({"area": ["007", "008"] * 50, "x": numbers(100), "y": ["a", "b"] * 50}), "y")
 

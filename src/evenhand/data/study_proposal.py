@@ -218,6 +218,8 @@ class _Look:
             self.roles[name] = role
             if role == "text":
                 self.why[name] = "holds sentences, read as words"
+            if role == "numeric" and pa.types.is_floating(array.type) and pc.any(pc.is_inf(array)).as_py():
+                self.odd |= {"-inf": None, "inf": None}
 
     def _is_key(self, name: str, array: pa.Array, role: str) -> bool:
         if array.null_count or len(array) < ROWS_TO_FIND_KEYS or pc.count_distinct(array).as_py() < len(array):
