@@ -126,7 +126,7 @@ def _keys(title: str, section: dict[str, Any], schema: dict[str, Any]) -> Iterat
     required = section.get("required", ())
     examples, since = examples_of_keys(), versions_of_keys()
     for name, about in section.get("properties", {}).items():
-        default = "required" if name in required else f"`{_short(about.get('default'))}`"
+        default = "required" if name in required else _default_of(about.get("default"))
         example = _as_yaml(name, examples.get(title, {}).get(name))
         yield f"`{name}`", _type(about), default, _described(about, schema), f"`{example}`", since[title, name]
 
@@ -135,6 +135,11 @@ def examples_of_keys() -> dict[str, dict[str, Any]]:
     """How each key is set, by its section."""
     found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/examples.yaml").read_text(encoding="utf-8"))
     return found
+
+
+def _default_of(value: Any) -> str:
+    """A default; of a section that stands for itself, that its keys have theirs."""
+    return "those of its keys" if isinstance(value, dict) and value else f"`{_short(value)}`"
 
 
 def versions_of_keys() -> dict[tuple[str, str], str]:
