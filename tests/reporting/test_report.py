@@ -754,6 +754,14 @@ def test_paper_is_not_laid_out_as_a_narrow_window():
     assert [each for each in asked if "width" in each and not each.startswith("screen ")] == []
 
 
+def test_on_paper_no_column_of_drawings_is_empty():
+    on_paper = page(makers.binary()).partition("@media print {")[2].partition("</style>")[0]
+    hidden = re.findall(r"([^{}]+)\{[^}]*display: none", on_paper)
+
+    assert hidden
+    assert not any("strip" in selector for selector in hidden)
+
+
 def test_what_paper_leaves_out_are_sections_of_the_page():
     drawn = (("The two strongest columns", '<svg xmlns="http://www.w3.org/2000/svg"></svg>'),)
     text = page(replace(makers.binary(), drawings=drawn))
