@@ -17,7 +17,6 @@ from evenhand.study.registry import CHECKS, ENCODERS, METRICS, MODELS, SAMPLERS
 from evenhand.study.study import Study
 
 ROOT = Path(__file__).resolve().parent.parent
-FIRST_VERSION = "0.1.0"
 FORMULAS = {
     "accuracy": "right rows / rows",
     "balanced_accuracy": "mean over classes of recall",
@@ -101,12 +100,12 @@ def pages() -> dict[str, str]:
 def study_page() -> str:
     """Every key of a study with its type, default, what it does, an example, and since when it is there."""
     schema = Study.model_json_schema(by_alias=True)
-    parts = ["# The keys of a study", "Since: 0.1.0 where nothing else is said. Lists may be written as one word."]
+    parts = ["# The keys of a study", "Lists may be written as one word."]
     for title, section in (("Study", schema), *schema["$defs"].items()):
         if rows := list(_keys(title, section, schema)):
             where = "".join(f" `{place}`" for place in places_of(title, schema))
             parts.append(f"## {title}\n\n{section.get('description', '')}" + f"\n\nStands below:{where}" * bool(where))
-            parts.append(_table(("key", "type", "default", "what it does", "example"), rows))
+            parts.append(_table(("key", "type", "default", "what it does", "example", "since"), rows))
     return "\n\n".join(parts)
 
 
@@ -125,18 +124,29 @@ def places_of(title: str, schema: dict[str, Any]) -> list[str]:
 
 def _keys(title: str, section: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
     required = section.get("required", ())
-    examples = examples_of_keys()
+    examples, since = examples_of_keys(), versions_of_keys()
     for name, about in section.get("properties", {}).items():
-        default = "required" if name in required else f"`{_short(about.get('default'))}`"
-        since = f" (since {about['since']})" if about.get("since", FIRST_VERSION) != FIRST_VERSION else ""
+        default = "required" if name in required else _default_of(about.get("default"))
         example = _as_yaml(name, examples.get(title, {}).get(name))
-        yield f"`{name}`", _type(about), default, _described(about, schema) + since, f"`{example}`"
+        yield f"`{name}`", _type(about), default, _described(about, schema), f"`{example}`", since[title, name]
 
 
 def examples_of_keys() -> dict[str, dict[str, Any]]:
     """How each key is set, by its section."""
     found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docs/examples.yaml").read_text(encoding="utf-8"))
     return found
+
+
+def _default_of(value: Any) -> str:
+    """A default; of a section that stands for itself, that its keys have theirs."""
+    return "those of its keys" if isinstance(value, dict) and value else f"`{_short(value)}`"
+
+
+def versions_of_keys() -> dict[tuple[str, str], str]:
+    """Since which version a key is there, by its section and name."""
+    kept = yaml.safe_load((ROOT / "docs/since.yaml").read_text(encoding="utf-8"))
+    found = [((title, name), version) for version, by in kept.items() for title, names in by.items() for name in names]
+    return {key: "the next version" if version == "Unreleased" else version for key, version in found}
 
 
 def _as_yaml(name: str, value: Any) -> str:

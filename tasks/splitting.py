@@ -123,9 +123,11 @@ def _notes(side: np.ndarray, rows: _Rows, split_: Split) -> Iterator[str]:
     assert groups is not None
     largest = int(np.unique(groups, return_counts=True)[1].max())
     if largest > 1:
+        those = f"the largest are {largest:,} of {len(side):,} rows"
+        remedy = "; split.holdout: random deals them out" if split_.holdout == "hash" else ""
         yield (
             f"the holdout has {share:.1%} of the rows where split.holdout_share asks for {split_.holdout_share:.1%}: "
-            f"{TOGETHER[split_.holdout]} stay on one side, and the largest are {largest:,} of {len(side):,} rows"
+            f"{TOGETHER[split_.holdout]} stay on one side, and {those}{remedy}"
         )
 
 
@@ -197,14 +199,23 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
         last = min(int(np.ceil(table.n_rows * (1 - share))), table.n_rows) - 1
         side[rows.times > np.sort(rows.times)[last]] = HOLDOUT
     elif how == "group":
-        splitter = GroupShuffleSplit(1, test_size=share, random_state=study.seed)
-        side[next(splitter.split(rows.y, groups=rows.groups))[1]] = HOLDOUT
+        assert rows.groups is not None
+        side[_drawn_by_group(rows.groups, share, study.seed)] = HOLDOUT
     elif how == "hash":
         drawn_by = splits.least_content(rows.content, rows.links, rows.times) if rows.keys is None else rows.keys
         side[splits.as_share(drawn_by) < share] = HOLDOUT
     elif how == "random":
         side[_drawn_at_random(rows, table, share, study.seed)] = HOLDOUT
     return side
+
+
+def _drawn_by_group(groups: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """The rows of a holdout of whole groups, which have the share of rows asked for as nearly as groups allow."""
+    same, shares = np.zeros(len(groups), dtype=int), np.array([1 - share, share])
+    drawn = np.flatnonzero(draw_parts(groups, same, shares, seed) == 1)
+    if 0 < len(drawn) < len(groups):
+        return drawn
+    return next(GroupShuffleSplit(1, test_size=share, random_state=seed).split(same, groups=groups))[1]
 
 
 def _drawn_at_random(rows: _Rows, table: Table, share: float, seed: int) -> np.ndarray:

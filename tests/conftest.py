@@ -28,7 +28,7 @@ asyncio.run(provide_database_interface().create_db())
 LONGEST = (  # half a minute of the processor and more, the longest first; those that wait between those that work
     "service/test_up.py", "runtime/test_fault_injection.py", "study/test_example_studies.py", "data/test_postgres.py",
     "flows/test_reuse.py", "flows/test_interruption.py", "flows/test_tick.py", "flows/test_retrain.py",
-    "study/test_shipped_studies.py", "storage/test_audit.py", "docs/test_pages.py",
+    "study/test_shipped_studies.py", "storage/test_audit.py", "docs/test_typed_pages.py",
 )  # fmt: skip
 for quiet, value in {
     "DO_NOT_TRACK": "true", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

@@ -1,20 +1,15 @@
-"""What the docs show runs, and what they name is there."""
+"""What the docs name is there: commands, keys of a study, words of the reference; test_typed_pages.py types them."""
 
 import contextlib
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import click
-import pandas as pd
 import pytest
 import yaml
-from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from evenhand.cli.main import main
@@ -25,9 +20,7 @@ from evenhand.study.study import Study
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(file for file in DOCS.rglob("*.md") if not {"decisions", "images"} & set(file.parts))
-TUTORIALS = [file for file in PAGES if file.parent.name == "tutorials"]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-STAY = ("up", "ui", "serve", "status")  # what stays until Ctrl-C, or asks what does
 ANY_STUDY = {
     "source": "payments.csv", "target": "fraud", "positive": "yes", "candidates": ["gaussian_nb"],
     "columns": {"key": "id", "time": "at", "group": "customer"},
@@ -58,7 +51,17 @@ def check_known(words: list[str]) -> None:
         command.make_context(" ".join(path), rest)
 
 
-ALL_COMMANDS = [(file.name, words) for file in PAGES for _, text in blocks(file, "console") for words in commands(text)]
+def named(file: Path) -> list[list[str]]:
+    """The commands that a page names within its text; three dots stand for what the reader says."""
+    found = re.findall(r"`(evenhand [^`]+)`", BLOCK.sub("", file.read_text(encoding="utf-8")))
+    return [shlex.split(words.replace(" ...", " words")) for words in found]
+
+
+ALL_COMMANDS = [
+    (file.name, words)
+    for file in [ROOT / "README.md", *PAGES]
+    for words in (*(each for _, text in blocks(file, "console") for each in commands(text)), *named(file))
+]
 
 
 @pytest.mark.parametrize(("page", "words"), ALL_COMMANDS, ids=lambda value: value if isinstance(value, str) else None)
@@ -92,55 +95,6 @@ def test_every_piece_of_a_study_is_valid(place, text, tmp_path, monkeypatch):
     study = load_study(tmp_path / "piece.yaml")
 
     assert study.name == "piece"
-
-
-@pytest.mark.parametrize("file", TUTORIALS, ids=lambda file: file.stem)
-@pytest.mark.usefixtures("prefect_server", "mlruns")
-def test_a_tutorial_runs_as_it_is_typed(file, tmp_path):
-    names: dict[str, object] = {}
-    if file.stem == "fraud_study":
-        run_blocks(DOCS / "tutorials" / "first_comparison.md", names, kinds=("python",))
-
-    run_blocks(file, names)
-
-
-@pytest.mark.usefixtures("prefect_server", "mlruns")
-def test_an_estimator_and_a_metric_of_ones_own_work_as_the_guide_shows(tmp_path):
-    run_blocks(DOCS / "tutorials" / "first_comparison.md", {}, kinds=("python",))
-    run_blocks(DOCS / "guides" / "own_estimators.md", {})
-    installed = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*installed, "--target", "installed", "./my_metrics"], check=True, timeout=300)
-    code = (
-        "from evenhand.study.registry import METRICS\n"
-        "from evenhand.study.loader import load_study\n"
-        "load_study('conf/own.yaml', ['metric=f2'])\n"
-        "import evenhand as eh\n"
-        "eh.score('own', 'payments.csv', 'scored.csv')\n"
-        "print(METRICS['f2'].formula.__name__)"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(["installed", "conf"])},
-    )  # fmt: skip
-
-    assert pd.read_csv("scored.csv")["decision"].isin(["yes", "no"]).all()
-    assert done.stdout.splitlines()[-1] == "<lambda>", done.stderr
-
-
-def run_blocks(file: Path, names: dict[str, object], kinds: tuple[str, ...] = ()) -> None:
-    """Do what a page shows, block after block: run Python, write studies, type commands."""
-    for kind, text in blocks(file, *kinds):
-        if place := re.match(r"# ((?:conf|my_metrics)/\S+)\n", text):
-            Path(place[1]).parent.mkdir(exist_ok=True)
-            Path(place[1]).write_text(text, encoding="utf-8")
-        elif kind == "python":
-            exec(compile(text, str(file), "exec"), names)
-        elif kind == "console":
-            for words in commands(text):
-                if words[1] not in STAY:
-                    found = CliRunner().invoke(main, words[1:])
-                    assert found.exit_code == 0, f"{' '.join(words)}\n{found.output}"
 
 
 @pytest.fixture(scope="module")
@@ -182,6 +136,21 @@ def test_every_key_of_a_study_has_an_example_that_its_schema_takes(hooks):
         for name, value in found.items():
             about = {**sections[title]["properties"][name], "$defs": schema["$defs"]}
             assert not list(Draft202012Validator(about).iter_errors(value)), (title, name, value)
+
+
+def test_every_key_of_a_study_says_since_when_once(hooks):
+    schema = Study.model_json_schema(by_alias=True)
+    sections = {"Study": schema, **schema["$defs"]}
+    keys = [(title, name) for title, section in sections.items() for name in section.get("properties", {})]
+    kept = yaml.safe_load((DOCS / "since.yaml").read_text(encoding="utf-8"))
+    listed = [(title, name) for by in kept.values() for title, names in by.items() for name in names]
+    versions = re.findall(r"^## \[([^]]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = [line.split(" | ") for line in hooks.study_page().splitlines() if line.startswith("| `")]
+
+    assert sorted(listed) == sorted(keys)
+    assert set(kept) <= set(versions)
+    shown = {"the next version" if each == "Unreleased" else each for each in kept}
+    assert {row[-1].removesuffix(" |") for row in rows} == shown
 
 
 def test_a_section_is_found_by_the_keys_above_it(hooks):

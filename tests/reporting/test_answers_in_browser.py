@@ -225,6 +225,18 @@ def test_first_screen_answers(tmp_path, width, height):
     assert seen["firstScreen"] < height
 
 
+@pytest.mark.parametrize(
+    ("kind", "question"), [("binary", "What it finds"), ("multiclass", "What it finds"), ("regression", "How far off")]
+)
+def test_first_screen_answers_where_no_decision_was_asked_for(tmp_path, kind, question):
+    content = replace(getattr(makers, kind)(), decided=None, outcome=("On the holdout: so many.",))
+
+    seen = look(tmp_path, content, width=390)
+
+    assert seen["answers"][question] == "On the holdout: so many."
+    assert seen["firstScreen"] < 844
+
+
 @pytest.mark.parametrize("width", [390, 800, 1400])
 def test_no_table_is_wider_than_its_window(tmp_path, width):
     kinds = {kind: getattr(makers, kind)() for kind in ("binary", "multiclass", "regression")}

@@ -303,6 +303,39 @@ def test_champion_is_dashed_and_the_best_is_drawn_last():
     assert [names[int(place)] for place, class_ in lines if "champion" in class_.split()] == ["knn"]
 
 
+def test_curves_of_classes_are_listed_as_classes():
+    curves = makers.binary().curves
+
+    text = page(replace(makers.multiclass(), class_curves=curves))
+    section = text.partition('<section id="classes"')[2].partition("</section>")[0]
+
+    assert section.count(">Class</th>") == 3
+    assert "Candidate" not in section
+
+
+@pytest.mark.parametrize(("fold", "is_said"), [(0.9, False), (-40.0, True)])
+def test_the_key_of_the_board_has_the_mark_of_what_is_beyond_the_axis_where_there_is_one(fold, is_said):
+    first = replace(makers.binary().leaderboard[0], holdout=None, holdout_low=None, holdout_high=None)
+    folds = [(0.9, 0.91), (0.89, 0.9), (0.88, 0.9), (0.87, 0.89), (0.86, fold)]  # the last so that it is far off or not
+    rows = tuple(replace(first, rank=k, folds=each, cv_mean=sum(each) / 2) for k, each in enumerate(folds, 1))
+
+    text = page(replace(makers.binary(), leaderboard=rows))
+
+    assert ("beyond the axis" in text) is is_said
+
+
+def test_no_balance_and_what_an_ensemble_has_of_its_members_is_not_said_beneath_a_name():
+    first = makers.binary().leaderboard[0]
+    ridge = replace(first, name="ridge", model="ridge", encoding="plain", balance="none", params="alpha=2")
+    both = replace(first, rank=2, name="ensemble", model="ensemble", encoding="several", balance="several", params="")
+    rows = (ridge, both)
+
+    text = page(replace(makers.binary(), leaderboard=rows))
+
+    assert "plain · alpha=<wbr>2" in text
+    assert "several" not in text
+
+
 def test_candidates_stand_in_the_order_of_their_ranks_with_their_verdicts():
     text = page(makers.binary())
 
@@ -461,6 +494,18 @@ def test_ticks_are_round_and_inside(low, high, ticks):
     assert axis("x", low, high).ticks == pytest.approx(ticks)
 
 
+@pytest.mark.parametrize(
+    "low, high, labels",
+    [
+        (-4, 7, ("−2.5", "0", "2.5", "5")),
+        (0, 1, ("0", "0.2", "0.4", "0.6", "0.8", "1")),
+        (1948, 1956, ("1948", "1950", "1952", "1954", "1956")),
+    ],
+)
+def test_a_tick_is_labelled_by_its_value(low, high, labels):
+    assert axis("x", low, high).labels == labels
+
+
 def test_an_axis_over_one_value_has_room_to_both_sides():
     found = axis("x", 3, 3)
 
@@ -470,10 +515,28 @@ def test_an_axis_over_one_value_has_room_to_both_sides():
 def test_a_hopeless_candidate_does_not_squeeze_the_others():
     means = [0.80, 0.79, 0.78, 0.77, 0.76, 0.02]
 
-    low, high = strip_ends(means, means)
+    low, high = strip_ends([(mean, mean + 0.01) for mean in means], means)
 
     assert low > 0.5
     assert high >= 0.80
+
+
+def test_folds_and_holdout_of_candidates_that_are_close_all_fit():
+    folds = [(0.74, 0.81, 0.83), (0.72, 0.73, 0.84), (0.66, 0.79, 0.83), (0.65, 0.73, 0.82)]
+
+    low, high = strip_ends(folds, [sum(each) / 3 for each in folds])
+
+    assert low <= 0.65
+    assert high >= 0.84
+
+
+def test_one_hopeless_fold_does_not_squeeze_the_others():
+    folds = [(0.90, 0.91, 0.92), (0.89, 0.90, 0.91), (0.88, 0.90, 0.92), (-9.0, 0.91, 0.92)]
+
+    low, high = strip_ends(folds, [0.91, 0.90, 0.90, 0.89])
+
+    assert low > 0
+    assert high >= 0.92
 
 
 def luminance(colour):
@@ -689,6 +752,14 @@ def test_paper_is_not_laid_out_as_a_narrow_window():
 
     asked = re.findall(r"@media ([^{]*)\{", style)
     assert [each for each in asked if "width" in each and not each.startswith("screen ")] == []
+
+
+def test_on_paper_no_column_of_drawings_is_empty():
+    on_paper = page(makers.binary()).partition("@media print {")[2].partition("</style>")[0]
+    hidden = re.findall(r"([^{}]+)\{[^}]*display: none", on_paper)
+
+    assert hidden
+    assert not any("strip" in selector for selector in hidden)
 
 
 def test_what_paper_leaves_out_are_sections_of_the_page():

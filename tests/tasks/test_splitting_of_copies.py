@@ -131,6 +131,38 @@ def test_a_random_holdout_has_its_share_of_rows_though_copies_are_many(tmp_path,
     assert ledger.notes == ()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_holdout_of_groups_has_its_share_of_rows_where_groups_are_of_many_sizes(tmp_path, seed):
+    sizes = np.r_[170, np.full(20, 10), np.ones(130, dtype=int)]
+    group, draw = np.repeat(np.arange(len(sizes)), sizes), np.random.default_rng(3)
+    table = make_table(tmp_path / "t", {"a": draw.normal(size=500), "g": group}, draw.integers(0, 2, 500))
+    study = make_study(seed=seed, columns={"group": "g"}, split={"folds": 3, "holdout": "group", "holdout_share": 0.2})
+
+    ledger, rows = ledger_of(table, study)
+
+    assert ledger.n_holdout / 500 == pytest.approx(0.2, abs=0.02)
+    assert (rows.side.groupby(group).nunique() == 1).all()
+
+
+def test_one_of_few_groups_is_held_out_though_it_is_more_than_asked_for(tmp_path):
+    draw = np.random.default_rng(3)
+    columns = {"a": draw.normal(size=90), "g": np.repeat([1, 2, 3], 30)}
+    study = make_study(columns={"group": "g"}, split={"folds": 2, "holdout": "group", "holdout_share": 0.05})
+
+    ledger, _ = ledger_of(make_table(tmp_path / "t", columns, draw.integers(0, 2, 90)), study)
+
+    assert ledger.n_holdout == 30
+
+
+def test_where_a_hash_holds_out_too_many_copies_the_note_names_the_draw_that_does_not(tmp_path):
+    study = plain_study(holdout="hash", holdout_share=0.2, folds=2)
+
+    ledger, _ = ledger_of(heavy_copies(tmp_path / "t"), study)
+
+    assert abs(ledger.n_holdout / 500 - 0.2) > 0.02
+    assert ledger.notes[0].endswith("; split.holdout: random deals them out")
+
+
 def test_a_holdout_that_copies_make_larger_or_smaller_is_noted(tmp_path):
     columns = {"a": np.repeat(np.random.default_rng(0).normal(size=4), 25)}
     table = make_table(tmp_path / "t", columns, np.tile([0, 1], 50))

@@ -168,7 +168,7 @@ def _figures(each: dict[str, Any], plans: "dict[str, Plan]") -> "Figures":
     settled = {key: value for key, value in each["params"].items() if key not in plan.params}
     folds = {metric: tuple(found["folds"]) for metric, found in each["cv"].items()}
     return Figures(
-        replace(plan, params={**plan.params, **settled}, tuning=None), folds, each["train"], each["holdout"], {},
+        replace(plan, params={**plan.params, **settled}, tuning=None), folds, each["train"], each["holdout"],
         each["fit_seconds"], each["predict_seconds"], each["peak_mb"], each["solver"], each["scale"],
     )  # fmt: skip
 

@@ -82,13 +82,7 @@ class Decided:
 
     def by_class(self, outcome: DecisionOutcome) -> str:
         """How the classes fared, by their names."""
-        names = tuple(map(as_class, self.classes)) or tuple(f"class {k}" for k in range(len(outcome.counts)))
-        if len(names) != 2:
-            right = (f"{rows_text(row[k])} of {rows_text(sum(row))} {names[k]}" for k, row in enumerate(outcome.counts))
-            return f"rightly called: {', '.join(right)}"
-        (left, wrong), (missed, found) = outcome.counts
-        called = f"{rows_text(wrong)} of {rows_text(left + wrong)} {names[0]} called {names[1]}"
-        return f"{rows_text(found)} of {rows_text(found + missed)} {names[1]} found, {called}"
+        return classes_fared(self.classes or tuple(map(str, range(len(outcome.counts)))), outcome.counts)
 
     @property
     def sides(self) -> tuple[tuple[str, bool, DecisionOutcome | None, DecisionOutcome | None], ...]:
@@ -258,6 +252,17 @@ def as_plain(record: Any) -> Any:
 def rows_text(count: float) -> str:
     """A count of rows with commas; one that repeats or weights make uneven keeps one place."""
     return f"{count:,.0f}" if abs(count - round(count)) < 1e-6 * max(1.0, abs(count)) else f"{count:,.1f}"
+
+
+def classes_fared(labels: tuple[str, ...], counts: tuple[tuple[float, ...], ...]) -> str:
+    """Of a confusion of classes by their names: what was found and falsely called, of more than two what was right."""
+    names = tuple(map(as_class, labels))
+    if len(names) != 2:
+        right = (f"{rows_text(row[k])} of {rows_text(sum(row))} {names[k]}" for k, row in enumerate(counts))
+        return f"rightly called: {', '.join(right)}"
+    (left, wrong), (missed, found) = counts
+    called = f"{rows_text(wrong)} of {rows_text(left + wrong)} {names[0]} called {names[1]}"
+    return f"{rows_text(found)} of {rows_text(found + missed)} {names[1]} found, {called}"
 
 
 def as_class(label: str) -> str:

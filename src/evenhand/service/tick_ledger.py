@@ -131,7 +131,7 @@ def overdue(study: Study, lines: Sequence[Tick], moment: datetime) -> str:
     if is_paused(lines):
         return ""
     if not seen:
-        return "no tick was ever recorded: start `evenhand up`"
+        return "no tick was ever recorded: start `evenhand up`, which notes the schedule once both servers answer"
     come = [line.moment for line in seen if line.moment <= moment]
     if not come:
         first = shown(min(line.moment for line in seen))

@@ -68,7 +68,7 @@ class Chart:
 def legend(entries: Sequence[tuple[str, str]]) -> Html:
     """The names beside their colours, in order, each with a word or two after it."""
     items = [
-        tag("li", swatch(place), name, tag("b", words) if words else None)
+        tag("li", swatch(place), f"{name},", tag("b", words)) if words else tag("li", swatch(place), name)
         for place, (name, words) in enumerate(entries)
     ]
     return tag("ul", items, class_="legend")

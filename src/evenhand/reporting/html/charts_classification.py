@@ -18,11 +18,11 @@ LOWEST = 1e-5  # where such axes begin at the lowest
 AT_RECALL = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
-def roc_chart(curves: Sequence[CandidateCurves]) -> Chart:
+def roc_chart(curves: Sequence[CandidateCurves], what: str = "Candidate") -> Chart:
     """The ROC curves of the candidates, best first, with the band of the best."""
     canvas = Canvas(unit_axis("False positive rate"), unit_axis("True positive rate"))
     lines = [_line(canvas, place, one, one.roc.fpr, one.roc.tpr) for place, one in enumerate(curves)]
-    heads = ["Candidate", "Area", *(f"at {100 * at:.0f} %" for at in AT_FPR)]
+    heads = [what, "Area", *(f"at {100 * at:.0f} %" for at in AT_FPR)]
     rows = [(one.name, number(one.roc.area), *_at_fpr(one)) for one in curves]
     return Chart(
         id="roc",
@@ -36,13 +36,13 @@ def roc_chart(curves: Sequence[CandidateCurves]) -> Chart:
     )
 
 
-def precision_recall_chart(curves: Sequence[CandidateCurves]) -> Chart:
+def precision_recall_chart(curves: Sequence[CandidateCurves], what: str = "Candidate") -> Chart:
     """The precision-recall curves of the candidates, best first, with the band of the best."""
     canvas = Canvas(unit_axis("Recall"), unit_axis("Precision"))
     pairs = [(one, one.precision_recall) for one in curves]
     share = pairs[0][1].share_positive
     lines = [_line(canvas, place, one, step.recall, step.precision) for place, (one, step) in enumerate(pairs)]
-    heads = ["Candidate", "Average precision", *(f"at {100 * at:.0f} %" for at in AT_RECALL)]
+    heads = [what, "Average precision", *(f"at {100 * at:.0f} %" for at in AT_RECALL)]
     rows = [(one.name, number(step.area), *_at_recall(step.recall, step.precision)) for one, step in pairs]
     band = _band(canvas, curves[0].precision_recall_band)
     return Chart(
@@ -174,7 +174,7 @@ def _bin(one: CalibrationBin) -> tuple[str, ...]:
 
 
 def _all_bins(named: Sequence[tuple[str, CalibrationCurve]]) -> Html:
-    heads = ["Candidate", "Mean score", "Positive", "95 % interval", "Rows"]
+    heads = ["Of", "Mean score", "Positive", "95 % interval", "Rows"]
     rows = [(name, *_bin(one)) for name, curve in named for one in curve.bins]
     return table(heads, rows, "Bins of the calibration curves")
 

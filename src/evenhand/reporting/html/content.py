@@ -261,6 +261,7 @@ class PageContent:
     calibration_figures: Pairs = ()
     thresholds: Thresholds | None = None
     decided: Decided | None = None
+    outcome: tuple[str, ...] = ()  # what it finds, or how far off it is, where no decision was asked for
     confusion: ConfusionTable | None = None
     regression: Regression | None = None
     regressions: tuple[RegressionTable, ...] = ()

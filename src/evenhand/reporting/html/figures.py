@@ -65,11 +65,13 @@ def class_curves(content: PageContent) -> Drawn:
     shown = content.class_curves[:MOST_CURVES]
     if not shown:
         return None, []
-    both = [replace(chart(shown), id=f"{chart(shown).id}-classes") for chart in (roc_chart, precision_recall_chart)]
+    drawn = [chart(shown, "Class") for chart in (roc_chart, precision_recall_chart)]
+    both = [replace(one, id=f"{one.id}-classes") for one in drawn]
     lead = f"Of the candidate that is served, on {content.curves_rows}."
     if len(shown) < len(content.class_curves):
         lead += f" {len(shown)} of {len(content.class_curves)} classes are drawn."
-    return section("classes", "Each class against the rest", _pair(both), _curve_names(shown), lead=lead), both
+    names = _curve_names(shown, "Class")
+    return section("classes", "Each class against the rest", _pair(both), names, lead=lead), both
 
 
 def drawn_curves(content: PageContent) -> list[CandidateCurves]:
@@ -285,9 +287,9 @@ def _how_to_read(content: PageContent, shown: Sequence[CandidateCurves]) -> str:
     return " ".join(words)
 
 
-def _curve_names(shown: Sequence[CandidateCurves]) -> Html:
+def _curve_names(shown: Sequence[CandidateCurves], what: str = "Candidate") -> Html:
     """The areas of the curves as drawn, over all rows together."""
-    heads = [Heading("Candidate", "text"), Heading("Area under ROC, pooled"), Heading("Average precision, pooled")]
+    heads = [Heading(what, "text"), Heading("Area under ROC, pooled"), Heading("Average precision, pooled")]
     rows = []
     for place, one in enumerate(shown):
         cells = [_curve_name(one, place), number(one.roc.area), number(one.precision_recall.area)]

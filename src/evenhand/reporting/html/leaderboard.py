@@ -36,6 +36,7 @@ Columns = Sequence[tuple[str, Sequence[str]]]
 GATE_PLACE = Html("<!-- gate -->")  # where the verdict goes, which falls when the page is written already
 MOST_ROWS, MOST_COLUMNS = 8, 16
 FEW = 50  # positive rows, below which an interval is wide
+UNTOLD = ("none", "several")  # no balance, and what an ensemble has of its members
 
 
 def head(content: PageContent) -> Html:
@@ -55,7 +56,7 @@ def _answers(content: PageContent) -> list[tuple[str, list[Any]]]:
     return [
         ("Which one", [_which(content), _verdicts(content), _simplest(content)]),
         ("How good on new rows", [_expected(content), _measured(content)]),
-        ("What it finds and costs", _outcome(content.decided)),
+        _outcome(content),
         ("Whether to trust it", [_trust(content), gate]),
     ]
 
@@ -95,10 +96,15 @@ def _measured(content: PageContent) -> Html:
     return joined(titled(content.study.metric), " ", value, f" over {_n_folds([kept])}", held, ".")
 
 
-def _outcome(decided: Decided | None) -> list[str]:
-    """What the served decision finds and falsely flags, and what that costs."""
-    if decided is None:
-        return []
+def _outcome(content: PageContent) -> tuple[str, list[Any]]:
+    """What the served decision finds and falsely flags, and what that costs; how far off predicted numbers are."""
+    if (decided := content.decided) is None:
+        is_number = content.study.task == "regression"
+        return "How far off" if is_number else "What it finds", list(content.outcome)
+    return "What it finds and costs", _costs(decided)
+
+
+def _costs(decided: Decided) -> list[str]:
     outcome, where = decided.served
     words = f"On {where}: {decided.by_class(outcome)}."
     cost = outcome.cost if outcome.cost is not None else None
@@ -130,7 +136,7 @@ def leaderboard(content: PageContent) -> Html:
     """All candidates, best first, with the verdict of each against the best."""
     study, rows = content.study, content.leaderboard
     first = rows[:MOST_ROWS]
-    low, high = strip_ends([value for row in first for value in _values(row)], [row.cv_mean for row in first])
+    low, high = strip_ends([_values(row) for row in first], [row.cv_mean for row in first])
     strip = Strip(low, high, height=30, held_beneath=any(row.holdout is not None for row in rows))
     heads = _heads(rows, study.metric, strip)
     words = f"Candidates by {spoken(study.metric)}"
@@ -142,7 +148,9 @@ def leaderboard(content: PageContent) -> Html:
         _without_rank(content.failed, "failed", "Why it failed"),
         _without_rank(content.stopped, "were stopped early", "Why it was stopped"),
     )
-    return section("leaderboard", "Leaderboard", board, _key(rows), rest, *lost, _every_fold(content), lead=lead)
+    return section(
+        "leaderboard", "Leaderboard", board, _key(first, strip), rest, *lost, _every_fold(content), lead=lead
+    )
 
 
 def _without_rank(pairs: Pairs, word: str, why: str) -> Html | None:
@@ -261,9 +269,10 @@ def line_of(row: CandidateRow) -> CandidateLine:
 def _who(row: CandidateRow) -> Html:
     verdict = (row.verdict,) if row.verdict not in {"", "best"} else ()
     marks = [joined(" ", tag("span", mark, class_="mark")) for mark in (*verdict, *row.marks)]
-    parts = [part for part in (row.model, row.encoding, row.balance, row.params) if part and part not in row.name]
-    how = tag("span", breakable(" · ".join(parts)), class_="how") if parts else None
-    return joined(tag("span", breakable(row.name), class_="name"), marks, how)
+    how = [part for part in (row.model, row.encoding, row.balance) if part not in UNTOLD]
+    parts = [part for part in (*how, row.params) if part and part not in row.name]
+    beneath = tag("span", breakable(" · ".join(parts)), class_="how") if parts else None
+    return joined(tag("span", breakable(row.name), class_="name"), marks, beneath)
 
 
 def _interval(row: CandidateRow) -> str:
@@ -271,15 +280,14 @@ def _interval(row: CandidateRow) -> str:
 
 
 def _values(row: CandidateRow) -> tuple[float, ...]:
-    held = (row.holdout, row.holdout_low, row.holdout_high)
-    return (*row.folds, *(value for value in held if value is not None))
+    return (*row.folds, *(() if row.holdout is None else (row.holdout,)))
 
 
 def _n_folds(rows: Sequence[CandidateRow]) -> str:
     return counted(max(len(row.folds) for row in rows), "fold", "folds")
 
 
-def _key(rows: Sequence[CandidateRow]) -> Html:
+def _key(rows: Sequence[CandidateRow], strip: Strip) -> Html:
     sign = Strip(0, 1, width=24, height=16)
     entries = [("one fold", sign.dots([0.5])), ("mean of the folds", sign.mean(0.5))]
     if any(row.holdout_low is not None for row in rows):
@@ -287,6 +295,8 @@ def _key(rows: Sequence[CandidateRow]) -> Html:
     elif any(row.holdout is not None for row in rows):
         entries.append(("held-out rows", sign.held(0.5)))
     entries.append(("mean of the best", sign.guide(0.5)))
+    if strip.is_beyond(value for row in rows for value in _values(row)):
+        entries.append(("beyond the axis", sign.dots([-1.0])))
     items = [tag("li", sign.draw("", drawn, class_="swatch"), words) for words, drawn in entries]
     return tag("ul", items, class_="legend")
 

@@ -40,13 +40,14 @@ def overlay(everyone: Sequence[CandidatePredictions], classes: Sequence[Any]) ->
 def leaderboard(judgement: Judgement) -> str:
     """Every candidate's folds, mean and holdout value in one picture; blue who was not found worse than the best."""
     metric, rows = judgement.metric, judgement.figures[:MOST_ROWS]
-    values = [value for each in rows for value in (*each.folds.get(metric, ()), *_held(each, metric))]
+    values = [(*each.folds.get(metric, ()), *_held(each, metric)) for each in rows]
     strip = Strip(*strip_ends(values, [each.mean(metric) for each in rows]), width=STRIP_WIDTH, height=ROW)
     near = {rows[0].plan.name, *judgement.group}
     lines = [_row(each, metric, strip, place, each.plan.name in near) for place, each in enumerate(rows)]
     foot = HEAD + ROW * len(rows) + LINE
     ends = [words_at(NAMES + strip.x(end), foot, f"{end:.6g}", "middle") for end in (strip.low, strip.high)]
-    key = words_at(8, foot + LINE + 6, _key(rows, metric, len(judgement.figures) - len(rows)), "start")
+    is_beyond = strip.is_beyond(value for each in values for value in each)
+    key = words_at(8, foot + LINE + 6, _key(rows, metric, is_beyond, len(judgement.figures) - len(rows)), "start")
     body = joined(*lines, *ends, key)
     return standalone(f"Leaderboard by {spoken(metric)}", body, NAMES + STRIP_WIDTH + 70, foot + 2 * LINE + 8)
 
@@ -70,9 +71,10 @@ def _held(figures: Figures, metric: str) -> tuple[float, ...]:
     return () if value is None or not math.isfinite(value) else (value,)
 
 
-def _key(rows: Sequence[Figures], metric: str, n_others: int) -> str:
+def _key(rows: Sequence[Figures], metric: str, is_beyond: bool, n_others: int) -> str:
     words = ["dot: one fold", "bar: their mean"]
     words += ["diamond: held-out rows"] if any(_held(each, metric) for each in rows) else []
+    words += ["triangle: beyond the axis"] if is_beyond else []
     words += ["blue: not found worse than the best"]
     words += [f"{n_others} more not shown"] if n_others else []
     return " · ".join(words)

@@ -1,7 +1,7 @@
 """Drawing on a small canvas: scales, frame, lines, areas, dots and bars as SVG markup."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -147,19 +147,33 @@ def colour_of(place: int) -> str:
     return f"s{place % MOST_IN_COLOUR + 1}{dash}" if place < 2 * MOST_IN_COLOUR else "s0"
 
 
-def strip_ends(values: Sequence[float], means: Sequence[float]) -> tuple[float, float]:
-    """Round ends for the strips: all values fit, unless a few candidates are so far off that others would blur."""
-    values, means = [v for v in values if math.isfinite(v)], [v for v in means if math.isfinite(v)]
-    if not values:
+def strip_ends(values: Sequence[Sequence[float]], means: Sequence[float]) -> tuple[float, float]:
+    """Round ends for the strips: the values of all candidates fit but for those that would blur the others.
+
+    These are candidates whose mean is far off, and single values far from those of the candidates that are left.
+    """
+    means = [mean if math.isfinite(mean) else math.nan for mean in means]
+    low, high = _without_far(means, 2.5)
+    near = [
+        v for each, mean in zip(values, means, strict=True) if low <= mean <= high for v in each if math.isfinite(v)
+    ]
+    if not near:
         return 0.0, 1.0
-    low, high = min(values), max(values)
-    if len(means) >= 4:
-        first, third = np.quantile(means, [0.25, 0.75])
-        reach = 2.5 * max(third - first, (high - low) / 20)
-        low, high = max(low, first - reach), min(high, third + reach)
+    low, high = _without_far(near, 4.0)
     step = _round_step((high - low) / 10 if high > low else 0.1 * (abs(high) or 1))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return step * first, step * max(last, first + 1)  # where all values are equal there is still a line
+
+
+def _without_far(values: Sequence[float], reach: float) -> tuple[float, float]:
+    """The least and the greatest of the values, but for those that are so many spreads of the middle half beyond it."""
+    known = [value for value in values if not math.isnan(value)]
+    if len(known) < 4:
+        return (min(known), max(known)) if known else (math.nan, math.nan)
+    first, third = np.quantile(known, [0.25, 0.75])
+    tenth, ninth = np.quantile(known, [0.1, 0.9], method="nearest")
+    most = reach * max(third - first, (ninth - tenth) / 10) or math.inf
+    return max(min(known), float(first) - most), min(max(known), float(third) + most)
 
 
 @dataclass(frozen=True)
@@ -175,6 +189,10 @@ class Strip:
     def x(self, value: float) -> float:
         """The place of a value, at the edge where it lies beyond."""
         return 5 + min(1.0, max(0.0, (value - self.low) / (self.high - self.low))) * (self.width - 10)
+
+    def is_beyond(self, values: Iterable[float]) -> bool:
+        """Whether any of the values lies beyond an end, where a triangle stands for it."""
+        return any(math.isfinite(value) and not self.low <= value <= self.high for value in values)
 
     def draw(self, label: str, *marks: Html | None, class_: str = "") -> Html:
         """The strip with its marks and what is read aloud of it; without a label it is passed over."""
@@ -242,7 +260,7 @@ def _tick(value: float, places: int) -> str:
         return f"{value / 1e3:,g}k".replace("-", "−")
     if 0 < abs(value) < 0.0005:
         return number(value)
-    plain = f"{value:.{places + 1}f}".rstrip("0").rstrip(".") if places else f"{value:.0f}"  # 1950 may be a year
+    plain = f"{value:.{places + 1}f}".rstrip("0").rstrip(".")  # without commas, as 1950 may be a year
     return plain.replace("-", "−")
 
 

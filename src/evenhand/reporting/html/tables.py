@@ -6,6 +6,7 @@ from evenhand.records.checks import counted_by_severity
 from evenhand.records.decision import Effect, Explained, Stage
 from evenhand.reporting.html.content import AGAIN, CandidateRow, ComparisonRow, PageContent
 from evenhand.reporting.html.elements import (
+    NOTHING,
     Heading,
     Html,
     count,
@@ -46,7 +47,7 @@ def comparisons(content: PageContent) -> Html | None:
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
         (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
         (Heading("On the holdout alone", minor=True), _on_holdout),
-        (Heading("Detectable", minor=True), lambda one: "" if one.detectable is None else number(one.detectable)),
+        (Heading("Detectable", minor=True), lambda one: number(one.detectable)),
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
     ]
     lead = (
@@ -54,7 +55,9 @@ def comparisons(content: PageContent) -> Html | None:
         "upper one for each. A gap inside the region of practical equivalence is called practically the same."
     )
     if any(one.power is not None for one in found):
-        columns.insert(-3, (Heading("Power", minor=True), lambda one: "" if one.power is None else percent(one.power)))
+        columns.insert(
+            -3, (Heading("Power", minor=True), lambda one: NOTHING if one.power is None else percent(one.power))
+        )
         lead += f" Power is the chance that the holdout separates two that truly differ by {POWER_DIFFERENCE}."
     shown = listing(found, columns, "Differences from the best")
     return section("comparisons", "Against the best", shown, lead=lead)

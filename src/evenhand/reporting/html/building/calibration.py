@@ -1,5 +1,7 @@
 """Whether the scores of the kept candidate mean what they say."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from evenhand.evaluation import curves
@@ -33,11 +35,11 @@ def calibration_of(
     return tuple(found)
 
 
-def calibration_figures(judgement: Judgement) -> Pairs:
+def calibration_figures(judgement: Judgement, classes: Sequence[str]) -> Pairs:
     """Slope, intercept and expected error of the calibrated probabilities, where they have not been seen."""
     if judgement.calibrated is None:
         return ()
-    found = [("Calibration", judgement.calibrated.kind)]
+    found = [("Calibration", _kinds(judgement.calibrated.kind, classes))]
     for where, figures in (
         ("out of fold", judgement.calibrated.out_of_fold),
         ("holdout", judgement.calibrated.holdout),
@@ -48,6 +50,14 @@ def calibration_figures(judgement: Judgement) -> Pairs:
                 value, low, high = figures[key]
                 found.append((f"{words}, {where}", f"{value:.3f} ({low:.3f} to {high:.3f})".replace("-", "−")))
     return tuple(found)
+
+
+def _kinds(kind: str, classes: Sequence[str]) -> str:
+    """The kind of map of each class, by the name of the class where they differ."""
+    kinds = kind.split(", ")
+    if len(set(kinds)) == 1 or len(kinds) != len(classes):
+        return ", ".join(dict.fromkeys(kinds))
+    return ", ".join(f"{label}: {each}" for label, each in zip(classes, kinds, strict=True))
 
 
 def is_calibrated(candidate: CandidatePredictions, judgement: Judgement) -> bool:

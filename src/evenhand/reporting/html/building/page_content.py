@@ -21,6 +21,7 @@ from evenhand.reporting.html.building.calibration import (
     class_calibration_of,
     is_calibrated,
 )
+from evenhand.reporting.html.building.outcome import outcome_of, share_of_row
 from evenhand.reporting.html.building.regression import regression_of
 from evenhand.reporting.html.building.tuning import grid_curves, tuned_curves
 from evenhand.reporting.terminal.run import simplest_words
@@ -50,9 +51,10 @@ def page_content(
         calibration=calibration_of(best, judgement, table),
         class_calibration=class_calibration_of(best, judgement, table),
         class_calibration_on="holdout rows, calibrated" if is_calibrated(best, judgement) else "out-of-fold rows",
-        calibration_figures=calibration_figures(judgement),
+        calibration_figures=calibration_figures(judgement, [str(label) for label in table.classes]),
         thresholds=_thresholds(best, judgement, table),
         decided=judgement.decided,
+        outcome=outcome_of(best, table) if judgement.decided is None else (),
         confusion=_confusion(best, judgement, table),
         regression=regression_of(best, table),
         regressions=report.regressions,
@@ -256,7 +258,7 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
     usual = usual if ensemble is None or ensemble.threshold is None else ensemble.threshold
     served = decided.served_threshold if decided else None
     chosen = usual if served is None else served
-    sweep = curves.sweep(part.truth, part.scores, _share_of_row(part), chosen=chosen)
+    sweep = curves.sweep(part.truth, part.scores, share_of_row(part), chosen=chosen)
     held = candidate.holdout
     on_holdout = None if held.scores is None or not len(held) else curves.sweep_at(
         held.truth, held.scores, sweep.thresholds
@@ -271,12 +273,6 @@ def _thresholds(candidate: CandidatePredictions, judgement: Judgement, table: Ta
     return content.Thresholds(
         candidate.name, sweep, chosen, why=why, decided=decided, held=on_holdout, classes=(negative, positive), **prices
     )
-
-
-def _share_of_row(part: CandidatePredictions) -> np.ndarray:
-    """What each judged row counts, so that rows that repeats judged several times count once."""
-    _, place, times = np.unique(part.row, return_inverse=True, return_counts=True)
-    return 1.0 / times[place]
 
 
 def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Table) -> content.ConfusionTable | None:
@@ -299,7 +295,7 @@ def _confusion(candidate: CandidatePredictions, judgement: Judgement, table: Tab
             candidate.name, counted, decided.served_threshold, curves.per_class(counted), where
         )
     truth, called = [labels[k] for k in part.truth], [labels[int(k)] for k in part.predicted]
-    counted, n_repeats = curves.confusion(truth, called, labels, _share_of_row(part)), part.n_repeats
+    counted, n_repeats = curves.confusion(truth, called, labels, share_of_row(part)), part.n_repeats
     where = "out-of-fold rows" + (f", each row once (mean of {n_repeats} repeats)" if n_repeats > 1 else "")
     return content.ConfusionTable(candidate.name, counted, per_class=curves.per_class(counted), where=where)
 

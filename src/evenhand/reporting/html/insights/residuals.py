@@ -17,10 +17,10 @@ def residual_columns(content: PageContent) -> Drawn:
         return None, []
     drawn = [_chart(nth, one) for nth, one in enumerate(found[:MOST_DRAWN])]
     n_sure = sum(one.p_value < LEVEL for one in found)
-    said = f"along {n_sure} of {len(found)} columns" if n_sure else "along no column"
+    said = f"{n_sure} of {len(found)} columns" if n_sure else "no column"
     lead = (
         "Mean of actual minus predicted over tenths of a number or the values of a category, with 95 % intervals; "
-        f"above zero predictions are too low. They are surely off {said} (5 %, corrected by Holm)."
+        f"above zero predictions are too low. They are shown to be off along {said} (5 %, corrected by Holm)."
     )
     columns = [
         (Heading("Column", "text"), lambda one: one.column),

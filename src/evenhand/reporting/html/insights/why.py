@@ -122,9 +122,10 @@ def _worst_lead(found: Insight) -> str:
         if found.is_exact
         else "Parts are Shapley values, sampled over orders of columns"
     )
+    of = "" if found.reason_unit == "prediction" else " of what was predicted"
     return (
         f"Held-out rows that were predicted worst, by their place in the data. {way}: what each adds to the "
-        f"{found.reason_unit} of what was predicted, beside the average training row."
+        f"{found.reason_unit}{of}, beside the average training row."
     )
 
 
