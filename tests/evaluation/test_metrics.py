@@ -13,6 +13,7 @@ from evenhand.evaluation.metrics import (
     applicable,
     by_class,
     confusion,
+    metric_of,
     metrics_of,
     usual_metric,
     weighted,
@@ -287,6 +288,28 @@ def test_a_row_that_counts_twice_is_the_row_twice(n_classes, name):
         scores = None if told.scores is None else told.scores.repeat(line, axis=0)
         again = PredictionSet(told.truth.repeat(line), told.predictions.repeat(line), scores, told.is_probability)
         assert value == pytest.approx(metrics_of(again, n_classes, 0)[name])
+
+
+@pytest.mark.parametrize("name", applicable(3, is_multilabel=True))
+def test_a_row_of_labels_that_counts_twice_is_the_row_twice(name):
+    draw = np.random.default_rng(5)
+    truth, predicted = draw.integers(0, 2, (2, 30, 3))
+    told = PredictionSet(truth, predicted, np.round(draw.random((30, 3)), 1), True)
+    times = draw.integers(0, 4, size=(4, 30))
+    times[:, :9] += 1  # so that each label stays, and rows without it
+
+    found = weighted(told, name, 3, 0, times)
+
+    for value, line in zip(found, times, strict=True):
+        again = told.only(np.repeat(np.arange(30), line))
+        assert value == pytest.approx(metrics_of(again, 3, 0)[name])
+
+
+def test_labels_that_no_row_has_and_none_is_given_are_measured_by_0():
+    nothing = PredictionSet(np.zeros((4, 2), dtype=int), np.zeros((4, 2), dtype=int), None)
+
+    assert weighted(nothing, "f1_micro", 2, 0, np.ones((3, 4))).tolist() == [0, 0, 0]
+    assert metric_of(nothing, "f1_micro", 2) == 0
 
 
 def test_areas_weighted_by_rows_are_weighted_by_all_of_them():

@@ -76,12 +76,13 @@ def test_stratified_folds_hold_the_classes_alike(clouds):
     assert sorted(rare) == [6, 7, 7]  # 20 rare rows in three folds
 
 
-def test_a_random_holdout_is_stratified_and_of_the_share_asked_for(clouds):
-    ledger, rows = ledger_of(clouds, plain_study(holdout="random"))
+@pytest.mark.parametrize(("share", "n_held", "n_rare"), [(0.25, 20, 5), (0.4, 32, 8)])
+def test_a_random_holdout_is_stratified_and_of_the_share_asked_for(clouds, share, n_held, n_rare):
+    ledger, rows = ledger_of(clouds, plain_study(holdout="random", holdout_share=share))
     y = np.load(local(clouds.stored) / "target.npy")
 
-    assert ledger.n_holdout == 20
-    assert y[rows.side == HOLDOUT].sum() == 5
+    assert ledger.n_holdout == n_held  # of 80 rows, 20 of them rare
+    assert y[rows.side == HOLDOUT].sum() == n_rare
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 0.5))
