@@ -253,3 +253,15 @@ def test_a_class_with_fewer_rows_than_folds_is_dealt_out_without_a_warning(recwa
     assert not recwarn.list
     others = EvidenceEncoder(smoothing=1.0, random_state=0).fit(codes, y).transform(codes)
     assert (evidence[y == 1] < others[y == 1]).all()
+
+
+@pytest.mark.parametrize(("rare", "sign"), [(0, 1), (1, -1)])
+def test_the_only_row_of_a_class_has_the_finite_evidence_of_rows_without_that_class(rare, sign):
+    codes, y = np.array([[0]] * 4 + [[1]] * 4), np.full(8, 1 - rare)
+    y[0] = rare
+
+    evidence = EvidenceEncoder(smoothing=2.0, cv=KFold(8)).fit_transform(codes, y)
+
+    # three rows of its code are left, all of the other class; the smoothing adds no row of a class that is not there
+    assert evidence[0, 0] == pytest.approx(sign * log((3 + 2) / 2))
+    assert np.isfinite(evidence).all()
