@@ -2,12 +2,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from makers import make_table
 from scipy import sparse, stats
 
+from evenhand.data.frames import SomeRows
 from evenhand.errors import DataError
-from evenhand.models.encoder import TableEncoder
+from evenhand.models.encoder import TableEncoder, new_encoder
+from evenhand.models.packing.kept import KeptMatrices
 from evenhand.storage.packed import Packed
-from evenhand.study.study import Encoding
+from evenhand.study.study import Encoding, Study
 
 NAN = np.nan
 
@@ -497,3 +500,61 @@ def test_many_rows_of_numbers_alone_are_one_packed_matrix(n_rows, is_packed):
     parts = made.fit_parts(pd.DataFrame(columns), np.arange(n_rows) % 2)
 
     assert isinstance(made.matrix(parts), Packed) == is_packed
+
+
+READ = {"a": np.r_[NAN, np.random.default_rng(0).normal(size=399)], "b": np.arange(400.0) ** 2,
+        "sky": ["blue", "grey", None, "red", "blue"] * 80, "wind": ["weak", "strong"] * 200}  # fmt: skip
+CLASSES = (np.arange(400) // 2 % 3 == 0).astype(int)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Encode rows of a table whose columns are read when they are asked for: training rows, then others."""
+
+    def encoded(made, table, *rows):
+        kept = KeptMatrices(tmp_path, table, made, len(rows[0]))
+        X = kept.matrix(made.fit_parts(SomeRows(table, rows[0]), CLASSES[rows[0]]), rows[0])
+        return X, *(kept.matrix(made.parts(SomeRows(table, each)), each) for each in rows[1:])
+
+    return encoded
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"numeric": {"impute": "none", "scale": "standard", "weights": {"b": 3}}},
+        {"numeric": {"scale": "log", "indicator": True}},
+        {"numeric": {"scale": "rank_normal", "polynomial": 2}},
+        {"numeric": {"bins": "quantile", "n_bins": 3}},
+        {"numeric": {"bins": "mdlp"}, "categorical": {"group": "mdl"}, "as": "ordinal"},
+        {"as": "evidence"},
+    ],
+)
+@pytest.mark.filterwarnings("ignore:n_quantiles")
+def test_columns_that_are_read_when_they_are_asked_for_are_encoded_as_those_of_a_frame(tmp_path, read, given):
+    table, frame, encoding = make_table(tmp_path / "t", READ, CLASSES), pd.DataFrame(READ), Encoding(**given)
+    training, others = np.arange(0, 400, 2), np.arange(1, 400, 2)
+    by_column, by_frame = new_encoder(table, encoding, 3), new_encoder(table, encoding, 3)
+
+    X, new = read(by_column, table, training, others)
+
+    assert np.array_equal(X, by_frame.fit_transform(frame.iloc[training], CLASSES[training]), equal_nan=True)
+    assert np.array_equal(new, by_frame.transform(frame.iloc[others]), equal_nan=True)
+    assert by_column.outputs_ == by_frame.outputs_
+
+
+@pytest.mark.parametrize("row", [0, 1])  # of the training rows, or of the others
+@pytest.mark.parametrize("column", ["a", "b"])
+@pytest.mark.filterwarnings("ignore:overflow|invalid:RuntimeWarning")
+def test_numbers_too_large_are_refused_where_columns_are_read_when_they_are_asked_for(tmp_path, read, column, row):
+    huge = {**READ, column: np.where(np.arange(400) == row, 1.7e308, READ["b"])}
+    table = make_table(tmp_path / "t", huge, CLASSES)
+    made = new_encoder(table, Encoding(numeric={"scale": "standard"}), 0)
+
+    with pytest.raises(DataError, match=rf"'{column}' holds numbers as large as 1\.7e\+308"):
+        read(made, table, np.arange(0, 400, 2), np.arange(1, 400, 2))
+
+
+def test_an_encoder_without_a_seed_has_the_seed_of_a_study_without_one():
+    assert TableEncoder().seed == Study.model_fields["seed"].default
