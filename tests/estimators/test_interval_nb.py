@@ -192,3 +192,13 @@ def test_a_target_on_a_border_belongs_to_the_interval_above():
 
     assert model.edges_.tolist() == [0, 2.5, 7.5, 10]
     assert model.model_.class_count_.tolist() == [1, 1, 1]
+
+
+def test_intervals_have_no_bandwidth_not_even_that_of_a_fit_before():
+    X, y = np.arange(40.0)[:, None], np.arange(40.0)
+
+    model = IntervalNBRegressor(4, method="kernel").fit(X, y)
+    assert model.bandwidth_ > 0
+
+    model.set_params(method="intervals").fit(X, y)
+    assert model.bandwidth_ is None

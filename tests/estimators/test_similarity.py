@@ -229,9 +229,9 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
         similarity_matrix([["a"]], measure="cosine")
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0]])
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [np.inf, 1.0], [np.nan, 1.0]])
 def test_column_weights_must_fit_the_columns(weights):
-    with pytest.raises(ValueError, match="column_weights must be 2 numbers"):
+    with pytest.raises(ValueError, match="column_weights must be 2 finite numbers"):
         similarity_matrix([["a", "b"]], measure="lin", column_weights=weights)
 
 

@@ -303,7 +303,7 @@ def test_values_that_cannot_be_hashed_are_refused_with_their_column():
         ({"C": 0}, "C must be above 0"),
         ({"frequencies": "some"}, "Choose 'train' or 'all'"),
         ({"frequencies": "all"}, "frequencies='all' with no unlabelled rows"),
-        ({"column_weights": [1, 2, 3]}, "column_weights must be 1 numbers"),
+        ({"column_weights": [1, 2, 3]}, "column_weights must be 1 finite numbers"),
     ],
 )
 def test_parameters_out_of_range_are_refused(asked, message):

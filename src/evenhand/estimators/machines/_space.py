@@ -23,7 +23,7 @@ class TableSpace:
     """Tables of every column, for rows given as codes; code n_values stands for a value never counted."""
 
     def __init__(self, measure, counts, total, column_weights):
-        share = column_weights if measure == "lin" else column_weights / max(column_weights.sum(), 1e-300)
+        share = column_weights if measure == "lin" else column_weights / column_weights.sum()
         parts = [column_table(measure, count, total, clip=True) for count in counts]
         n_values = np.array([count.size for count in counts])
         ranked = np.array([part.mismatch.shape[0] > 1 or part.mismatch[0, 0] != 0 for part in parts])

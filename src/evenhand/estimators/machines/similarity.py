@@ -79,7 +79,7 @@ def similarity_matrix(X, Y=None, *, measure, counts=None, column_weights=None, c
     check_columns(X.shape[1], Y_given.shape[1], counts)
     coded = [shared_codes(X[:, k], Y_given[:, k], counts and counts[k]) for k in range(X.shape[1])]
     total = max(coded[0][2].sum(), 1.0)
-    share = weights if measure == "lin" else weights / max(weights.sum(), 1e-300)
+    share = weights if measure == "lin" else weights / weights.sum()
     out = np.zeros((X.shape[0], Y_given.shape[0]))
     narrow = []
     for (left, right, count), weight in zip(coded, share, strict=True):
@@ -141,10 +141,10 @@ def check_column_weights(column_weights, n_columns):
     if column_weights is None:
         return np.ones(n_columns)
     weights = np.asarray(column_weights, dtype=float)
-    if weights.shape != (n_columns,) or not np.all(weights >= 0) or weights.sum() == 0:
+    if weights.shape != (n_columns,) or not np.all(weights >= 0) or not 0 < weights.sum() < np.inf:
         raise ValueError(
-            f"column_weights must be {n_columns} numbers, none negative and not all zero, one for each column of X, "
-            f"but found {weights.tolist()}. Give one weight per column."
+            f"column_weights must be {n_columns} finite numbers, none negative and not all zero, one for each column "
+            f"of X, but found {weights.tolist()}. Give one weight per column."
         )
     return weights
 

@@ -61,7 +61,7 @@ def search_subset(order, codes, tables, prior, classes, weights, credit):
                 move_joint(joint, codes[j], tables[j], sign)
                 length, improved = now, True
                 chosen[j], n_chosen = not chosen[j], n_chosen + int(sign)
-                compression = max(1.0 - length / empty, 0.0)
+                compression = 1.0 - length / empty
                 total += compression
                 credit[chosen] += compression
     return chosen, length, total
