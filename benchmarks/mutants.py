@@ -45,6 +45,7 @@ OVERALL, EACH_GROUP = 0.92, 0.85
 SLOWER, LEAST_SECONDS, WAIT_SECONDS, BROKEN = 5, 10, 300.0, 70
 QUIET = ["-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "--disable-warnings"]
 NB, MACHINES, ENCODING = "estimators.naive_bayes", "estimators.machines", "estimators.encoding"
+OF_EACH = ["estimators/test_examples", "estimators/test_sample_weights"]  # which go over all estimators
 TESTS = {
     "splitting": (["tasks.splitting"], ["tasks/test_splitting", "tasks/test_splitting_of_copies"]),
     "folding": (["data.splits"], ["data/test_splits", "tasks/test_splitting_of_copies"]),
@@ -70,22 +71,22 @@ TESTS = {
     "cron": (["study.cron"], ["study/test_cron"]),
     "mixed_nb": (
         [f"{NB}.mixed_nb", f"{NB}._gaussian", f"{NB}._posterior"],
-        ["estimators/test_mixed_nb", "estimators/test_examples"],
+        ["estimators/test_mixed_nb", *OF_EACH],
     ),
     "selective_nb": (
         [f"{NB}.selective_nb", f"{NB}._selection_kernel"],
-        ["estimators/test_selective_nb", "estimators/test_examples"],
+        ["estimators/test_selective_nb", *OF_EACH],
     ),
-    "interval_nb": ([f"{NB}.interval_nb"], ["estimators/test_interval_nb", "estimators/test_examples"]),
+    "interval_nb": ([f"{NB}.interval_nb"], ["estimators/test_interval_nb", *OF_EACH]),
     "mdlp": (
         [f"{ENCODING}.mdlp", f"{ENCODING}._mdlp_kernel"],
-        ["estimators/test_mdlp", "estimators/test_two_way_split", "estimators/test_examples"],
+        ["estimators/test_mdlp", "estimators/test_two_way_split", *OF_EACH],
     ),
-    "evidence": ([f"{ENCODING}.evidence"], ["estimators/test_evidence", "estimators/test_examples"]),
-    "similarity": ([f"{MACHINES}.similarity"], ["estimators/test_similarity", "estimators/test_examples"]),
+    "evidence": ([f"{ENCODING}.evidence"], ["estimators/test_evidence", *OF_EACH]),
+    "similarity": ([f"{MACHINES}.similarity"], ["estimators/test_similarity", *OF_EACH]),
     "similarity_svm": (
         [f"{MACHINES}.similarity_svm", f"{MACHINES}._tables"],
-        ["estimators/test_similarity_svm", "estimators/test_similarity", "estimators/test_examples"],
+        ["estimators/test_similarity_svm", "estimators/test_similarity", *OF_EACH],
     ),
 }
 

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from evenhand.estimators import SimilaritySVC, SimilaritySVR, similarity_matrix
 from evenhand.estimators.machines import _dual
+from evenhand.estimators.machines._tables import cauchy_factor, cauchy_pivots
 from evenhand.estimators.machines.similarity import value_counts
 
 MEASURES = ["overlap", "iof", "of", "lin", "goodall1", "goodall2", "goodall3", "goodall4"]
@@ -371,3 +372,15 @@ def test_categories_texts_and_missing_cells_are_said_to_be_taken():
     tags = SimilaritySVC().__sklearn_tags__().input_tags
 
     assert (tags.categorical, tags.string, tags.allow_nan) == (True, True, True)
+
+
+@pytest.mark.parametrize("high", [1.0, 2.0, 50.0, 1000.0])
+def test_the_weight_of_lin_is_factored_to_a_millionth(high):
+    points, triangle = cauchy_pivots(1.0, high)
+    costs = np.geomspace(1.0, high, 301)
+
+    found = cauchy_factor(costs, points, triangle)
+
+    expected = 1 / (costs[:, None] + costs)
+    assert np.abs(found @ found.T / expected - 1).diagonal().max() <= 1e-6
+    assert np.abs(found @ found.T - expected).max() <= 1e-6

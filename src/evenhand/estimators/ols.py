@@ -64,7 +64,8 @@ class OrdinaryLeastSquares(LinearRegression):
         """
         given = X
         X, y = validate_data(self, X, y, accept_sparse=True, multi_output=True, y_numeric=True, dtype=np.float64)
-        weights, rows = _check_sample_weight(sample_weight, X, dtype=np.float64), y.reshape(X.shape[0], -1)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        rows = y.reshape(X.shape[0], -1)
         has_table = X.shape[1] <= MOST_COLUMNS
         design = _Design(X, weights, self.fit_intercept) if has_table else None
         if design is None or self.positive:
