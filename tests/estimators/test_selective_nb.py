@@ -249,9 +249,25 @@ def test_values_rarer_than_asked_share_a_code():
 def test_of_columns_that_tell_the_same_the_first_is_taken():
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 300)
-    strong, weak = (np.where(random.random(300) < share, 1 - y, y).astype(float) for share in (0.05, 0.4))
+    strong, weak = (np.where(random.random(300) < share, 1 - y, y).astype(float) for share in (0.1, 0.2))
     X = np.column_stack([weak] * 20 + [strong] * 20)
 
     found = SelectiveNB("greedy", n_searches=1).fit(X, y)
 
-    assert found.weights_.nonzero()[0].tolist() == [20]
+    assert found.weights_.nonzero()[0].tolist() == [0, 20]
+
+
+@pytest.mark.parametrize("n_searches", [1, 4])
+def test_as_many_searches_are_made_as_were_asked_for(n_searches, monkeypatch):
+    orders = []
+
+    def search(order, *arguments):
+        orders.append(sorted(order))
+        return search_subset(order, *arguments)
+
+    monkeypatch.setattr("evenhand.estimators.naive_bayes.selective_nb.search_subset", search)
+    X = np.column_stack([np.arange(40.0), np.arange(40) // 2 % 10, np.arange(40) % 7])
+    SelectiveNB(n_searches=n_searches).fit(X, np.arange(40) > 19)
+
+    assert len(orders) == n_searches
+    assert all(order == orders[0] for order in orders)

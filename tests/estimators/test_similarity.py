@@ -252,3 +252,13 @@ def test_counts_must_cover_every_column():
 def test_both_sets_of_rows_must_have_the_same_columns():
     with pytest.raises(ValueError, match=r"Y has 1 columns.*X has 2"):
         similarity_matrix([["a", "b"]], [["a"]], measure="lin")
+
+
+@pytest.mark.parametrize("measure", ["of", "lin", "goodall3"])
+def test_a_row_has_its_similarities_however_many_rows_stand_before_it(measure):
+    X = np.column_stack([np.arange(600) % 70, np.arange(600) % 3])
+
+    found = similarity_matrix(X, measure=measure)
+
+    np.testing.assert_allclose(found[-50:], similarity_matrix(X[-50:], X, measure=measure), atol=1e-12)
+    np.testing.assert_allclose(found, found.T, atol=1e-12)

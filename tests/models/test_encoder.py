@@ -503,6 +503,7 @@ def test_many_rows_of_numbers_alone_are_one_packed_matrix(n_rows, is_packed):
 
 
 READ = {"a": np.r_[NAN, np.random.default_rng(0).normal(size=399)], "b": np.arange(400.0) ** 2,
+        "c": (np.arange(400) % 60 + 60).astype(np.int8),  # the sum of two of them is no int8
         "sky": ["blue", "grey", None, "red", "blue"] * 80, "wind": ["weak", "strong"] * 200}  # fmt: skip
 CLASSES = (np.arange(400) // 2 % 3 == 0).astype(int)
 
