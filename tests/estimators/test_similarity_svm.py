@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -174,6 +175,18 @@ def test_frequencies_of_all_rows_come_from_the_rows_to_be_scored_too():
 
     expected = reference.decision_function(similarity_matrix(unlabelled, X, measure="lin", counts=counts))
     np.testing.assert_allclose(model.decision_function(unlabelled), expected, atol=0.01)
+
+
+def test_rows_to_be_scored_may_hold_texts_and_gaps_as_training_rows_may():
+    X, _, y = coded_rows()
+    unlabelled = coded_rows(n_values=6, seed=1)[0]
+    words = np.array(["red", "blue", None, "green", "grey", "white"], dtype=object)
+    asked = SimilaritySVC("of", frequencies="all", random_state=0)
+
+    by_words = clone(asked).fit(words[X], y, unlabelled=words[unlabelled]).decision_function(words[unlabelled])
+
+    by_codes = asked.fit(X, y, unlabelled=unlabelled).decision_function(unlabelled)
+    np.testing.assert_allclose(by_words, by_codes, atol=1e-9)
 
 
 def test_class_weights_multiply_the_cost_of_a_class():
