@@ -206,7 +206,7 @@ def test_intervals_have_no_bandwidth_not_even_that_of_a_fit_before():
 
 @pytest.mark.parametrize("alpha", [0.5, 20.0])
 def test_categories_are_smoothed_by_as_many_rows_as_were_asked_for(alpha):
-    X, y = np.array(["calm", "calm", "storm", "calm"] * 10, dtype=object)[:, None], np.arange(40.0)
+    X, y = np.repeat(np.array(["calm", "storm"], dtype=object), [25, 15])[:, None], np.arange(40.0)
     classes = np.digitize(y, [20])
 
     model = IntervalNBRegressor(2, strategy="equal_width", alpha=alpha).fit(X, np.where(y == 39, 40, y))

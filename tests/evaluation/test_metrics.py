@@ -428,3 +428,13 @@ def test_no_ranking_where_one_of_several_classes_is_missing_or_the_only_one():
     assert judged([0, 1, 1, 0]).rankings is None
     assert judged([1, 1, 1, 1]).rankings is None
     assert len(judged([0, 1, 2, 0]).rankings) == 3
+
+
+def test_some_rows_keep_what_was_predicted_for_them():
+    told = PredictionSet(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0.1, 0.4, 0.8]), True, np.arange(3.0))
+
+    found = told.only(np.array([2, 0]))
+
+    assert [each.tolist() for each in (found.truth, found.predictions, found.scores)] == [[1, 0], [1, 0], [0.8, 0.1]]
+    assert found.ranks.tolist() == [2, 0]
+    assert found.is_probability
