@@ -74,3 +74,14 @@ def test_the_slope_of_average_precision_counts_a_positive_that_ranks_last():
     found = precision_influence(truth, scores)
 
     np.testing.assert_allclose(found / found[0], np.array(slopes) / slopes[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores"),
+    [([0, 1, 2], None), ([0, 1, 2], np.arange(3.0)), ([0, 1, 1], np.eye(3)), ([1, 1, 1], np.eye(3))],
+)
+def test_without_scores_of_each_class_or_rows_of_each_no_row_has_an_influence_on_their_mean_ranking(truth, scores):
+    told = PredictionSet(np.array(truth), np.array(truth), scores, is_probability=True)
+
+    assert influence_of(told, "roc_auc_ovr", 3) is None
+    assert influence_of(told, "average_precision_macro", 3) is None

@@ -5,7 +5,7 @@ from scipy.special import owens_t
 from scipy.stats import binom, norm
 from statsmodels.stats.proportion import proportion_confint
 
-from evenhand.evaluation.intervals import intervals_of, intervals_of_means, spreads_of
+from evenhand.evaluation.intervals import error_of, intervals_of, intervals_of_means, spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.statistics import auc_interval
 from evenhand.statistics.intervals import (
@@ -317,3 +317,15 @@ def test_what_tables_give_goes_from_the_percentiles_of_its_draws_that_leave_half
     (a, b), (c, d) = drawn_tables(table).transpose(1, 2, 0)
     drawn = (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d))
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, [0.05, 0.95])))
+
+
+@pytest.mark.parametrize(("n_rare", "is_there"), [(40, True), (4, False)])
+def test_the_error_of_a_figure_that_no_row_moves_is_that_of_its_interval_if_it_has_one(n_rare, is_there):
+    truth = np.repeat([0, 1], [40, n_rare])
+    told = PredictionSet(truth, truth, np.where(truth == 1, 0.9, 0.1), is_probability=True)
+
+    found = error_of(told, "average_precision", 2)
+
+    assert (found > 0) == is_there == ("average_precision" in spreads_of(told, 2))
+    if is_there:
+        assert found == spreads_of(told, 2)["average_precision"].error
