@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import owens_t
-from scipy.stats import binom, norm
+from scipy.special import logit, owens_t
+from scipy.stats import binom, norm, t
 from statsmodels.stats.proportion import proportion_confint
 
-from evenhand.evaluation.intervals import error_of, intervals_of, intervals_of_means, spreads_of
+from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.intervals import error_of, intervals_of, intervals_of_means, spreads_of, variance_by_class
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.statistics import auc_interval
 from evenhand.statistics.intervals import (
@@ -329,3 +330,21 @@ def test_the_error_of_a_figure_that_no_row_moves_is_that_of_its_interval_if_it_h
     assert (found > 0) == is_there == ("average_precision" in spreads_of(told, 2))
     if is_there:
         assert found == spreads_of(told, 2)["average_precision"].error
+
+
+@pytest.mark.parametrize(("n_up", "share"), [(20, 1.0), (50, 1.0), (200, 0.5)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_precision_of_rare_rows_has_an_interval_wider_than_its_variance_says(n_classes, n_up, share):
+    random = np.random.default_rng(n_up)
+    truth = np.repeat(np.arange(n_classes), [300, n_up] if n_classes == 2 else [300, 300, n_up])
+    scores = random.random((len(truth), n_classes)) + 0.5 * np.eye(n_classes)[truth]
+    told = PredictionSet(truth, scores.argmax(axis=1), scores[:, 1] if n_classes == 2 else scores)
+    name = "average_precision" if n_classes == 2 else "average_precision_macro"
+    figure = metrics_of(told, n_classes)[name]
+
+    found = intervals_of(told, n_classes, 1, {name: figure})[name]
+
+    # Student's t of the rarest on the scale of log odds, widened by 15 % of what is missing to 1, beyond 50 rows by less
+    error = variance_by_class(influence_of(told, name, n_classes), truth) ** 0.5 / (figure * (1 - figure))
+    widened = 1 + 0.15 * (1 - figure) * share
+    assert logit(found.high) - logit(found.low) == pytest.approx(2 * t.ppf(0.975, n_up - 1) * error * widened)
