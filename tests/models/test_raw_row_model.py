@@ -3,6 +3,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -194,18 +195,20 @@ class Votes:
 
 
 class Mean:
-    """A selection that weighs its members alike; `threshold_` only where it is given."""
+    """A selection that weighs its members alike, and gives probabilities of soft votes alone, as our own do."""
 
     def __init__(self, votes="soft", **learned):
         self.votes = votes
         vars(self).update(learned)
 
     def predict_proba(self, joined):
+        assert self.votes == "soft"
         mean = joined.mean(axis=1)
         return np.column_stack([1 - mean, mean]) if mean.ndim == 1 else mean
 
     def decision_function(self, joined):
-        return joined.mean(axis=1)
+        mean = joined.mean(axis=1)
+        return mean if self.votes == "hard" or mean.ndim == 2 else logit(mean)
 
     def predict(self, joined):
         return joined.mean(axis=1)
