@@ -265,3 +265,12 @@ def test_the_only_row_of_a_class_has_the_finite_evidence_of_rows_without_that_cl
     # three rows of its code are left, all of the other class; the smoothing adds no row of a class that is not there
     assert evidence[0, 0] == pytest.approx(sign * log((3 + 2) / 2))
     assert np.isfinite(evidence).all()
+
+
+def test_a_coder_gets_words_and_gaps_of_an_array_as_those_of_a_frame():
+    words, y = np.array([["u"], ["v"], [None], ["u"]] * 10, dtype=object), np.arange(40) % 2
+
+    found = EvidenceEncoder(TopValues(), random_state=0).fit_transform(words, y)
+
+    expected = EvidenceEncoder(TopValues(), random_state=0).fit_transform(pd.DataFrame(words, columns=["sky"]), y)
+    np.testing.assert_array_equal(found, expected)

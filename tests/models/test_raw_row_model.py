@@ -83,6 +83,14 @@ def test_gaps_are_filled_as_in_training():
     assert model.scores(gappy) == pytest.approx(model.scores(filled))
 
 
+def test_what_means_missing_in_the_study_is_a_gap_in_rows_to_score_too():
+    model, frame = served(LogisticRegression(), cleaning={"missing_values": [-1]})
+
+    found = model.scores(frame.head(3).assign(height=-1.0))
+
+    assert found == pytest.approx(model.scores(frame.head(3).assign(height=np.nan)))
+
+
 def test_text_where_a_number_is_needed_is_reported():
     model, frame = served(GaussianNB())
 
