@@ -344,7 +344,7 @@ def test_precision_of_rare_rows_has_an_interval_wider_than_its_variance_says(n_c
 
     found = intervals_of(told, n_classes, 1, {name: figure})[name]
 
-    # Student's t of the rarest on the scale of log odds, widened by 15 % of what is missing to 1, beyond 50 rows by less
+    # Student's t of the rarest on the scale of log odds, widened by 15 % of what is missing to 1; less beyond 50 rows
     error = variance_by_class(influence_of(told, name, n_classes), truth) ** 0.5 / (figure * (1 - figure))
     widened = 1 + 0.15 * (1 - figure) * share
     assert logit(found.high) - logit(found.low) == pytest.approx(2 * t.ppf(0.975, n_up - 1) * error * widened)
