@@ -11,7 +11,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 import evenhand as eh
-from evenhand.api.models import _figures
 
 pytestmark = pytest.mark.xdist_group("prefect")
 
@@ -297,16 +296,3 @@ def test_a_frame_that_is_no_longer_kept_is_asked_for_again(here):
 
     with pytest.raises(eh.DataError, match="give the data frame again"):
         eh.run(study, progress=False)
-
-
-def test_the_figures_of_a_candidate_are_those_of_its_report():
-    report = {"name": "nb", "model": "mixed_nb", "encoding": "plain", "balance": "none", "params": {"alpha": 2},
-              "cv": {"f1": {"folds": [0.5, 0.7]}}, "train": {"f1": 0.9}, "holdout": {"f1": 0.6}, "fit_seconds": 1.5,
-              "predict_seconds": 0.25, "peak_mb": 80.0, "solver": "exact", "scale": "chances"}  # fmt: skip
-
-    found = _figures(report, {})
-
-    assert (found.folds, found.train, found.holdout) == ({"f1": (0.5, 0.7)}, {"f1": 0.9}, {"f1": 0.6})
-    assert (found.fit_seconds, found.predict_seconds, found.peak_mb) == (1.5, 0.25, 80.0)
-    assert (found.solver, found.scale, found.warnings) == ("exact", "chances", ())
-    assert (found.plan.candidate, found.plan.params) == ("nb", {"alpha": 2})
