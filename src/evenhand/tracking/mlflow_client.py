@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
@@ -40,6 +39,9 @@ from evenhand.tracking.databases import (
     runs_uri,
     shown,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an answer to what was asked
 VALUE_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 100, 1000
@@ -102,6 +104,12 @@ class _Client:
 def tracking_uri() -> str:
     """$MLFLOW_TRACKING_URI, or a schema of $EVENHAND_DATABASE_URL, or the SQLite file under mlruns/."""
     return os.environ.get("MLFLOW_TRACKING_URI") or runs_uri() or f"sqlite:///{_folder() / 'mlflow.db'}"
+
+
+def import_store() -> None:
+    """Import what the store will need: it is imported when it is first asked, which a server may be waited for by."""
+    if not tracking_uri().startswith("http"):
+        import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
 
 
 def open_store() -> Place:
@@ -313,7 +321,7 @@ def log_data(place: Place, run_ids: Sequence[str], snapshot: Snapshot, name: str
 
 
 @around("mlflow.table")
-def log_table(place: Place, run_id: str, table: pd.DataFrame, name: str) -> None:
+def log_table(place: Place, run_id: str, table: "pd.DataFrame", name: str) -> None:
     """A data frame as a Parquet artifact."""
     with tempfile.TemporaryDirectory() as room:
         file = Path(room) / name

@@ -10,6 +10,7 @@ __all__ = [
     "cursors",
     "pages",
     "retention",
+    "routes",
     "stalls",
     "temporary",
     "writers",
