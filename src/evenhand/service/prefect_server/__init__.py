@@ -7,6 +7,7 @@ __all__ = [
     "again_when_locked",
     "application",
     "at_hand",
+    "batches",
     "cursors",
     "pages",
     "retention",

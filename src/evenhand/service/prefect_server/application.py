@@ -14,6 +14,7 @@ def application(write: Callable[[str], None]) -> Any:
     from prefect.server.api.server import API_ROUTERS, create_app
 
     from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
+    from evenhand.service.prefect_server.batches import write_together
     from evenhand.service.prefect_server.cursors import close_what_failed
     from evenhand.service.prefect_server.routes import ask_for_own_paths
     from evenhand.service.prefect_server.stalls import Watched
@@ -21,6 +22,7 @@ def application(write: Callable[[str], None]) -> Any:
 
     begin_as_writers()
     close_what_failed()
+    write_together()
     ask_for_own_paths(API_ROUTERS)
     return Watched(AgainWhenLocked(create_app()), write)
 
