@@ -95,7 +95,7 @@ def test_a_store_that_is_no_database_and_metrics_of_a_model_are_left_to_mlflow(p
 def test_what_mlflow_refuses_is_refused(place, store):
     run_id = mlflow_client.start_run(place, "ours", {})
 
-    with pytest.raises(MlflowException, match="Invalid value .* for parameter"):
+    with pytest.raises(MlflowException, match=r"Invalid value .* for parameter"):
         write_rows(store, run_id, [Metric("a\tb", 1.0, 1000, 0)], [])
     with pytest.raises(MlflowException, match="not found"):
         write_rows(store, "0" * 32, METRICS, PARAMS)

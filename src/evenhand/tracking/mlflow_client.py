@@ -83,7 +83,7 @@ class _Client:
         return found if not callable(found) else partial(self._called, found)
 
     def log_first(self, run_id: str, metrics: Sequence[Metric], params: Sequence[Param]) -> None:
-        """Log metrics and parameters of a run that has none, in a fraction of the time where the store is a database."""
+        """Log metrics and parameters of a run that has none; in a fraction of the time where it is in a database."""
         with self._reporting():
             if not write_rows(self._client._tracking_client.store, run_id, metrics, params):
                 self._client.log_batch(run_id, metrics=metrics, params=params)

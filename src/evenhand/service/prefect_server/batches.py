@@ -1,8 +1,8 @@
 """Task runs that Prefect's server writes together.
 
 What it hears of a task run, three times for each, it writes by itself unless settings say otherwise; in a run of many
-fits that is most of what it does. Its own batches wait for whole seconds until they are full, and so would whoever waits
-for the last of them.
+fits that is most of what it does. Its own batches wait for whole seconds until they are full, and so would whoever
+waits for the last of them.
 """
 
 from contextlib import AbstractAsyncContextManager
