@@ -34,7 +34,7 @@ def importing() -> Iterator[None]:
         return
     n_before = len(sys.modules)
     gc.disable()
-    metadata.entry_points = _chosen_entry_points  # type: ignore[assignment]
+    metadata.entry_points = _chosen_entry_points
     try:
         yield
     finally:
