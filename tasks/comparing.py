@@ -7,7 +7,8 @@ from math import hypot
 import numpy as np
 
 from evenhand.evaluation.calibrated_scores import first_of_each
-from evenhand.evaluation.new_rows import Z_95, bias_of_folds, bounds_of, error_of_rare_classes
+from evenhand.evaluation.new_row_limits import Z_95, bounds_of
+from evenhand.evaluation.new_rows import bias_of_folds, error_of_rare_classes
 from evenhand.evaluation.paired_comparison import minority_of
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import by_holdout, clipped_joint, joint_of, ranked, region_of

@@ -201,7 +201,7 @@ def served(server):
     """The process of Prefect's harness, with the application as our servers serve it."""
     from prefect.settings import get_current_settings
 
-    role = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+    role = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
     given = get_current_settings().to_environment_variables(exclude_unset=True)
     command = [sys.executable, "-c", SERVED, str(server.port), "-m uvicorn"]  # as which a watcher knows it
     return subprocess.Popen(command, env={**os.environ, **role, **given})

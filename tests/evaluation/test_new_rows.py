@@ -9,7 +9,8 @@ from sklearn.metrics import f1_score
 
 from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import ranking_figures
-from evenhand.evaluation.new_rows import bias_of_folds, bounds_of, error_of_rare_classes, of_new_rows
+from evenhand.evaluation.new_row_limits import bounds_of, of_new_rows
+from evenhand.evaluation.new_rows import bias_of_folds, error_of_rare_classes
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
 from evenhand.reporting.new_row_words import few_rows_words

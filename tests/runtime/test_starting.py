@@ -88,3 +88,32 @@ def test_prefects_server_comes_up_before_what_is_heavy_is_imported():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300)
 
     assert done.stderr.split() == ["light"]
+
+
+def test_what_is_installed_is_looked_through_once_while_libraries_are_imported():
+    code = (
+        "from importlib import metadata\n"
+        "look, n_looks = metadata.entry_points, []\n"
+        "def counted(**chosen):\n"
+        "    n_looks.append(1)\n"
+        "    return look(**chosen)\n"
+        "metadata.entry_points = counted\n"
+        "from evenhand.runtime.starting import importing, seldom\n"
+        "seldom()\n"
+        "with importing():\n"
+        "    found = [metadata.entry_points(group='console_scripts') for _ in range(3)]\n"
+        "print(len(n_looks), all(each == look(group='console_scripts') for each in found), len(found[0]) > 1)\n"
+        "print(metadata.entry_points is counted)\n"
+    )
+
+    assert printed(code).split() == ["1", "True", "True", "True"]
+
+
+def test_a_study_that_has_not_changed_is_answered_without_what_learns():
+    code = (
+        "import sys\n"
+        "import evenhand.flows.recall, evenhand.reporting.terminal.run, evenhand.service.unchanged\n"
+        "print([name for name in ('sklearn', 'scipy.stats', 'matplotlib', 'numba', 'skops') if name in sys.modules])\n"
+    )
+
+    assert printed(code) == "[]\n"

@@ -166,6 +166,23 @@ def test_a_server_that_is_killed_is_started_again_at_its_address(server, own_hom
             urllib.request.urlopen(f"{api}/health", timeout=300)
 
 
+@pytest.mark.slow
+def test_a_server_that_was_asked_to_end_stays_ended_and_who_needs_one_gets_another(server, own_home):
+    with temporary_settings({PREFECT_API_URL: None, PREFECT_HOME: own_home}):
+        first = server.answered()
+        (child,) = [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()]
+        server.leave()
+        psutil.wait_procs([child], timeout=300)
+        with pytest.raises(OSError, match="refused"):
+            urllib.request.urlopen(f"{first}/health", timeout=300)
+
+        second = server.answered()
+
+        with urllib.request.urlopen(f"{second}/health", timeout=300) as answer:
+            assert answer.status == 200
+        assert [each for each in psutil.Process().children() if temporary_server.__name__ in each.cmdline()] != [child]
+
+
 def test_a_server_that_ends_by_itself_is_reported(server, monkeypatch):
     monkeypatch.setattr(temporary_server, "TEMPORARY_SERVER", "evenhand.no_such_module")
 

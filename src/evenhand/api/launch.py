@@ -88,8 +88,11 @@ def _recalled(study: Study, key: str) -> "Recalled | None":
 
     if (standing := standing_of(study, key)) is None:
         return None
-    from evenhand.flows.recall import retrain_unchanged
+    with importing(), without(*NOT_USED):
+        from evenhand.flows.recall import retrain_unchanged
+        from evenhand.tracking.mlflow_client import import_store
 
+        import_store()  # while Prefect's server comes up
     report_progress("load", 1, 1)
     return cast("Recalled | None", result_of(retrain_unchanged, standing))
 

@@ -45,13 +45,16 @@ def run(
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting
     from evenhand.runtime.starting import importing
+    from evenhand.service.prefect_session import come_up, leave
 
     with nullcontext() if quiet else waiting("loading"), importing():
+        if Path(conf).is_file():
+            come_up()  # Prefect's server, beside all that follows
         study = study_of(conf, (*changes, *([f"engine{'.dask' * ('://' in engine)}={engine}"] if engine else ())))
         check_json(json_file)
         from evenhand.api.launch import prepare
 
-        prepare()  # Prefect comes up while what follows is imported
+        prepare()
         from evenhand.reporting.terminal.run import show_done, show_judgement
         from evenhand.runtime.progress import showing
         from evenhand.runtime.wall_clock import began, peak_mb
@@ -60,6 +63,7 @@ def run(
         done = eh.run(
             study, only=only, accept_contract=accept_contract, allow_leaks=allow_leaks, again=again, progress=not quiet
         )
+    leave()
     if is_shown:
         show_done(done.result, done.recalled, time.perf_counter() - began())
     if json_file:
@@ -72,7 +76,9 @@ def run(
 def demo(ctx: click.Context) -> None:
     """Write conf/quickstart.yaml, unless it is there, and run it: rows and study come with the program."""
     import evenhand as eh
+    from evenhand.service.prefect_session import come_up
 
+    come_up()
     ctx.invoke(run, conf=str(eh.demo()))
 
 

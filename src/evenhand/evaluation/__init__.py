@@ -17,6 +17,7 @@ __all__ = [
     "leakage",
     "metric_entries",
     "metrics",
+    "new_row_limits",
     "new_rows",
     "paired_comparison",
     "prediction_profile",

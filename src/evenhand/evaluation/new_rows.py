@@ -1,6 +1,4 @@
-"""What a figure over folds says of new rows: of many, and of as few as somebody has."""
-
-from math import hypot, inf
+"""By how much a figure over folds errs for new rows: what counts rows twice, and classes with few rows."""
 
 import numpy as np
 from scipy.stats import rankdata
@@ -9,28 +7,9 @@ from evenhand.evaluation.calibrated_scores import first_of_each
 from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import ranking_figures
 from evenhand.evaluation.predictions import CandidatePredictions
-from evenhand.records.verdicts import Expected
-from evenhand.study.registry import LOWER_IS_BETTER
 
-Z_95 = 1.96
 FEW_OF_A_CLASS = 20
 EACH_CLASS_ALIKE = ("balanced_accuracy", "_macro")
-SHARES = ("roc_auc", "average_precision", "accuracy", "balanced_accuracy", "f1", "precision", "recall", "jaccard")
-
-
-def bounds_of(metric: str) -> tuple[float, float]:
-    """Between which values a metric can lie."""
-    least = 0.0 if metric.startswith(SHARES) else -inf
-    return (0.0, inf) if metric in LOWER_IS_BETTER else (least, 1.0)
-
-
-def of_new_rows(expected: Expected, n_rows: int) -> tuple[float, float, float]:
-    """The figure of so many new rows, and the limits within which it lies in 95 of 100 cases."""
-    middle, drawn = expected.estimate + expected.row_bias / n_rows, Z_95 * expected.row_error / n_rows**0.5
-    half = hypot(max(expected.high - expected.estimate, expected.estimate - expected.low), drawn)
-    least, most = bounds_of(expected.metric)
-    middle = min(max(middle, least), most)
-    return middle, max(middle - half, least), min(middle + half, most)
 
 
 def bias_of_folds(judged: CandidatePredictions, mean: float, metric: str) -> float:

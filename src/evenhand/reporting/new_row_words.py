@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evenhand.evaluation.new_rows import of_new_rows
+from evenhand.evaluation.new_row_limits import of_new_rows
 from evenhand.records.verdicts import Expected
 
 FEW = 200

@@ -5,10 +5,14 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+from typing import Any
 
 ALLOCATIONS = 100_000  # between two looks at young objects, for 700 of Python's own
 NOT_USED = ("dask", "polars", "pytest")  # skops, MLflow and scikit-learn import these where they are installed
 _own_process: list[bool] = []
+_entry_points = metadata.entry_points
 
 
 def seldom() -> None:
@@ -22,19 +26,31 @@ def seldom() -> None:
 def importing() -> Iterator[None]:
     """Look for no garbage while the block imports, and never again among what is alive by then.
 
-    Only in a process of our own, where `seldom` was called: garbage of another program would stay for ever.
+    All that is installed is looked through for entry points once, not for each of a dozen who ask. Only in a process of
+    our own, where `seldom` was called: garbage of another program would stay for ever.
     """
     if not (_own_process and gc.isenabled()):
         yield
         return
     n_before = len(sys.modules)
     gc.disable()
+    metadata.entry_points = _chosen_entry_points
     try:
         yield
     finally:
+        metadata.entry_points = _entry_points
         gc.enable()
         if len(sys.modules) > n_before:
             gc.freeze()
+
+
+def _chosen_entry_points(**chosen: Any) -> Any:
+    return _all_entry_points().select(**chosen)
+
+
+@cache
+def _all_entry_points() -> Any:  # of another kind in Python 3.11
+    return _entry_points()
 
 
 @contextmanager

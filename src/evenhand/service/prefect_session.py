@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.process_identity import own_children
-from evenhand.service.prefect_server.at_hand import is_temporary, server_at_hand
+from evenhand.service.prefect_server.at_hand import is_temporary, server_at_hand, start_server
+from evenhand.service.prefect_server.temporary import TEMPORARY
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -35,6 +37,17 @@ def be_quiet(console_level: str = "WARNING") -> None:
     logging.getLogger("gcsfs").setLevel(logging.CRITICAL)  # every try of several with its traceback
     warnings.filterwarnings("ignore", message="The 'alias' attribute with value")  # of packages imported side by side
     warnings.filterwarnings("ignore", message="n_quantiles")  # fewer rows than quantiles: one for each row is meant
+
+
+def come_up() -> None:
+    """Have a temporary Prefect server come up while a command goes on, unless one stays up here."""
+    be_quiet()
+    start_server()
+
+
+def leave() -> None:
+    """Have the temporary server end while a command shows what its last flow came to."""
+    TEMPORARY.leave()
 
 
 def heed(surroundings: Mapping[str, str]) -> None:
@@ -126,22 +139,21 @@ def settle(flow_run_id: "UUID | None", n_expected: int | None) -> None:
     How many a run that failed has begun is not known, so there the count must stand still for a while.
     """
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 
     if not is_temporary():
         return
     deadline = time.monotonic() + SETTLE_SECONDS
     seen: list[int] = []
+    pauses = chain((0.02, 0.04, 0.08) if n_expected is not None else (), repeat(0.1))
     with get_client(sync_client=True) as client:
-        chosen = FlowRunFilter(id=FlowRunFilterId(any_=_family(client, flow_run_id)))
+        family = _family(client, flow_run_id)
         while True:
-            n_kept = sum(run.state is not None and run.state.is_final() for run in _all_task_runs(client, chosen))
-            seen.append(n_kept)
+            seen.append(n_kept := _n_ended(client, family))
             if n_kept >= n_expected if n_expected is not None else seen[-5:] == [n_kept] * 5:
                 return
             if time.monotonic() > deadline:
                 break
-            time.sleep(0.1)
+            time.sleep(next(pauses))
     logging.getLogger("evenhand").warning("Prefect kept %d task runs of %s", n_kept, n_expected)
 
 
@@ -157,8 +169,12 @@ def _family(client: Any, flow_run_id: "UUID | None") -> "list[UUID | None]":
     return family
 
 
-def _all_task_runs(client: Any, chosen: Any, page: int = 200) -> list[Any]:
-    runs: list[Any] = []
-    while len(more := client.read_task_runs(flow_run_filter=chosen, limit=page, offset=len(runs))) == page:
-        runs += more
-    return runs + more
+def _n_ended(client: Any, flow_runs: "list[UUID | None]") -> int:
+    """How many task runs of these flow runs the server has written to their end."""
+    from prefect.client.schemas.objects import TERMINAL_STATES
+
+    body = {
+        "flow_runs": {"id": {"any_": [str(each) for each in flow_runs]}},
+        "task_runs": {"state": {"type": {"any_": sorted(TERMINAL_STATES)}}},
+    }
+    return int(client.request("POST", "/task_runs/count", json=body).json())

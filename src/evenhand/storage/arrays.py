@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
-from scipy import sparse
 
 Result = TypeVar("Result")
 PAUSES = (0.0, 0.01, 0.1, 1.0)
@@ -49,6 +48,8 @@ def read_arrays(file: Path, *names: str) -> dict[str, np.ndarray]:
 
 def read_sparse(file: Path) -> Any:
     """A sparse matrix, by rows."""
+    from scipy import sparse
+
     return sparse.csr_matrix(_alone(lambda: sparse.load_npz(file)))
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag, ViewType
 from mlflow.exceptions import MlflowException
@@ -40,6 +39,10 @@ from evenhand.tracking.databases import (
     runs_uri,
     shown,
 )
+from evenhand.tracking.recorded.run_writer import write_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an answer to what was asked
 VALUE_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 100, 1000
@@ -79,6 +82,12 @@ class _Client:
         found = getattr(self._client, name)
         return found if not callable(found) else partial(self._called, found)
 
+    def log_first(self, run_id: str, metrics: Sequence[Metric], params: Sequence[Param]) -> None:
+        """Log metrics and parameters of a run that has none; in a fraction of the time where it is in a database."""
+        with self._reporting():
+            if not write_rows(self._client._tracking_client.store, run_id, metrics, params):
+                self._client.log_batch(run_id, metrics=metrics, params=params)
+
     def _called(self, method: Callable[..., Any], *given: Any, **named: Any) -> Any:
         with self._reporting():
             return method(*given, **named)
@@ -102,6 +111,12 @@ class _Client:
 def tracking_uri() -> str:
     """$MLFLOW_TRACKING_URI, or a schema of $EVENHAND_DATABASE_URL, or the SQLite file under mlruns/."""
     return os.environ.get("MLFLOW_TRACKING_URI") or runs_uri() or f"sqlite:///{_folder() / 'mlflow.db'}"
+
+
+def import_store() -> None:
+    """Import what the store will need: it is imported when it is first asked, which a server may be waited for by."""
+    if not tracking_uri().startswith("http"):
+        import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
 
 
 def open_store() -> Place:
@@ -248,10 +263,14 @@ def log_figures(place: Place, run_id: str, numbers: Sequence[Number]) -> None:
 
 @around("mlflow.candidate")
 def log_candidate(place: Place, run_id: str, params: Mapping[str, Any], numbers: Sequence[Number]) -> None:
-    """The parameters and metrics of a candidate, in as few batches as MLflow allows: each is a write of its own."""
+    """The parameters and metrics of a run that has none, in as few batches as MLflow allows."""
     shown = _shown_params(place, run_id, params)
-    _log_numbers(place, run_id, numbers, shown[:PARAMS_PER_BATCH])
+    metrics, lacking = _finite(numbers)
+    first, most = shown[:PARAMS_PER_BATCH], METRICS_PER_BATCH - len(shown[:PARAMS_PER_BATCH])
+    _client(place.uri).log_first(run_id, metrics[:most], first)
+    _log_in_batches(place, run_id, metrics[most:])
     _log_params(place, run_id, shown[PARAMS_PER_BATCH:])
+    _note_lacking(place, run_id, lacking)
 
 
 def numbers_of(figures: Figures, first: str = "", curve: Sequence[float] | None = None) -> list[Number]:
@@ -265,17 +284,25 @@ def log_metrics(place: Place, run_id: str, values: Mapping[str, float]) -> None:
     _log_numbers(place, run_id, [(key, value, 0) for key, value in values.items()])
 
 
-def _log_numbers(place: Place, run_id: str, values: Sequence[Number], params: Sequence[Param] = ()) -> None:
-    """Metrics in batches; those that are missing or not finite are left out, and a tag names them.
+def _log_numbers(place: Place, run_id: str, values: Sequence[Number]) -> None:
+    """Metrics in batches; those that are missing or not finite are left out, and a tag names them."""
+    metrics, lacking = _finite(values)
+    _log_in_batches(place, run_id, metrics)
+    _note_lacking(place, run_id, lacking)
 
-    Parameters go with the first batch.
-    """
+
+def _finite(values: Sequence[Number]) -> tuple[list[Metric], list[str]]:
     now = int(time.time() * 1000)
     kept, lacking = only_finite(values)
-    metrics = [Metric(key, value, now, step) for key, value, step in kept]
-    most = METRICS_PER_BATCH - len(params)  # what a batch may hold of all kinds
-    for start in range(0, len(metrics) or len(params), most):
-        place.client().log_batch(run_id, metrics=metrics[start : start + most], params=() if start else params)
+    return [Metric(key, value, now, step) for key, value, step in kept], lacking
+
+
+def _log_in_batches(place: Place, run_id: str, metrics: Sequence[Metric]) -> None:
+    for start in range(0, len(metrics), METRICS_PER_BATCH):
+        place.client().log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+
+
+def _note_lacking(place: Place, run_id: str, lacking: Sequence[str]) -> None:
     if lacking:
         logging.getLogger("evenhand").warning("not finite, so not in MLflow run %s: %s", run_id, ", ".join(lacking))
         log_tags(place, run_id, {"evenhand.not_finite": ", ".join(lacking)})
@@ -313,7 +340,7 @@ def log_data(place: Place, run_ids: Sequence[str], snapshot: Snapshot, name: str
 
 
 @around("mlflow.table")
-def log_table(place: Place, run_id: str, table: pd.DataFrame, name: str) -> None:
+def log_table(place: Place, run_id: str, table: "pd.DataFrame", name: str) -> None:
     """A data frame as a Parquet artifact."""
     with tempfile.TemporaryDirectory() as room:
         file = Path(room) / name

@@ -11,16 +11,20 @@ LOG, LOG_BYTES = "evenhand-server.log", 1_000_000
 
 def application(write: Callable[[str], None]) -> Any:
     """The application; `write` is given what the server does when a request waits too long for its answer."""
-    from prefect.server.api.server import create_app
+    from prefect.server.api.server import API_ROUTERS, create_app
 
     from evenhand.service.prefect_server.again_when_locked import AgainWhenLocked
+    from evenhand.service.prefect_server.batches import write_together
     from evenhand.service.prefect_server.cursors import close_what_failed
+    from evenhand.service.prefect_server.routes import ask_for_own_paths
     from evenhand.service.prefect_server.stalls import Watched
     from evenhand.service.prefect_server.writers import begin_as_writers
 
     begin_as_writers()
     close_what_failed()
-    return Watched(AgainWhenLocked(create_app(final=True)), write)
+    write_together()
+    ask_for_own_paths(API_ROUTERS)
+    return Watched(AgainWhenLocked(create_app()), write)
 
 
 def log_in(home: Path) -> Callable[[str], None]:

@@ -24,7 +24,7 @@ END_SECONDS = 5.0
 MOST_RESTARTS = 3
 NAMES_A_DATABASE = {"connection_url", "driver"}
 ROLE = {  # no page shows its events, and it has no automations
-    "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1",
+    "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "0", "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "0",
 }  # fmt: skip
 _guard = RLock()
@@ -101,16 +101,23 @@ class TemporaryServer:
             ) from error
         return self.api
 
-    def end(self) -> None:
-        """End the server, gently first."""
+    def leave(self) -> None:
+        """Ask the server to end, and wait for nothing; `end` waits."""
         with _guard:
-            process, self._process = self._process, None
             listening, self._listening = self._listening, None
+            process = self._process
         if listening is not None:
             listening.close()
+        if process is not None and self._owner == os.getpid():
+            process.terminate()
+
+    def end(self) -> None:
+        """End the server, gently first."""
+        self.leave()
+        with _guard:
+            process, self._process = self._process, None
         if process is None or self._owner != os.getpid():
             return
-        process.terminate()
         try:
             process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -118,7 +125,9 @@ class TemporaryServer:
             process.wait()
 
     def _is_alive(self) -> bool:
-        return self._process is not None and self._owner == os.getpid() and self._process.poll() is None
+        if self._process is None or self._listening is None:
+            return False
+        return self._owner == os.getpid() and self._process.poll() is None
 
 
 TEMPORARY = TemporaryServer()

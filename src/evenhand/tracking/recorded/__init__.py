@@ -1,3 +1,3 @@
-"""What was recorded in MLflow, read back. Nothing here writes."""
+"""What is recorded in MLflow: read back, and the rows of a candidate written at once."""
 
-__all__ = ["run_reader"]
+__all__ = ["run_reader", "run_writer"]
