@@ -1,12 +1,16 @@
 """A Prefect server that was named but is not there is one message, before anything is begun."""
 
 import socket
+from types import SimpleNamespace
 
 import nursery
 import pytest
+from prefect.events.worker import EventsWorker
+from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from evenhand.errors import PlaceError
+from evenhand.service import prefect_session
 from evenhand.service.prefect_server.at_hand import check_prefect
 from evenhand.service.prefect_session import result_of
 
@@ -60,3 +64,28 @@ print(PREFECT_API_URL.value())
     done = nursery.ran("-c", code, PREFECT_API_URL="http://127.0.0.1:8/api")
 
     assert done.stdout == "http://127.0.0.1:9/api\n", done.stderr
+
+
+def test_what_is_left_is_heard_before_the_server_is_asked_to_end(monkeypatch):
+    order = []
+
+    class Server:
+        api = "http://127.0.0.1:9/api"
+
+        def leave(self):
+            order.append("leave")
+
+    monkeypatch.setattr(prefect_session, "TEMPORARY", Server())
+    for worker in (APILogWorker, EventsWorker):
+        monkeypatch.setattr(worker, "drain_all", lambda timeout, name=worker.__name__: order.append(name))
+
+    prefect_session.leave()
+
+    assert order == ["APILogWorker", "EventsWorker", "leave"]
+
+
+def test_a_server_that_stays_is_not_left(monkeypatch):
+    monkeypatch.setattr(APILogWorker, "drain_all", lambda timeout: pytest.fail("its log goes on"))
+    monkeypatch.setattr(prefect_session, "TEMPORARY", SimpleNamespace(api=""))
+
+    prefect_session.leave()

@@ -26,6 +26,7 @@ QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
 }
 SETTLE_SECONDS = 30.0
+HEARD_SECONDS = 5.0
 
 
 def be_quiet(console_level: str = "WARNING") -> None:
@@ -46,7 +47,14 @@ def come_up() -> None:
 
 
 def leave() -> None:
-    """Have the temporary server end while a command shows what its last flow came to."""
+    """Have the temporary server end while a command shows what its last flow came to, once it has heard all of it."""
+    if not TEMPORARY.api:
+        return
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    for worker in (APILogWorker, EventsWorker):  # what is left would be sent to nobody, again and again for a minute
+        worker.drain_all(timeout=HEARD_SECONDS)
     TEMPORARY.leave()
 
 
