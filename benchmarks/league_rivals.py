@@ -24,7 +24,7 @@ def evenhand(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int
     import yaml
 
     import evenhand as eh
-    from evenhand.evaluation.new_rows import of_new_rows
+    from evenhand.evaluation.new_row_limits import of_new_rows
 
     preset = "balanced" if how == "classical" else how
     minutes = min(minutes, FAST_MINUTES) if how == "fast" else minutes

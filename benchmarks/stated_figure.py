@@ -38,7 +38,8 @@ from evenhand.estimators import EnsembleSelection
 from evenhand.estimators.ensemble.stacking import ScoreStacking
 from evenhand.evaluation.influence import influence_of
 from evenhand.evaluation.metrics import PredictionSet
-from evenhand.evaluation.new_rows import bias_of_folds, of_new_rows
+from evenhand.evaluation.new_row_limits import of_new_rows
+from evenhand.evaluation.new_rows import bias_of_folds
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.verdicts import Expected
 from evenhand.statistics.expected import expected_of_chosen
