@@ -58,14 +58,9 @@ STUDY = {
 SAME = ("gaussian_nb", "mixed_nb", "linear_svm")
 PLAIN_BYTES = 5_000  # of a row, at the highest
 MANY = 1_000_000
-ASKED_OF_PLAIN, ASKED_MB, ASKED_MB_OF_MANY, ASKED_ON_DISK, ASKED_INIT_S, ASKED_INIT_MB = (
-    0.8,
-    3_000,
-    8_000,
-    4.0,
-    15.0,
-    1_500,
-)
+ASKED_OF_PLAIN, ASKED_ON_DISK = 0.8, 4.0
+ASKED_MB, ASKED_MB_OF_MANY = 3_000, 8_000
+ASKED_INIT_S, ASKED_INIT_MB = 15.0, 1_500
 PLAIN = """
 import json, resource, sys, time
 import pandas as pd

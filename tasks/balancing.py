@@ -101,7 +101,7 @@ def _made_in_parts(
     _keep_parents(folder, training, found.parents)
     return {
         "n_rows": len(found.y), "kind": resampler.kind, "n_made": len(found.y) - len(y),
-        "n_unexplained": maker.n_unexplained(found), "whole": resampler.whole_columns(maker.matrix),
+        "n_unexplained": maker.n_unexplained(found), "whole": list(maker.whole),
     }  # fmt: skip
 
 

@@ -83,6 +83,15 @@ def test_a_flag_among_numbers_stays_a_flag():
     assert set(found.matrix.dense()[:, 3]) == {-1.0, 1.5}
 
 
+def test_columns_that_keep_one_of_two_values_are_named_as_for_the_dense_matrix():
+    y = classes_of([60, 20])
+    more = np.column_stack([np.arange(len(y)) % 3 == 0, np.full(len(y), 4.0)]).astype(float)
+    matrix, resampler = Packed([Plain(np.hstack([numbers_of(y), more]))]), resampler_of("smote", numeric_outputs(5))
+
+    assert list(resampler.in_parts(matrix).whole) == resampler.whole_columns(matrix.dense())
+    assert len(resampler.in_parts(matrix).whole) == 1
+
+
 def test_beside_categories_neighbours_and_numbers_are_those_of_imbalanced_learn():
     y = classes_of([80, 25, 12])
     matrix = mixed_matrix(y)

@@ -74,11 +74,12 @@ class Resampler:
             return None
         if not suited_entry(self.asked, self.is_discrete).in_parts:
             return None
-        is_two_valued, votes = two_valued_numbers(X, self.is_discrete), self.asked in VOTED
+        votes, (is_two_valued, is_whole) = self.asked in VOTED, two_valued_numbers(X, self.is_discrete)
         is_settled = self.is_discrete | is_two_valued
         if not suited_entry(self.asked, is_settled).in_parts or (self.is_discrete.any() and not votes):
             return None
-        return MakerInParts(X, self.balance.k_neighbors, self.seed, votes, coded_mask(X, is_settled))
+        whole = tuple(each.name for each, keeps in zip(self.outputs, is_whole, strict=True) if keeps)
+        return MakerInParts(X, self.balance.k_neighbors, self.seed, votes, coded_mask(X, is_settled), whole)
 
     def resample_parts(self, maker: MakerInParts, y: np.ndarray, classes: tuple[Any, ...]) -> MadeRows:
         """The same as resample, for a matrix in parts."""
@@ -93,11 +94,8 @@ class Resampler:
         """The columns beside categories and words in which rows made of these keep one of two values."""
         if not (self.entry.blends or self.asked in VOTED):
             return []
-        if isinstance(X, Packed):
-            is_whole = two_valued_numbers(X, self.is_discrete)
-        else:
-            low, high = ends_of(X)
-            is_whole = two_valued(X) & (low < high) & ~self.is_discrete
+        low, high = ends_of(X)
+        is_whole = two_valued(X) & (low < high) & ~self.is_discrete
         return [each.name for each, keeps in zip(self.outputs, is_whole, strict=True) if keeps and each.kind != "word"]
 
     def _resample(self, X: Any, y: np.ndarray, classes: tuple[Any, ...]) -> Resampled:

@@ -43,12 +43,6 @@ class Made(NamedTuple):
     above: Numbers
     part: Blended
 
-    def at(self, block: slice) -> tuple[Numbers, int]:
-        """What holds the rows of a block, and the place of the first there."""
-        if block.stop <= self.part.above.n_rows:
-            return self.above, block.start
-        return _numbers_of(Plain(self.part.dense(block, EVERY))), 0
-
 
 class RowsInBlocks:
     """The rows of a packed matrix, with a last column for the intercept, as the solver asks for them."""
@@ -67,7 +61,7 @@ class RowsInBlocks:
         for block in gen_batches(self.n_rows, ROWS_AT_ONCE):
             products = np.full(block.stop - block.start, self.intercept * weights[-1])
             for each, columns in self.parts:
-                part, first = each.at(block) if isinstance(each, Made) else (each, block.start)
+                part, first = _at(each, block)
                 times = _numbers_times if isinstance(part, Numbers) else _codes_times
                 times(part, weights[columns], first, products)
             if (given := of_each(block, products)) is not None:
@@ -84,7 +78,7 @@ class RowsInBlocks:
     def _add(self, given: np.ndarray, block: slice, is_squared: bool, total: np.ndarray) -> None:
         for each, columns in self.parts:
             own = np.zeros(columns.stop - columns.start)
-            part, first = each.at(block) if isinstance(each, Made) else (each, block.start)
+            part, first = _at(each, block)
             summed = _numbers_summed if isinstance(part, Numbers) else _codes_summed
             summed(part, given, first, is_squared, own)
             total[columns] += own
@@ -130,6 +124,15 @@ def _read(part: Part) -> Numbers | Codes | Made:
         starts = np.cumsum([0, *part.widths])[:-1]
         return Codes(np.asarray(part.codes), starts, np.array(part.widths, dtype=np.int64), float(part.value))
     return Made(_numbers_of(part.above), part) if isinstance(part, Blended) else _numbers_of(part)
+
+
+def _at(read: Numbers | Codes | Made, block: slice) -> tuple[Numbers | Codes, int]:
+    """What holds the rows of a block, and the place of the first there."""
+    if not isinstance(read, Made):
+        return read, block.start
+    if block.stop <= read.part.above.n_rows:
+        return read.above, block.start
+    return _numbers_of(Plain(read.part.dense(block, EVERY))), 0
 
 
 def _numbers_of(part: Plain | ScaledMatrix) -> Numbers:

@@ -42,7 +42,8 @@ class MakerInParts:
     """Makes rows below those of a matrix, of which numbers and categories are in parts of their own.
 
     Where neighbours vote for categories, columns of two values are categories too; else a made row has the nearer of
-    the two. `is_settled` are all these columns, a block of dummies being one.
+    the two. `is_settled` are all these columns, a block of dummies being one, and `whole` the columns of numbers among
+    them by name.
     """
 
     matrix: Packed
@@ -50,6 +51,7 @@ class MakerInParts:
     seed: int
     votes: bool
     is_settled: np.ndarray
+    whole: tuple[str, ...] = ()
 
     def bytes_needed(self, counts: np.ndarray, n_rows: int) -> int:
         """About what it takes: rows of the classes that may become more, with neighbours, and what is kept of each."""
@@ -140,13 +142,13 @@ def is_apart(matrix: Packed, is_discrete: np.ndarray) -> bool:
     return all(kind.all() or not kind.any() for kind in kinds)
 
 
-def two_valued_numbers(matrix: Packed, is_discrete: np.ndarray) -> np.ndarray:
-    """Which columns of numbers have at most two different values, read some rows at a time."""
-    found = np.zeros(matrix.shape[1], dtype=bool)
+def two_valued_numbers(matrix: Packed, is_discrete: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which columns of numbers have at most two different values, and which of these two, read some rows at a time."""
+    found, has_both = np.zeros((2, matrix.shape[1]), dtype=bool)
     for part, columns, _ in _placed(matrix):
         if not is_discrete[columns].any():
-            found[columns] = _has_two(part)
-    return found
+            found[columns], has_both[columns] = _has_two(part)
+    return found, has_both
 
 
 def coded(matrix: Packed, rows: np.ndarray) -> np.ndarray:
@@ -172,7 +174,7 @@ def _placed(matrix: Packed) -> Iterator[_Place]:
         start, first = start + part.width, first + n_codes
 
 
-def _has_two(part: Part) -> np.ndarray:
+def _has_two(part: Part) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.full(part.width, np.inf), np.full(part.width, -np.inf)
     blocks = list(gen_batches(part.n_rows, max(1, CELLS_AT_ONCE // part.width)))
     for rows in blocks:
@@ -184,7 +186,7 @@ def _has_two(part: Part) -> np.ndarray:
         found &= ~np.any((given != low) & (given != high), axis=0)
         if not found.any():
             break
-    return found
+    return found, found & (low < high)
 
 
 def _codes_of(values: np.ndarray) -> np.ndarray:
