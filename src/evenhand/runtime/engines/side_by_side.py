@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from prefect import Task
@@ -14,13 +15,13 @@ from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner, ThreadPoolTa
 
 from evenhand.errors import CandidateError
 from evenhand.runtime.engines.boxes import ProgressArtifact, in_a_box, named
+from evenhand.runtime.engines.bundles import MANY, bundled, next_of
 from evenhand.runtime.progress import report_progress
 from evenhand.runtime.signals import deaf_to_ctrl_c
-from evenhand.runtime.steps import stage
+from evenhand.runtime.steps import sent_by, stage
 
 Key = TypeVar("Key", bound=Hashable)
 Spares = Callable[[str, Any, Exception], bool]
-WAKE_SECONDS = 0.2
 KILLED = "its process was killed, perhaps by the machine for want of memory"
 
 
@@ -73,10 +74,10 @@ def side_by_side(
 def _side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], spares: Spares | None) -> dict[Key, Any]:
     results: dict[Key, Any] = {}
     shown = ProgressArtifact(task.name, len(calls))
-    begun = _begun(task, calls)
-    report_progress(task.name, 0, len(calls))  # when all is handed over, so that who listens can interrupt it
-    with stage(task.name) as done:
-        for n_ended, (key, ended) in enumerate(_ended(task, calls, begun), 1):
+    begun = bundled(task, calls) if _are_bundled(calls) else nullcontext(_ended(task, calls, _begun(task, calls)))
+    with begun as outcomes, stage(task.name) as done:
+        report_progress(task.name, 0, len(calls))  # when all is handed over, so that who listens can interrupt it
+        for n_ended, (key, ended) in enumerate(outcomes, 1):
             try:
                 results[key] = ended()
                 done.append(results[key])
@@ -86,6 +87,11 @@ def _side_by_side(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]], sp
             shown.advance(n_ended)
             report_progress(task.name, n_ended, len(calls), is_reused=getattr(results.get(key), "reused", False))
     return {key: results[key] for key in calls if key in results}
+
+
+def _are_bundled(calls: Mapping[Key, tuple[Any, ...]]) -> bool:
+    """Whether calls share task runs: many of them, in threads of this process."""
+    return len(calls) > MANY and isinstance(_runner(), Threads) and sent_by() is None
 
 
 def _begun(task: Task[..., Any], calls: Mapping[Key, tuple[Any, ...]]) -> dict[PrefectFuture[Any], Key]:
@@ -103,8 +109,9 @@ def _ended(
     have been under way are called again one by one, so that the one that ends its process is known, then the rest.
     """
     lost = set()
+    can_be_lost = isinstance(_runner(), Processes)
     for future in _as_completed(keys):
-        if _is_lost(future):
+        if can_be_lost and _is_lost(future):
             lost.add(keys[future])
         else:
             yield keys[future], future.result
@@ -128,12 +135,17 @@ def _is_lost(future: PrefectFuture[Any]) -> bool:
     return False
 
 
-def _renewed_processes() -> Processes:
+def _runner() -> TaskRunner[Any] | None:
+    """What does the tasks of the run around, if there is one."""
     context = FlowRunContext.get()
-    assert context is not None
-    assert isinstance(context.task_runner, Processes)
-    context.task_runner.renew()
-    return context.task_runner
+    return None if context is None else context.task_runner
+
+
+def _renewed_processes() -> Processes:
+    runner = _runner()
+    assert isinstance(runner, Processes)
+    runner.renew()
+    return runner
 
 
 def _alone(task: Task[..., Any], arguments: tuple[Any, ...], runner: Processes) -> Any:
@@ -153,12 +165,4 @@ def _as_completed(futures: Mapping[PrefectFuture[Any], Any]) -> Iterator[Prefect
     for future in futures:
         future.add_done_callback(ended.put)
     for _ in futures:
-        yield _next_of(ended)
-
-
-def _next_of(ended: SimpleQueue[PrefectFuture[Any]]) -> PrefectFuture[Any]:
-    while True:
-        try:
-            return ended.get(timeout=WAKE_SECONDS)
-        except Empty:
-            continue
+        yield next_of(ended)
