@@ -7,6 +7,7 @@ are differentiated cell by cell.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +23,42 @@ RATIOS: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarra
     "f1_macro": lambda truth, predicted: (2 * truth * predicted, truth + predicted),
     "f1_micro": lambda truth, predicted: (2 * truth * predicted, truth + predicted),
 }
+
+
+class Influences:
+    """The influence of every row on each metric of one model, found once, and the standard errors they give."""
+
+    def __init__(self, predicted: PredictionSet, n_classes: int, minority: int = 1) -> None:
+        self.predicted, self.n_classes, self.minority = predicted, n_classes, minority
+        self._known: dict[str, np.ndarray | None] = {}
+
+    def of(self, metric: str) -> np.ndarray | None:
+        """The influence of every row on a metric; None where the model cannot have the metric on these rows."""
+        if metric not in self._known:
+            self._known[metric] = influence_of(self.predicted, metric, self.n_classes, self.minority)
+        return self._known[metric]
+
+    def error(self, metric: str) -> float:
+        """The standard error of a metric from drawing the judged rows anew; 0 where it cannot be had."""
+        if metric in self._errors_by_table:
+            return self._errors_by_table[metric]
+        influence = self.of(metric)
+        return float(np.sqrt(influence @ influence)) / len(self.predicted.truth) if influence is not None else 0.0
+
+    @cached_property
+    def _errors_by_table(self) -> dict[str, float]:
+        """Those of all metrics of the confusion table: rows of a cell are alike, so that cells are enough."""
+        if not self.n_classes or self.predicted.is_multilabel:
+            return {}
+        table = confusion(self.predicted.truth, self.predicted.predictions, self.n_classes)
+        counts, n = table.ravel(), table.sum()
+        found = {}
+        figures = figures_of_tables(_nudged(table / n), self.minority, METRICS)
+        for metric, slopes in zip(figures, map(_slopes, figures.values()), strict=True):
+            there, times = slopes[counts > 0], counts[counts > 0]
+            moved = there - there @ times / n
+            found[metric] = float(np.sqrt(times @ moved**2)) / n if np.isfinite(moved).all() else 0.0
+        return found
 
 
 def influence_of(predicted: PredictionSet, metric: str, n_classes: int, minority: int = 1) -> np.ndarray | None:
@@ -137,15 +174,23 @@ def table_influence(
     truth: np.ndarray, predictions: np.ndarray, n_classes: int, figures_of: Callable[[np.ndarray], np.ndarray | None]
 ) -> np.ndarray | None:
     """The slope of a figure of the confusion table towards each cell, given to the rows of that cell."""
-    table = confusion(truth, predictions, n_classes) / len(truth)
     cells = truth.astype(int) * n_classes + predictions.astype(int)
-    aimed = np.eye(n_classes**2).reshape(-1, n_classes, n_classes)
-    found = figures_of(np.concatenate([table + STEP * (aimed - table), table[None]]))
-    if found is None or not np.isfinite(found[[*np.unique(cells), -1]]).all():
+    figures = figures_of(_nudged(confusion(truth, predictions, n_classes) / len(truth)))
+    if figures is None or not np.isfinite(slopes := _slopes(figures))[np.unique(cells)].all():
         return None
-    slopes = (found[:-1] - found[-1]) / STEP
     values = slopes[cells]
     return np.asarray(values - values.mean())
+
+
+def _nudged(table: np.ndarray) -> np.ndarray:
+    """A table of shares with some more in each of its cells, and as it is."""
+    aimed = np.eye(table.size).reshape(-1, *table.shape)
+    return np.concatenate([table + STEP * (aimed - table), table[None]])
+
+
+def _slopes(figures: np.ndarray) -> np.ndarray:
+    """How fast a figure moves where rows are added to each cell."""
+    return np.asarray((figures[:-1] - figures[-1]) / STEP)
 
 
 def _of_regression(predicted: PredictionSet, metric: str) -> np.ndarray | None:

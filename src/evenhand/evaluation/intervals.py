@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from evenhand.evaluation.bootstrap import drawn_rows, figures_of_tables
-from evenhand.evaluation.influence import EACH_AGAINST_REST, influence_of
+from evenhand.evaluation.influence import EACH_AGAINST_REST, Influences
 from evenhand.evaluation.metrics import Judged, PredictionSet, confusion, losses_of, metrics_of
 from evenhand.statistics.intervals import (
     area_interval,
@@ -56,46 +56,44 @@ def spreads_of(
     if len(predicted.truth) < 2:
         return {}
     known = metrics_of(predicted, n_classes, minority) if known is None else known
-    found = intervals_of(predicted, n_classes, minority, known, level=level)
-    return {
-        name: Spread(interval.low, interval.high, _error(predicted, name, interval, n_classes, minority))
-        for name, interval in found.items()
-    }
+    influences = Influences(predicted, n_classes, minority)
+    found = _intervals(influences, known, level)
+    return {name: Spread(each.low, each.high, _error(influences, name, each)) for name, each in found.items()}
 
 
 def error_of(predicted: PredictionSet, metric: str, n_classes: int, minority: int = 1) -> float:
     """The standard error of one metric from drawing the judged rows anew; 0 where it cannot be had."""
-    if (error := _by_influence(predicted, metric, n_classes, minority)) > STILL:
+    if (error := Influences(predicted, n_classes, minority).error(metric)) > STILL:
         return error
     spreads = spreads_of(predicted, n_classes, minority)  # all of them: no row moves the metric, as at its bounds
     return spreads[metric].error if metric in spreads else 0.0
 
 
-def _error(predicted: PredictionSet, metric: str, interval: Interval, n_classes: int, minority: int) -> float:
+def _error(influences: Influences, metric: str, interval: Interval) -> float:
     """The standard error by influence; by the width of the interval where no row moves the metric, as at its bounds."""
-    error = _by_influence(predicted, metric, n_classes, minority)
+    error = influences.error(metric)
     return error if error > STILL else (interval.high - interval.low) / 2 / float(ndtri(0.5 + interval.level / 2))
-
-
-def _by_influence(predicted: PredictionSet, metric: str, n_classes: int, minority: int) -> float:
-    influence = influence_of(predicted, metric, n_classes, minority)
-    return float(np.sqrt(influence @ influence)) / len(predicted.truth) if influence is not None else 0.0
 
 
 def intervals_of(
     predicted: PredictionSet, n_classes: int, minority: int, known: dict[str, float], *, level: float = 0.95
 ) -> dict[str, Interval]:
     """The interval of each known metric, but for those that so few rows of a class give none for."""
+    return _intervals(Influences(predicted, n_classes, minority), known, level)
+
+
+def _intervals(influences: Influences, known: dict[str, float], level: float) -> dict[str, Interval]:
+    predicted, n_classes, minority = influences.predicted, influences.n_classes, influences.minority
     if n_classes == 0:
-        found = _of_regression(predicted, known, level)
+        found = _of_regression(influences, known, level)
     elif predicted.is_multilabel:
-        found = _of_labels(Judged(predicted, n_classes), known, level)
+        found = _of_labels(influences, known, level)
     else:
         table = confusion(predicted.truth, predicted.predictions, n_classes)
         found = _of_table(table, minority, known, level)
         found |= _of_losses(predicted, level)
         if table.sum(axis=1).min() >= FEWEST_OF_A_CLASS:
-            found |= _of_ranking(predicted, n_classes, known, level)
+            found |= _of_ranking(influences, known, level)
     others = [name for name in known if name not in found and name not in WITH_A_METHOD]
     found |= _of_others(Judged(predicted, n_classes, minority), others, level)
     return {name: found[name] for name in known if name in found}
@@ -141,11 +139,12 @@ def _of_two(table: np.ndarray, level: float) -> dict[str, Interval]:
     return found
 
 
-def _of_ranking(predicted: PredictionSet, n_classes: int, known: dict[str, float], level: float) -> dict[str, Interval]:
+def _of_ranking(influences: Influences, known: dict[str, float], level: float) -> dict[str, Interval]:
+    predicted, n_classes = influences.predicted, influences.n_classes
     counts = np.bincount(predicted.truth.astype(int), minlength=n_classes)
     found = {}
     for name in RANKED & known.keys():
-        influence = influence_of(predicted, name, n_classes)
+        influence = influences.of(name)
         if influence is None:
             continue
         variance = variance_by_class(influence, predicted.truth)
@@ -198,19 +197,20 @@ def _of_mean_precision(
     return logit_interval(figure, widened * variance**0.5, degrees=n_up - 1, level=level, centre=centre)
 
 
-def _of_labels(judged: Judged, known: dict[str, float], level: float) -> dict[str, Interval]:
+def _of_labels(influences: Influences, known: dict[str, float], level: float) -> dict[str, Interval]:
     """Means over rows without their skewness, shares by Wilson, all else on the scale of log odds by influence."""
-    counts, n = judged.support, len(judged.predicted.truth)
+    predicted = influences.predicted
+    counts, n = Judged(predicted, influences.n_classes).support, len(predicted.truth)
     found = {}
     for name, figure in known.items():
-        influence = influence_of(judged.predicted, name, judged.n_classes)
+        influence = influences.of(name)
         if influence is None or (name in RANKED and min(counts.min(), (n - counts).min()) < FEWEST_OF_A_CLASS):
             continue
         variance = float(influence @ influence) / n / max(n - 1, 1)
         if name == "subset_accuracy":
             found[name] = share_interval(round(figure * n), n, level=level)
         elif name == "average_precision_macro":
-            found[name] = _of_mean_precision(judged.predicted, figure, variance, counts, level)
+            found[name] = _of_mean_precision(predicted, figure, variance, counts, level)
         elif METRICS[name].of_rows is not None:
             mean = skewed_mean_interval(influence + figure, level=level)
             found[name] = Interval(max(0.0, mean.low), min(1.0, mean.high), level)
@@ -240,12 +240,13 @@ def _of_losses(predicted: PredictionSet, level: float) -> dict[str, Interval]:
     return {name: Interval(max(0.0, each.low), each.high, level) for name, each in found.items()}
 
 
-def _of_regression(predicted: PredictionSet, known: dict[str, float], level: float) -> dict[str, Interval]:
+def _of_regression(influences: Influences, known: dict[str, float], level: float) -> dict[str, Interval]:
     """On the scale of logarithms by Student's t; R2 and RMSE with the jackknife's variance, RMSE with few degrees."""
+    predicted = influences.predicted
     degrees = len(predicted.truth) - 1
     found = {}
     for name in ("mean_absolute_error", "median_absolute_error"):
-        influence = influence_of(predicted, name, 0)
+        influence = influences.of(name)
         if influence is not None and name in known:
             error = float(np.sqrt(influence @ influence / (len(influence) * degrees)))
             found[name] = log_interval(known[name], error, degrees=degrees, level=level)
