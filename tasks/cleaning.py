@@ -24,6 +24,7 @@ from evenhand.data.targets import target_of
 from evenhand.data.type_inference import TIME, ZONED_TIME, read_as
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Snapshot, Table
+from evenhand.runtime.engines.ahead import ahead
 from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
@@ -136,11 +137,11 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
 def _write_in_order(kept: pa.Table, order: np.ndarray, file: Path) -> str:
     """Write rows in this order, piece by piece, so that they are not held twice; their fingerprint."""
     content, size = Fingerprint(kept.schema), rows_at_once(kept.num_columns)
+    pieces = (kept.take(order[start : start + size]) for start in range(0, len(order), size))
     with pq.ParquetWriter(
         file, kept.schema, compression="zstd", compression_level=1, use_dictionary=_texts(kept)
     ) as writer:
-        for start in range(0, len(order), size):
-            piece = kept.take(order[start : start + size])
+        for piece in ahead(pieces):
             content.add(piece)
             writer.write_table(piece)
     return content.digest()

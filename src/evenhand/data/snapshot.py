@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.schema_contract import ColumnSummary
 from evenhand.records.pipeline import Column
+from evenhand.runtime.engines.ahead import ahead
 from evenhand.storage.digests import digest
 
 CELLS_AT_ONCE = 16_000_000
@@ -48,8 +49,8 @@ def write_rows(path: Path, rows: Rows) -> int:
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     n_rows = 0
     with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, use_dictionary=texts) as writer:
-        for table in _pieces(rows, rows_at_once(len(schema))):
-            writer.write_table(_kept(table, schema))
+        for table in ahead(_kept(piece, schema) for piece in _pieces(rows, rows_at_once(len(schema)))):
+            writer.write_table(table)
             n_rows += table.num_rows
     return n_rows
 
@@ -58,13 +59,12 @@ def examine(path: Path) -> tuple[str, tuple[Column, ...]]:
     """The fingerprint of a canonical file and what was seen in each of its columns."""
     with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
-        contents, seen = [_Content() for _ in schema], [ColumnSummary(field) for field in schema]
-        for batch in file.iter_batches(rows_at_once(len(schema))):
-            for content, facts, array in zip(contents, seen, batch.columns, strict=True):
-                content.add(array)
+        content, seen = Fingerprint(schema), [ColumnSummary(field) for field in schema]
+        for batch in ahead(file.iter_batches(rows_at_once(len(schema)))):
+            content.add(batch)
+            for facts, array in zip(seen, batch.columns, strict=True):
                 facts.add(array)
-    parts = [(field.name, str(field.type), content.digest()) for field, content in zip(schema, contents, strict=True)]
-    return digest(parts), tuple(facts.column() for facts in seen)
+    return content.digest(), tuple(facts.column() for facts in seen)
 
 
 class Fingerprint:
@@ -73,10 +73,10 @@ class Fingerprint:
     def __init__(self, schema: pa.Schema) -> None:
         self.schema, self.contents = schema, [_Content() for _ in schema]
 
-    def add(self, table: pa.Table) -> None:
+    def add(self, rows: pa.Table | pa.RecordBatch) -> None:
         """Take in the next rows."""
-        for content, column in zip(self.contents, table.columns, strict=True):
-            for array in column.chunks:
+        for batch in [rows] if isinstance(rows, pa.RecordBatch) else rows.to_batches():
+            for content, array in zip(self.contents, batch.columns, strict=True):
                 content.add(array)
 
     def digest(self) -> str:

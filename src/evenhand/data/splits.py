@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import ColumnSource, read_target
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
+from evenhand.runtime.engines.ahead import ahead
 from evenhand.statistics.group_draws import shared_places
 from evenhand.statistics.label_sets import label_columns
 from evenhand.statistics.near_copies import near_links
@@ -79,8 +80,7 @@ def row_hashes(features: ColumnSource) -> RowHashes:
     numbers = [name for name in names if pd.api.types.is_numeric_dtype(features.dtypes[name])]
     content, near = _Joined(len(features), len(names)), _Joined(len(features), len(names))
     others = _Joined(len(features), len(names) - len(numbers))
-    for name in names:
-        column = features[name]
+    for name, column in ahead((name, features[name]) for name in names):
         hashes = _column_hashes(column)
         content.add(hashes)
         near.add(_column_hashes(column, is_near=True) if column.dtype.kind == "f" else hashes)
