@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
 
 from evenhand.models import acceleration
 from evenhand.models.acceleration import asked_of_vectors, is_radial
+from evenhand.models.raw_row_model import _scores
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(300, 4))
@@ -44,6 +47,15 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     monkeypatch.setattr(acceleration, "KERNEL_BLOCK", 7 * len(machine.support_vectors_))
 
     assert asked_of_vectors(machine, X) == pytest.approx(whole, abs=1e-12)
+
+
+def test_one_on_a_target_of_another_scale_is_asked_so_too(monkeypatch):
+    y = np.exp(X[:, 0] + X[:, 1])
+    machine = TransformedTargetRegressor(SVR(C=10.0), transformer=StandardScaler()).fit(X, y)
+    expected = machine.predict(X)
+    monkeypatch.setattr(SVR, "predict", None)
+
+    assert _scores(machine, X) == pytest.approx(expected, abs=1e-10)
 
 
 def test_only_one_radial_machine_on_dense_rows_is_asked_so():

@@ -9,11 +9,19 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
 from evenhand.estimators._door import named_at
-from evenhand.models.acceleration import asked_of_trees, asked_of_vectors, few_threads, is_quick, is_radial
+from evenhand.models.acceleration import (
+    asked_of_trees,
+    asked_of_vectors,
+    few_threads,
+    is_quick,
+    is_radial,
+    one_thread_for_products,
+)
 from evenhand.models.fitting import decisions_of, scores_of
 from evenhand.models.probability_map import calibrated
 from evenhand.records.pipeline import Feature
@@ -83,7 +91,10 @@ class RawRowModel(BaseEstimator):
 
     def scores_and_decisions(self, frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
         """The scores, and what one model's probabilities of two classes are made of, where it gives that."""
-        rows = self._rows(frame)
+        with one_thread_for_products():
+            return self._scores_and_decisions(self._rows(frame))
+
+    def _scores_and_decisions(self, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray | None]:
         if self.selection is None:
             encoder, estimator = (self.members or [])[0]
             X = encoder.transform(rows)
@@ -224,6 +235,9 @@ def _scores(estimator: Any, X: Any) -> np.ndarray:
 
 
 def _asked(estimator: Any, X: Any) -> np.ndarray:
+    if isinstance(estimator, TransformedTargetRegressor):  # asked as what it holds is, and turned back
+        found = _asked(estimator.regressor_, X)
+        return np.asarray(estimator.transformer_.inverse_transform(found.reshape(-1, 1))[:, 0])
     if is_radial(estimator, X):
         return asked_of_vectors(estimator, X)
     is_few = is_quick(estimator, X)
