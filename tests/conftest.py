@@ -1,6 +1,7 @@
 """Every test has a folder and a store of its own, and nothing leaves the machine."""
 
 import fcntl
+import gc
 import os
 import shutil
 import sqlite3
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 DRAIN_SECONDS = 20
+ALLOCATIONS = 100_000  # between two looks at young objects, as in our own processes
 FONTS = os.environ.get("MPLCONFIGDIR") or str(Path.home() / ".cache" / "matplotlib")  # takes seconds to make
 PREFECT_SCHEMA = """
 import asyncio
@@ -58,6 +60,18 @@ def pytest_addoption(parser):
 def pytest_xdist_auto_num_workers():
     """`-n auto` is a worker more than cores: some tests mostly wait, for servers and for what is due."""
     return (yield) + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Garbage is not looked for while modules are imported, which leave none; then seldom, and not among them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(ALLOCATIONS)
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -190,10 +204,16 @@ def prefect_server(empty_prefect, forked_proofs):
 
 
 SERVED = """
-import sys, uvicorn
-from evenhand.service.prefect_server.application import application
+import sys
+from evenhand.runtime.starting import importing, seldom
 
-uvicorn.run(application(sys.stderr.write), host="127.0.0.1", port=int(sys.argv[1]), log_level="error", lifespan="on")
+seldom()
+with importing():
+    import uvicorn
+    from evenhand.service.prefect_server.application import application
+
+    served = application(sys.stderr.write)
+uvicorn.run(served, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", lifespan="on")
 """
 
 

@@ -6,6 +6,7 @@ is and how it ended.
 """
 
 import contextlib
+import gc
 import importlib
 import importlib.machinery
 import json
@@ -133,9 +134,13 @@ class _Nursery:
 
 def serve():
     """Start what is asked for until nobody can ask any more."""
+    gc.disable()  # imports leave no garbage
     for name in LIBRARIES:
         importlib.import_module(name)
     _Kept()
+    gc.freeze()
+    gc.set_threshold(100_000)  # as our own command has it
+    gc.enable()
     for line in iter(sys.stdin.readline, ""):
         given = json.loads(line)
         ready, go = os.pipe()

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as known
 
 from evenhand.errors import ConfError
+from evenhand.evaluation.intervals import error_of
 from evenhand.evaluation.metric_entries import MetricEntry
 from evenhand.evaluation.metrics import (
     Judged,
@@ -310,6 +311,16 @@ def test_labels_that_no_row_has_and_none_is_given_are_measured_by_0():
 
     assert weighted(nothing, "f1_micro", 2, 0, np.ones((3, 4))).tolist() == [0, 0, 0]
     assert metric_of(nothing, "f1_micro", 2) == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["precision_macro", "recall_macro", "f1_macro"])
+def test_a_mean_over_labels_is_missing_where_no_row_has_or_is_given_one(name):
+    nothing = PredictionSet(np.zeros((4, 2), dtype=int), np.zeros((4, 2), dtype=int), None)
+
+    assert np.isnan(weighted(nothing, name, 2, 0, np.ones((3, 4)))).tolist() == [True, True, True]
+    assert name not in metrics_of(nothing, 2)
+    assert error_of(nothing, name, 2) == 0
 
 
 def test_areas_weighted_by_rows_are_weighted_by_all_of_them():

@@ -153,7 +153,7 @@ def _of_labels(judged: Judged, metric: str) -> np.ndarray | None:
     size = np.maximum(below.mean(axis=0), np.finfo(float).tiny)
     each = (above - above.mean(axis=0) / size * below) / size
     is_named = judged.is_named if metric != "f1_micro" else np.ones(1, dtype=bool)
-    return np.asarray(each[:, is_named].mean(axis=1))
+    return np.asarray(each[:, is_named].mean(axis=1)) if is_named.any() else None
 
 
 def _of_losses(predicted: PredictionSet, metric: str) -> np.ndarray | None:

@@ -187,6 +187,11 @@ def _share(name: str, tasks: tuple[MetricTask, ...], formula: Callable[[Judged],
                  of_tables=of_tables, words=words, threshold_by=threshold_by)  # fmt: skip
 
 
+def _mean_of_classes(each: np.ndarray) -> np.ndarray:
+    """The mean of each line; NaN where there are no classes or labels to take it over."""
+    return each.mean(axis=1) if each.shape[1] else np.full(len(each), np.nan)
+
+
 def _three(name: str, words: str, threshold_by: str = "") -> tuple[MetricEntry, MetricEntry, MetricEntry]:
     """Precision, recall or F1: of the positive of two classes, and over several classes alike or by their rows."""
     return (
@@ -196,8 +201,8 @@ def _three(name: str, words: str, threshold_by: str = "") -> tuple[MetricEntry, 
         _share(
             f"{name}_macro",
             (*MULTICLASS, *LABELS),
-            lambda one: one.each[name][one.is_named].mean(),
-            lambda many: getattr(many, name)[:, many.is_there].mean(axis=1),
+            lambda one: one.each[name][one.is_named].mean() if one.is_named.any() else None,
+            lambda many: _mean_of_classes(getattr(many, name)[:, many.is_there]),
             f"macro {words or name}",
         ),
         _share(
