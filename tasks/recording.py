@@ -137,7 +137,8 @@ def opened(study: Study) -> Iterator[OpenRun]:
 @step("record")
 def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
-    run.notes.extend(outlier_notes(results.judgement, results.table.classes, results.study.cleaning.outliers))
+    outliers = outlier_notes(results.judgement, results.table.classes, results.study.cleaning.outliers)
+    run.notes.extend((*results.ledger.notes, *outliers))
     with _optional(run, "the pictures of the rows"):
         results = replace(results, pictures=run_pictures(
             results.table, results.ledger, results.model, results.study, results.judgement, results.scores

@@ -380,6 +380,20 @@ def test_rows_left_out_are_counted_in_notes_page_and_json(mlruns):
     assert told["notes"] == list(report.notes)
 
 
+def test_what_a_person_would_not_expect_of_the_split_is_in_notes_page_and_json(mlruns):
+    columns, y = two_clouds()
+    write_rows(
+        "rows.csv", *({k: np.r_[v, np.repeat(v[:1], 40)] for k, v in columns.items()}, np.r_[y, np.repeat(y[:1], 40)])
+    )
+
+    report, found, _ = recorded(make_study(split={"folds": 3, "holdout": "hash", "holdout_share": 0.1}))
+
+    (words,) = found.ledger.notes
+    assert "copies of a row stay on one side, and the largest are 41 of 120 rows" in words
+    assert words in report.as_json()["notes"]
+    assert words in report.page.read_text(encoding="utf-8")
+
+
 def test_what_was_tuned_is_recorded_with_every_trial(mlruns):
     write_two_clouds()
     candidates = {"knn": {"tune": {"trials": 3, "over": {"n_neighbors": [1, 3, 9]}}}}

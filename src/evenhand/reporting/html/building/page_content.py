@@ -77,7 +77,7 @@ def page_content(
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
-        notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *ledger.notes, *report.notes))),
+        notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *report.notes))),
     )
 
 
