@@ -38,10 +38,10 @@ def trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
 
 
 def verdict_tags(judgement: Judgement, name: str) -> dict[str, str]:
-    """The verdict of a candidate by each metric that it was compared by; the study's own has no name behind it."""
-    own = {"evenhand.verdict": judgement.verdict(name)} if judgement.versus else {}
+    """The verdict of a candidate in words by each metric it was compared by; the study's own has no name behind."""
+    own = {"evenhand.verdict": VERDICT_WORDS[judgement.verdict(name)]} if judgement.versus else {}
     others = {metric: each for metric, each in judgement.verdicts(name).items() if metric != judgement.metric}
-    return own | {f"evenhand.verdict_{metric}": str(each["verdict"]) for metric, each in others.items()}
+    return own | {f"evenhand.verdict_{metric}": VERDICT_WORDS[each["verdict"]] for metric, each in others.items()}
 
 
 def gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:

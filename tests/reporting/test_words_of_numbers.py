@@ -1,0 +1,70 @@
+"""How numbers and findings are worded on the page."""
+
+import html
+import re
+from dataclasses import replace
+
+import page_makers as makers
+import pytest
+
+from evenhand.records.decision import Decided, DecisionOutcome
+from evenhand.records.insight import Insight, Reason, ReasonedRow, Slice
+from evenhand.reporting.html.content import LeakCheck
+from evenhand.reporting.html.elements import p_value, seconds, with_minus
+from evenhand.reporting.html.report import page
+from evenhand.runtime.text import time_text
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("-0.7369 to -0.0197", "−0.7369 to −0.0197"),
+        ("better by 0.2 (-0.1 to 0.5)", "better by 0.2 (−0.1 to 0.5)"),
+        ("2013-09-01", "2013-09-01"),
+        ("svm(C=-1)/smote-2", "svm(C=-1)/smote-2"),
+        ("10-20", "10-20"),
+        ("year-end -", "year-end -"),
+    ],
+)
+def test_numbers_below_zero_have_a_true_minus_and_dates_ranges_and_names_stay(words, shown):
+    assert with_minus(words) == shown
+
+
+def test_values_below_zero_of_reasons_slices_and_decisions_have_a_true_minus():
+    why = Insight(
+        "probability", "decision value", n_rows=10, slices_on="holdout rows", n_slices=1,
+        worst=(ReasonedRow(4, "-3", "-1.5", 1.0, 0.0, (Reason("V14", "-1.82", 0.2),)),),
+        slices=(Slice("V11", "-4.454 to -0.7369", 10, 0.1, 0.0, 0.2, 0.3, 1e-9, True),),
+    )  # fmt: skip
+    explained = replace(makers.binary().explained, insight=why)
+    outcome = DecisionOutcome(100, ((80, 8), (3, 9)), 0.2, cost=0.38)
+    decided = Decided("least_cost", "cost_per_row", -0.67, "Threshold -0.67.", outcome, outcome, outcome, outcome)
+    thresholds = replace(makers.binary().thresholds, why="Threshold -0.67.", decided=decided)
+
+    text = page(replace(makers.binary(), explained=explained, thresholds=thresholds, notes=("off by -0.4",)))
+
+    shown = html.unescape(re.sub("<script.*?</script>|<style.*?</style>|<[^>]+>", " ", text, flags=re.S))
+    for words in ("V14 −1.82", "−4.454 to −0.7369", "Threshold −0.67", "off by −0.4", "−1.5", "< 0.0001"):
+        assert words in shown
+    assert re.findall(r"(?<![\w.)\]=/-])-\d[\w.]*", shown) == []
+
+
+def test_a_check_that_asks_for_something_is_not_folded_away():
+    checks = tuple(LeakCheck(f"check {k}", "ok", "nothing was found") for k in range(10))
+
+    text = page(replace(makers.binary(), leak_checks=(*checks, LeakCheck("the last", "warning", "found"))))
+
+    table = text.split('<section id="leaks"', 1)[1]
+    assert table.index("the last") < table.index("check 0") < table.index("<details")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(2e-258, "< 0.0001"), (0.0, "< 0.0001"), (1e-4, "1.0e−4"), (0.02, "0.020"), (None, "–")]
+)
+def test_a_p_value_is_never_nothing(value, words):
+    assert p_value(value) == words
+
+
+@pytest.mark.parametrize("value", [1.0, 12.3, 59.9, 60, 61.2, 125, 3599, 3600, 4205, 7200])
+def test_the_page_says_how_long_something_took_as_the_terminal_does(value):
+    assert seconds(value) == time_text(value)
