@@ -22,7 +22,8 @@ from evenhand.evaluation.predictions import Predictions
 from evenhand.records.failures import Failed
 from evenhand.records.pipeline import FINAL
 from evenhand.records.verdicts import Versus
-from evenhand.reporting.run_note import candidate_note
+from evenhand.reporting.html.pictures import STYLE
+from evenhand.reporting.run_note import candidate_note, skip_note
 from evenhand.reporting.terminal.run import show_leaderboard
 from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
@@ -88,6 +89,24 @@ def test_what_a_person_looks_for_is_in_mlflow(storm):
     )
     assert {item.dataset.name for run in (parent, *children) for item in run.inputs.dataset_inputs} == {"tiny"}
     assert all(run.inputs.dataset_inputs for run in children)
+
+
+def test_a_sign_that_would_begin_a_tag_is_shown_as_it_is():
+    assert skip_note("< 5 of [these] are *worse*") == "## Skipped\n- &lt; 5 of \\[these\\] are \\*worse\\*"
+
+
+def test_the_evaluation_view_has_the_figures_of_every_candidate_and_the_best_have_the_colours_of_the_page(storm):
+    report, found, client = storm
+
+    for rank, each in enumerate(found.judgement.figures, 1):
+        run = client.get_run(report.run_ids[each.plan.name])
+        table = json.loads(Path(client.download_artifacts(run.info.run_id, "figures.json")).read_text())
+
+        assert json.loads(run.data.tags["mlflow.loggedArtifacts"]) == [{"path": "figures.json", "type": "table"}]
+        figures = (each.mean(METRIC), each.std(METRIC), each.holdout[METRIC])
+        assert table["data"][0] == [METRIC, *(round(value, 4) for value in figures)]
+        assert table["columns"] == ["metric", "mean over folds", "deviation", "holdout"]
+        assert f".s{rank}{{color:{run.data.tags['mlflow.runColor']};}}" in STYLE
 
 
 def test_the_description_of_a_run_tells_who_won_how_surely_and_what_to_look_at(storm):
