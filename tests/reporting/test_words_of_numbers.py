@@ -7,8 +7,9 @@ from dataclasses import replace
 import page_makers as makers
 import pytest
 
+from evenhand.evaluation.curves import CalibrationBin, CalibrationCurve
 from evenhand.records.decision import Decided, DecisionOutcome
-from evenhand.records.insight import Insight, Reason, ReasonedRow, Slice
+from evenhand.records.insight import Insight, Lift, Reason, ReasonedRow, Slice
 from evenhand.reporting.html.content import LeakCheck
 from evenhand.reporting.html.elements import p_value, seconds, with_minus
 from evenhand.reporting.html.report import page
@@ -68,3 +69,14 @@ def test_a_p_value_is_never_nothing(value, words):
 @pytest.mark.parametrize("value", [1.0, 12.3, 59.9, 60, 61.2, 125, 3599, 3600, 4205, 7200])
 def test_the_page_says_how_long_something_took_as_the_terminal_does(value):
     assert seconds(value) == time_text(value)
+
+
+def test_small_shares_of_calibration_are_told_apart_and_whole_costs_have_no_decimals():
+    bins = (CalibrationBin(0.0004, 0.0, 0.0, 0.0063, 610), CalibrationBin(0.51, 0.632, 0.473, 0.766, 38))
+    why = Insight(lifts=(Lift(0.01, 3, 3, 0.107, 10.71, 500.0), Lift(0.02, 6, 6, 0.214, 10.71, 12.5)), lifts_on="rows")
+    content = replace(makers.binary(), calibration=(("svm", CalibrationCurve(bins, 0.0)),))
+
+    text = page(replace(content, explained=replace(content.explained, insight=why)))
+
+    for words in ("0.0004</th>", "0.0000 to 0.0063<", ">0.510</th>", ">0.473 to 0.766<", ">500<", ">12.50<"):
+        assert words in text

@@ -56,6 +56,11 @@ def number(value: float | None, places: int | None = None) -> str:
     return _number(float(value), places).replace("-", "−")
 
 
+def plain(value: float) -> str:
+    """A number in a unit of its own, such as that of a column or a cost: whole ones have no decimals."""
+    return number(value, 0 if float(value).is_integer() and abs(value) < 1e7 else None)
+
+
 def with_minus(words: str) -> str:
     """Words in which each number below zero has a true minus sign; dates, ranges, names and parameters stay."""
     return HYPHEN.sub("−", words)
