@@ -2,6 +2,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import mlflow
@@ -29,7 +30,7 @@ from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
-from evenhand.tracking import mlflow_client
+from evenhand.tracking import leaderboards, mlflow_client
 from evenhand.tracking.leaderboards import read_leaderboard
 from evenhand.tracking.locations import find_view
 from evenhand.tracking.recorded import run_reader
@@ -89,6 +90,14 @@ def test_what_a_person_looks_for_is_in_mlflow(storm):
     )
     assert {item.dataset.name for run in (parent, *children) for item in run.inputs.dataset_inputs} == {"tiny"}
     assert all(run.inputs.dataset_inputs for run in children)
+
+
+@pytest.mark.parametrize("words", ["not separated", "unseparated"])
+def test_a_verdict_is_read_back_in_words_and_as_earlier_versions_recorded_it(words):
+    data = SimpleNamespace(metrics={"cv_roc_auc": 0.5}, tags={"evenhand.verdict": words})
+    child = SimpleNamespace(info=SimpleNamespace(run_name="svm", run_id="1"), data=data)
+
+    assert leaderboards._row(child, "roc_auc", is_own=True).verdict == "unseparated"
 
 
 def test_a_sign_that_would_begin_a_tag_is_shown_as_it_is():
