@@ -59,6 +59,15 @@ def test_a_check_that_asks_for_something_is_not_folded_away():
     assert table.index("the last") < table.index("check 0") < table.index("<details")
 
 
+@pytest.mark.parametrize(("asked", "is_said"), [(0.2, False), (0.21, False), (0.3, True), (None, False)])
+def test_the_first_answers_say_that_the_holdout_is_not_of_the_share_asked_for(asked, is_said):
+    facts = replace(makers.binary().study, n_training=790, n_withheld=10, n_holdout=200, holdout_share=asked)
+
+    text = page(replace(makers.binary(), study=facts)).partition('id="leaderboard"')[0]
+
+    assert ("20.0 % of the rows are held out where 30.0 % was asked for." in text) == is_said
+
+
 @pytest.mark.parametrize(
     ("value", "words"), [(2e-258, "< 0.0001"), (0.0, "< 0.0001"), (1e-4, "1.0e−4"), (0.02, "0.020"), (None, "–")]
 )

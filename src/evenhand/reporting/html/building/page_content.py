@@ -134,6 +134,7 @@ def _facts(
         when=when,
         description=study.description,
         n_withheld=ledger.n_withheld,
+        holdout_share=None if study.split.holdout == "none" else study.split.holdout_share,
         protocol=protocol(study, ledger),
         seconds=report.seconds,
         n_executed=report.n_executed,
