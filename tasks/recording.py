@@ -51,11 +51,13 @@ from evenhand.reporting.prediction_table import predictions_of
 from evenhand.reporting.run_note import candidate_note, run_name, run_note
 from evenhand.reporting.run_record import (
     BOARD,
+    FIGURES,
     FOLDS,
     board_table,
     candidate_tags,
     commit_tag,
     expected_metrics,
+    figures_table,
     fold_table,
     gap_metrics,
     members_text,
@@ -137,7 +139,8 @@ def opened(study: Study) -> Iterator[OpenRun]:
 @step("record")
 def record(run: OpenRun, results: Results) -> Report:
     """The report of a run, after all of it is in MLflow; if it cannot be, report and page are kept beside the store."""
-    run.notes.extend(outlier_notes(results.judgement, results.table.classes, results.study.cleaning.outliers))
+    outliers = outlier_notes(results.judgement, results.table.classes, results.study.cleaning.outliers)
+    run.notes.extend((*results.ledger.notes, *outliers))
     with _optional(run, "the pictures of the rows"):
         results = replace(results, pictures=run_pictures(
             results.table, results.ledger, results.model, results.study, results.judgement, results.scores
@@ -221,9 +224,9 @@ def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, C
     judgement = results.judgement
     predictions = Predictions(local(judgement.predictions), results.table)
     found = {}
-    for rank, each in enumerate(judgement.figures, 1):
+    for each in judgement.figures:
         words = predictions.of(each.plan.name, each.scale)
-        found[each.plan.name] = (_record_candidate(run, results, each, words, rank), words)
+        found[each.plan.name] = (_record_candidate(run, results, each, words), words)
     for failed in judgement.failed:
         _record_failed(run, failed)
     return found
@@ -239,15 +242,10 @@ def _record_failed(run: OpenRun, failed: Failed) -> None:
     mlflow_client.end_run(run.place, run_id, "KILLED" if failed.is_stopped else "FAILED")
 
 
-def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions, rank: int) -> str:
+def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions) -> str:
     plan = figures.plan
-    tags = {
-        "evenhand.kind": "candidate",
-        "evenhand.rank": str(rank),
-        mlflow_client.NOTE: candidate_note(results.judgement, plan.name),
-        "evenhand.split_id": results.ledger.split_id,
-        **candidate_tags(results.judgement, figures),
-    }
+    tags = {"evenhand.kind": "candidate", mlflow_client.NOTE: candidate_note(results.judgement, plan.name)}
+    tags |= {"evenhand.split_id": results.ledger.split_id, **candidate_tags(results.judgement, figures)}
     with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
@@ -257,6 +255,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         mlflow_client.log_candidate(run.place, run_id, shown, numbers)
         predicted = predictions_of(scored, results.table.classes, results.source_rows)
         mlflow_client.log_table(run.place, run_id, predicted, "predictions.parquet")
+        mlflow_client.log_text(run.place, run_id, json.dumps(figures_table(figures, results.judgement.metric)), FIGURES)
         if results.table.classes:
             mlflow_client.log_text(
                 run.place, run_id, json.dumps(class_report(scored, results.table.classes)), "classes.json"

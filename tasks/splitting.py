@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +26,15 @@ from evenhand.data import splits
 from evenhand.data.frames import TableColumns, read_rows, read_target
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
+from evenhand.reporting.split_words import share_words
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.statistics.group_draws import draw_parts
+from evenhand.statistics.group_draws import draw_parts, drawn_by_place
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.digests import digest
 from evenhand.study.study import Split, Study
 
 CODE = "evenhand.tasks.splitting:_build"
-SHARE_OFF = 0.02
-TOGETHER = {"random": "copies of a row", "hash": "copies of a row", "group": "rows of a group"}
 
 
 @step("split")
@@ -82,6 +82,21 @@ class _Rows:
     times: np.ndarray | None
     groups: np.ndarray | None
 
+    @cached_property
+    def hashed(self) -> np.ndarray:
+        """A number in [0, 1) that rows of one key share, or else copies of a row, and that depends on nothing else."""
+        if self.keys is not None:
+            return splits.as_share(self.keys)
+        return splits.as_share(splits.least_content(self.content, self.links, self.times))
+
+    def kept_together(self, holdout: str) -> tuple[np.ndarray, str]:
+        """What rows that stay on one side share, with a word for them; by time each is looked at alone."""
+        if holdout == "group" and self.groups is not None:
+            return self.groups, "rows of a group"
+        if holdout == "hash" and self.keys is not None:
+            return self.keys, "rows of a key"
+        return (self.links, "copies of a row") if holdout in {"hash", "random"} else (np.arange(len(self.y)), "")
+
 
 def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
     rows = _rows(table, study)
@@ -116,19 +131,9 @@ def _notes(side: np.ndarray, rows: _Rows, split_: Split) -> Iterator[str]:
     """What a person would not expect of the sides."""
     if n_withheld := int((side == WITHHELD).sum()):
         yield f"{n_withheld} rows with an exact or near copy in the holdout are not trained on"
-    share = float(np.mean(side == HOLDOUT))
-    if split_.holdout not in TOGETHER or abs(share - split_.holdout_share) <= SHARE_OFF:
-        return
-    groups = rows.groups if split_.holdout == "group" else rows.links
-    assert groups is not None
-    largest = int(np.unique(groups, return_counts=True)[1].max())
-    if largest > 1:
-        those = f"the largest are {largest:,} of {len(side):,} rows"
-        remedy = "; split.holdout: random deals them out" if split_.holdout == "hash" else ""
-        yield (
-            f"the holdout has {share:.1%} of the rows where split.holdout_share asks for {split_.holdout_share:.1%}: "
-            f"{TOGETHER[split_.holdout]} stay on one side, and {those}{remedy}"
-        )
+    by_hash = rows.hashed if split_.holdout == "hash" else None
+    if words := share_words(side == HOLDOUT, split_.holdout_share, *rows.kept_together(split_.holdout), by_hash):
+        yield words
 
 
 def split_id_of(columns: Mapping[str, np.ndarray], classes: Sequence[str], is_by_time: bool) -> str:
@@ -147,7 +152,7 @@ def _rows(table: Table, study: Study) -> _Rows:
     y = read_target(table)
     return _Rows(
         y=y,
-        strata=splits.strata_of(y, table, study.split.folds),
+        strata=splits.strata_of(y, table, study.split.folds) if table.classes else np.zeros(len(y), dtype=int),
         content=hashes.near,
         links=hashes.links,
         keys=splits.content_hashes(frame[key_columns]) if key_columns else None,
@@ -202,8 +207,7 @@ def _sides(rows: _Rows, table: Table, study: Study) -> np.ndarray:
         assert rows.groups is not None
         side[_drawn_by_group(rows.groups, share, study.seed)] = HOLDOUT
     elif how == "hash":
-        drawn_by = splits.least_content(rows.content, rows.links, rows.times) if rows.keys is None else rows.keys
-        side[splits.as_share(drawn_by) < share] = HOLDOUT
+        side[drawn_by_place(rows.hashed, rows.kept_together(how)[0], rows.strata, share)] = HOLDOUT
     elif how == "random":
         side[_drawn_at_random(rows, table, share, study.seed)] = HOLDOUT
     return side
@@ -221,8 +225,7 @@ def _drawn_by_group(groups: np.ndarray, share: float, seed: int) -> np.ndarray:
 def _drawn_at_random(rows: _Rows, table: Table, share: float, seed: int) -> np.ndarray:
     """The rows of a random holdout: linked ones together, and of each class the share asked for."""
     if _is_linked(rows.links):
-        labels = rows.strata if table.classes else np.zeros(len(rows.y), dtype=int)
-        return np.flatnonzero(draw_parts(rows.links, labels, np.array([1 - share, share]), seed) == 1)
+        return np.flatnonzero(draw_parts(rows.links, rows.strata, np.array([1 - share, share]), seed) == 1)
     order = np.argsort(rows.links)
     is_even = table.classes and np.unique(rows.strata, return_counts=True)[1].min() > 1
     strata = rows.strata[order] if is_even else None

@@ -452,7 +452,7 @@ def test_numbers_take_the_places_they_can_use(value, words):
 
 @pytest.mark.parametrize(
     "value, words",
-    [(None, "–"), (0.04, "40 ms"), (0.0004, "< 1 ms"), (61.0, "61.0 s"), (200, "3 min 20 s"), (7300, "2 h 1 min")],
+    [(None, "–"), (0.04, "40 ms"), (0.0004, "< 1 ms"), (61.0, "1 min 01 s"), (200, "3 min 20 s"), (7300, "2 h 01 min")],
 )
 def test_durations_are_reported_in_the_unit_a_person_would_use(value, words):
     assert seconds(value) == words

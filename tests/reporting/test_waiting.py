@@ -68,17 +68,46 @@ def test_what_is_done_at_once_shows_nothing(terminal, monkeypatch):
     assert terminal.getvalue() == ""
 
 
-@pytest.mark.parametrize("kind", ["file", "dumb"])
-def test_off_a_terminal_nothing_is_shown(terminal, monkeypatch, kind):
-    if kind == "file":
-        module.sys.stderr = io.StringIO()
-    else:
-        monkeypatch.setenv("TERM", "dumb")
+def test_in_memory_nothing_is_shown(terminal, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_LOG_SECONDS", 0.01)
+    module.sys.stderr = io.StringIO()
 
     with waiting("comparing"):
         time.sleep(0.05)
 
     assert module.sys.stderr.getvalue() == ""
+
+
+@pytest.mark.parametrize("kind", ["file", "dumb"])
+def test_in_a_log_it_is_a_line_now_and_then(terminal, monkeypatch, tmp_path, kind):
+    monkeypatch.setattr(module, "FIRST_LOG_SECONDS", 0.01)
+    monkeypatch.setattr(module, "LOG_SECONDS", 0.01)
+    with (tmp_path / "log").open("w+") as log:
+        if kind == "file":
+            module.sys.stderr = log
+        else:
+            monkeypatch.setenv("TERM", "dumb")
+            monkeypatch.setattr(terminal, "fileno", log.fileno, raising=False)
+
+        def shown():
+            return (tmp_path / "log").read_text() if kind == "file" else terminal.getvalue()
+
+        with waiting("comparing"):
+            until(lambda: shown().count("\n") > 1)
+
+    assert set(re.sub(r"\d+ s", "n s", shown()).splitlines()) == {"comparing, n s ..."}
+
+
+def test_what_serves_logs_nothing_while_it_is_idle(terminal, monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "FIRST_LOG_SECONDS", 0.01)
+    with (tmp_path / "log").open("w+") as log:
+        module.sys.stderr = log
+        with waiting_reports(lambda line: None, idle="up") as report:
+            report("all is up")
+            shown = (tmp_path / "log").read_text()
+            time.sleep(0.05)
+
+    assert (tmp_path / "log").read_text() == shown
 
 
 def test_between_lines_it_moves_after_one_that_ends_in_dots_and_before_the_first(terminal):

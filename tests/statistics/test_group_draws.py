@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.statistics.group_draws import draw_parts
+from evenhand.statistics.group_draws import draw_in_order, draw_parts, drawn_by_place, misses_share
 
 
 @given(st.integers(0, 10**6), st.floats(0.1, 0.5), st.integers(2, 60))
@@ -55,3 +55,48 @@ def test_the_seed_settles_the_draw():
     first, again, other = (draw_parts(groups, labels, np.array([0.5, 0.5]), seed) for seed in (0, 0, 1))
 
     assert first.tolist() == again.tolist() != other.tolist()
+
+
+def test_groups_in_order_have_their_share_of_each_class_and_none_is_split():
+    groups = np.r_[np.zeros(400, int), np.arange(1, 601)]  # 400 rows of 1,000 in one group, which comes first
+    labels = np.r_[np.zeros(400, int), np.arange(600) % 3 == 0].astype(int)  # 200 rows of the second class
+    places = np.r_[np.zeros(400), (np.arange(600) * 0.618) % 1]
+
+    drawn = draw_in_order(places, groups, labels, 0.2)
+
+    assert not drawn[:400].any()  # it would take its class to 400 of 800 rows
+    assert np.bincount(labels[drawn]).tolist() == [160, 40]
+    for label in (0, 1):
+        mine = (np.arange(1000) >= 400) & (labels == label)
+        assert places[mine & drawn].max() < places[mine & ~drawn].min()
+
+
+@given(st.integers(0, 10**6), st.floats(0.1, 0.4))
+@settings(max_examples=30)
+def test_groups_in_order_keep_their_share_and_few_rows_move_when_rows_are_added(seed, share):
+    draw = np.random.default_rng(seed)
+    sizes = np.r_[600, np.full(10, 40), np.ones(1000, int)]
+    groups = draw.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    places, labels = draw.random(len(sizes))[groups], np.zeros(2000, int)
+
+    drawn, before = (draw_in_order(places[:n], groups[:n], labels[:n], share) for n in (2000, 1960))
+
+    assert drawn.mean() == pytest.approx(share, abs=0.02)
+    assert np.mean(drawn[:1960] != before) < 0.06  # one group of forty rows, and single rows that make up for it
+
+
+@pytest.mark.parametrize(("sizes", "misses"), [([1] * 100, False), ([2] * 50, False), ([20] + [1] * 80, True)])
+def test_a_share_is_missed_by_groups_where_they_double_its_deviation(sizes, misses):
+    groups = np.repeat(np.arange(len(sizes)), sizes)  # 20 * 20 + 80 = 480 > 4 * 100
+    places = np.linspace(0, 0.999, len(sizes))[groups] ** 2  # the first groups are below any share
+
+    assert misses_share(places, groups, 0.2) is misses
+    assert not misses_share(places, groups, 0.999)
+
+
+def test_a_place_below_the_share_decides_where_groups_are_even():
+    places = np.random.default_rng(0).random(100) ** 2
+
+    drawn = drawn_by_place(places, np.arange(100), np.zeros(100, int), 0.2)
+
+    assert drawn.tolist() == (places < 0.2).tolist()

@@ -2,6 +2,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import mlflow
@@ -22,13 +23,14 @@ from evenhand.evaluation.predictions import Predictions
 from evenhand.records.failures import Failed
 from evenhand.records.pipeline import FINAL
 from evenhand.records.verdicts import Versus
-from evenhand.reporting.run_note import candidate_note
+from evenhand.reporting.html.pictures import STYLE
+from evenhand.reporting.run_note import candidate_note, skip_note
 from evenhand.reporting.terminal.run import show_leaderboard
 from evenhand.runtime.io_errors import run_folder
 from evenhand.tasks import recording
 from evenhand.tasks.recording import Results, opened, record
 from evenhand.tasks.refitting import refit
-from evenhand.tracking import mlflow_client
+from evenhand.tracking import leaderboards, mlflow_client
 from evenhand.tracking.leaderboards import read_leaderboard
 from evenhand.tracking.locations import find_view
 from evenhand.tracking.recorded import run_reader
@@ -88,6 +90,32 @@ def test_what_a_person_looks_for_is_in_mlflow(storm):
     )
     assert {item.dataset.name for run in (parent, *children) for item in run.inputs.dataset_inputs} == {"tiny"}
     assert all(run.inputs.dataset_inputs for run in children)
+
+
+@pytest.mark.parametrize("words", ["not separated", "unseparated"])
+def test_a_verdict_is_read_back_in_words_and_as_earlier_versions_recorded_it(words):
+    data = SimpleNamespace(metrics={"cv_roc_auc": 0.5}, tags={"evenhand.verdict": words})
+    child = SimpleNamespace(info=SimpleNamespace(run_name="svm", run_id="1"), data=data)
+
+    assert leaderboards._row(child, "roc_auc", is_own=True).verdict == "unseparated"
+
+
+def test_a_sign_that_would_begin_a_tag_is_shown_as_it_is():
+    assert skip_note("< 5 of [these] are *worse*") == "## Skipped\n- &lt; 5 of \\[these\\] are \\*worse\\*"
+
+
+def test_the_evaluation_view_has_the_figures_of_every_candidate_and_the_best_have_the_colours_of_the_page(storm):
+    report, found, client = storm
+
+    for rank, each in enumerate(found.judgement.figures, 1):
+        run = client.get_run(report.run_ids[each.plan.name])
+        table = json.loads(Path(client.download_artifacts(run.info.run_id, "figures.json")).read_text())
+
+        assert json.loads(run.data.tags["mlflow.loggedArtifacts"]) == [{"path": "figures.json", "type": "table"}]
+        figures = (each.mean(METRIC), each.std(METRIC), each.holdout[METRIC])
+        assert table["data"][0] == [METRIC, *(round(value, 4) for value in figures)]
+        assert table["columns"] == ["metric", "mean over folds", "deviation", "holdout"]
+        assert f".s{rank}{{color:{run.data.tags['mlflow.runColor']};}}" in STYLE
 
 
 def test_the_description_of_a_run_tells_who_won_how_surely_and_what_to_look_at(storm):
@@ -378,6 +406,20 @@ def test_rows_left_out_are_counted_in_notes_page_and_json(mlruns):
     assert words in text
     assert "4 rows taken out by drop_missing: gappy" in text
     assert told["notes"] == list(report.notes)
+
+
+def test_what_a_person_would_not_expect_of_the_split_is_in_notes_page_and_json(mlruns):
+    columns, y = two_clouds()
+    write_rows(
+        "rows.csv", *({k: np.r_[v, np.repeat(v[:1], 40)] for k, v in columns.items()}, np.r_[y, np.repeat(y[:1], 40)])
+    )
+
+    report, found, _ = recorded(make_study(split={"folds": 3, "holdout": "hash", "holdout_share": 0.1}))
+
+    (words,) = found.ledger.notes
+    assert "copies of a row stay on one side, and the largest are 41 of 120 rows" in words
+    assert words in report.as_json()["notes"]
+    assert words in report.page.read_text(encoding="utf-8")
 
 
 def test_what_was_tuned_is_recorded_with_every_trial(mlruns):

@@ -11,6 +11,7 @@ from mlflow import MlflowClient
 from evenhand.data.frames import read_target
 from evenhand.data.splits import fold_rows
 from evenhand.records.pipeline import ENSEMBLE, FINAL
+from evenhand.records.verdicts import VERDICT_WORDS
 from evenhand.reporting.html.elements import number
 from evenhand.reporting.terminal.run import show_judgement, show_report
 from evenhand.runtime.text import counted
@@ -66,7 +67,8 @@ def test_verdict_gap_and_rank_are_the_same_wherever_a_run_is_read(run, capsys):
         assert each["verdict"] in LEAST_PARTS
         logged = client.get_run(each["mlflow_run_id"]).data
         assert logged.tags["evenhand.rank"] == str(rank)
-        assert logged.tags["evenhand.verdict"] == each["verdict"] == judgement.verdict(each["name"])
+        assert each["verdict"] == judgement.verdict(each["name"])
+        assert logged.tags["evenhand.verdict"] == VERDICT_WORDS[each["verdict"]]
         if each["verdict"] == "best":
             assert each["name"] == told["best"]
             assert set(each["gap"].values()) == {0}

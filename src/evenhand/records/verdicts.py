@@ -10,8 +10,7 @@ VERDICT_WORDS: dict[str, str] = {
     "same": "practically the same",
     "unseparated": "not separated",
 }
-
-
+VERDICT_NAMES = {words: name for name, words in VERDICT_WORDS.items()}
 VERDICT_MARKS = {"same": "=", "unseparated": "~", "worse": "<"}
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from html import escape
 
 from evenhand.records.decision import trials_words
 from evenhand.records.pipeline import Judgement
@@ -12,7 +13,7 @@ from evenhand.reporting.terminal.run import check_lines, decided_lines, leading_
 from evenhand.runtime.text import counted, time_text
 
 FIRST = 8
-SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~])")
+SIGNS = re.compile(r"([\\`*_{}\[\]|#~])")
 
 
 def run_name(judgement: Judgement, when: str) -> str:
@@ -90,4 +91,4 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 
 def _plain(text: str) -> str:
     """A line that Markdown shows as it is."""
-    return SIGNS.sub(r"\\\1", " ".join(text.split()))
+    return escape(SIGNS.sub(r"\\\1", " ".join(text.split())), quote=False)

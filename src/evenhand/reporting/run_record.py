@@ -13,16 +13,21 @@ from evenhand.records.regression import COEFFICIENTS, RegressionTable
 from evenhand.records.report import Report
 from evenhand.records.tuning import Tuned, Tuning
 from evenhand.records.verdicts import VERDICT_WORDS
+from evenhand.reporting.html.pictures import COLOURS
 from evenhand.storage.artifact_store import local
 
-BOARD, FOLDS = "leaderboard.json", "folds.json"
+BOARD, FOLDS, FIGURES = "leaderboard.json", "folds.json", "figures.json"
 
 
 def candidate_tags(judgement: Judgement, figures: Figures) -> dict[str, str]:
-    """What became of a candidate, and how it was made where parameters do not say it."""
-    plan = figures.plan
+    """What became of a candidate, and how it was made; the best have the colours that they have on the page."""
+    plan, names = figures.plan, [each.plan.name for each in judgement.figures]
+    rank = names.index(plan.name) + 1
     return {
+        "evenhand.rank": str(rank),
         "evenhand.candidate": plan.candidate,
+        **_tables_tag(FIGURES),
+        **({"mlflow.runColor": COLOURS[rank]} if rank < len(COLOURS) else {}),
         **verdict_tags(judgement, plan.name),
         **trial_tags(judgement, plan.name),
         **({"evenhand.sees_unlabelled": "true"} if plan.sees_unlabelled else {}),
@@ -38,10 +43,10 @@ def trial_tags(judgement: Judgement, name: str) -> dict[str, str]:
 
 
 def verdict_tags(judgement: Judgement, name: str) -> dict[str, str]:
-    """The verdict of a candidate by each metric that it was compared by; the study's own has no name behind it."""
-    own = {"evenhand.verdict": judgement.verdict(name)} if judgement.versus else {}
+    """The verdict of a candidate in words by each metric it was compared by; the study's own has no name behind."""
+    own = {"evenhand.verdict": VERDICT_WORDS[judgement.verdict(name)]} if judgement.versus else {}
     others = {metric: each for metric, each in judgement.verdicts(name).items() if metric != judgement.metric}
-    return own | {f"evenhand.verdict_{metric}": str(each["verdict"]) for metric, each in others.items()}
+    return own | {f"evenhand.verdict_{metric}": VERDICT_WORDS[each["verdict"]] for metric, each in others.items()}
 
 
 def gap_metrics(judgement: Judgement, name: str) -> dict[str, float]:
@@ -75,8 +80,12 @@ def members_text(ensemble: Ensemble) -> str:
 
 def run_tags(judgement: Judgement, checks: Sequence[Check]) -> dict[str, str]:
     """What a run came to, in words, and which of its files MLflow's evaluation view shows as tables."""
-    tables = json.dumps([{"path": name, "type": "table"} for name in (BOARD, FOLDS)])
-    return {**check_tags(checks), **decided_tags(judgement), "mlflow.loggedArtifacts": tables}
+    return {**check_tags(checks), **decided_tags(judgement), **_tables_tag(BOARD, FOLDS)}
+
+
+def _tables_tag(*names: str) -> dict[str, str]:
+    """Which files of a run MLflow's evaluation view shows as tables."""
+    return {"mlflow.loggedArtifacts": json.dumps([{"path": name, "type": "table"} for name in names])}
 
 
 def check_tags(checks: Sequence[Check]) -> dict[str, str]:
@@ -133,6 +142,15 @@ def board_table(judgement: Judgement) -> dict[str, object]:
         for each in judgement.figures
     ]
     return {"columns": ["candidate", f"cv_{metric}", "deviation", f"holdout_{metric}", "verdict"], "data": rows}
+
+
+def figures_table(figures: Figures, own: str) -> dict[str, object]:
+    """A row for each metric of a candidate, the study's own first: MLflow's evaluation view sets it beside others."""
+    rows = [
+        [metric, *map(rounded, (figures.mean(metric), figures.std(metric), figures.holdout.get(metric)))]
+        for metric in sorted(figures.folds, key=lambda one: one != own)
+    ]
+    return {"columns": ["metric", "mean over folds", "deviation", "holdout"], "data": rows}
 
 
 def rounded(value: float | None) -> float | None:

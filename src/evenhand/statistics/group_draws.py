@@ -4,6 +4,7 @@ import numpy as np
 
 MOST_DRAWS = 25
 CLOSE = 0.005
+FAR_OFF = 0.02
 
 
 def draw_parts(groups: np.ndarray, labels: np.ndarray, shares: np.ndarray, seed: int) -> np.ndarray:
@@ -27,6 +28,48 @@ def draw_parts(groups: np.ndarray, labels: np.ndarray, shares: np.ndarray, seed:
             break
     assert best is not None
     return best[place]
+
+
+def draw_in_order(places: np.ndarray, groups: np.ndarray, labels: np.ndarray, share: float) -> np.ndarray:
+    """Which rows are drawn when groups are taken in the order of their places until each class has its share of rows.
+
+    A group that would take its class, that of most of its rows, more than half a percent beyond the share is passed
+    over. Rows that are added move the end of what is taken a little, and no row far from it.
+    """
+    _, first, place, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    counts = np.zeros((len(sizes), labels.max() + 1))
+    np.add.at(counts, (place, labels), 1.0)
+    label, order = counts.argmax(axis=1), np.argsort(places[first], kind="stable")
+    taken = np.zeros(len(sizes), dtype=bool)
+    for each in np.unique(label):
+        mine = order[label[order] == each]
+        wanted, n_taken = share * sizes[mine].sum(), 0
+        most = wanted + max(CLOSE * sizes[mine].sum(), 0.5)
+        for group in mine.tolist():
+            if n_taken > wanted - 0.5:
+                break
+            if n_taken + sizes[group] <= most:
+                taken[group], n_taken = True, n_taken + int(sizes[group])
+    return taken[place]
+
+
+def drawn_by_place(places: np.ndarray, groups: np.ndarray, labels: np.ndarray, share: float) -> np.ndarray:
+    """Whether the place of each row is below the share, or early enough where groups make that miss."""
+    below = places < share
+    if not misses_share(places, groups, share):
+        return below
+    drawn = draw_in_order(places, groups, labels, share)
+    return drawn if abs(drawn.mean() - share) < abs(below.mean() - share) else below
+
+
+def misses_share(places: np.ndarray, groups: np.ndarray, share: float) -> bool:
+    """Whether far more or fewer places are below a share, as groups are large.
+
+    Large is what makes the share of a draw at least twice as uncertain as single rows would.
+    """
+    sizes = np.unique(groups, return_counts=True)[1].astype(float)
+    is_off = abs(np.mean(places < share) - share) > FAR_OFF
+    return bool(is_off and np.sum(sizes**2) >= 4 * len(groups))
 
 
 def _drawn(counts: np.ndarray, shares: np.ndarray, random: np.random.Generator) -> np.ndarray:

@@ -212,7 +212,9 @@ class Split(Settings):
     """Which rows are held out and how the others are folded."""
 
     holdout: Literal["hash", "random", "time", "group", "none"] = Field(
-        "hash", description="hash: by the key columns or else the row's content, so rows keep their side as data grows"
+        "hash",
+        description="hash: by the key columns or else the row's content, so rows keep their side as data grows (nearly "
+        "all, where copies of rows would make the share miss by two points)",
     )
     holdout_share: Share = Field(0.2, description="share of the rows that are held out")
     folds: Annotated[int, Field(ge=2)] = Field(

@@ -9,6 +9,7 @@ import yaml
 from evenhand.errors import ConfError, PlaceError, listed
 from evenhand.records.failures import Failed
 from evenhand.records.leaderboard import Leaderboard, LeaderboardRow
+from evenhand.records.verdicts import VERDICT_NAMES
 from evenhand.study.registry import check_metric
 from evenhand.study.study import Study
 from evenhand.tracking import mlflow_client
@@ -86,8 +87,9 @@ def read_latest_study(name: str) -> Study:
 
 
 def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardRow:
-    """A line of the leaderboard; verdicts are about the metrics that the study asks for."""
+    """A line of the leaderboard; verdicts are about the metrics that the study asks for, in words since 0.2."""
     found = child.data.metrics
+    verdict = child.data.tags.get("evenhand.verdict" if is_own else f"evenhand.verdict_{metric}", "")
     return LeaderboardRow(
         name=child.info.run_name or child.info.run_id,
         mean=found.get(f"cv_{metric}"),
@@ -96,5 +98,5 @@ def _row(child: mlflow_client.Run, metric: str, *, is_own: bool) -> LeaderboardR
         train=found.get(f"train_{metric}"),
         measured=dict(found),
         note=child.data.tags.get("evenhand.warnings", ""),
-        verdict=child.data.tags.get("evenhand.verdict" if is_own else f"evenhand.verdict_{metric}", ""),
+        verdict=VERDICT_NAMES.get(verdict, verdict),
     )

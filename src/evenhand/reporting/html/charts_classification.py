@@ -14,6 +14,7 @@ from evenhand.reporting.html.svg import Axis, Canvas, axis, colour_of, log_axis,
 
 AT_FPR = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 RARE, SELDOM, CORNER = 0.05, 0.2, 0.1  # axes are logarithmic where positives are rare, or seldom and most in a corner
+FINE = 0.01  # shares below are written in more places
 LOWEST = 1e-5  # where such axes begin at the lowest
 AT_RECALL = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -170,7 +171,12 @@ def _intervals(canvas: Canvas, curve: CalibrationCurve) -> Html:
 
 
 def _bin(one: CalibrationBin) -> tuple[str, ...]:
-    return number(one.mean_score), number(one.share), f"{number(one.low)} to {number(one.high)}", count(one.n_rows)
+    return _fine(one.mean_score), _fine(one.share), f"{_fine(one.low)} to {_fine(one.high)}", count(one.n_rows)
+
+
+def _fine(share: float) -> str:
+    """A share in more places where it is near nothing, as most scores of a rare class are."""
+    return number(share, 4 if share < FINE else None)
 
 
 def _all_bins(named: Sequence[tuple[str, CalibrationCurve]]) -> Html:

@@ -7,6 +7,7 @@ from typing import Any
 from evenhand.records.regression import Coefficient, RegressionTable
 from evenhand.reporting.html.content import PageContent
 from evenhand.reporting.html.elements import (
+    LEAST_P,
     Heading,
     Html,
     count,
@@ -15,6 +16,7 @@ from evenhand.reporting.html.elements import (
     facts,
     listing,
     number,
+    p_value,
     section,
     tag,
 )
@@ -85,7 +87,7 @@ def _rows(rows: Sequence[Coefficient]) -> Html:
 
 
 def _p(value: float) -> str:
-    return "< 0.0001" if value < 1e-4 else number(value, 4)
+    return p_value(value) if value < LEAST_P else number(value, 4)
 
 
 def _inflation(one: Coefficient) -> str:

@@ -43,6 +43,7 @@ class StudyFacts:
     when: str
     description: str = ""
     n_withheld: int = 0
+    holdout_share: float | None = None
     classes: tuple[tuple[str, int], ...] = ()
     protocol: tuple[str, ...] = ()
     versions: Pairs = ()

@@ -14,6 +14,8 @@ from evenhand.study.registry import METRICS
 NOTHING = "–"
 MOST_SHOWN = 8
 MOST_BESIDE = 3  # columns that a phone has room for
+LEAST_P = 1e-4
+HYPHEN = re.compile(r"(?<![\w.)\]=/-])-(?=\d)")  # of a number; not in a date, a range, a name or a parameter
 
 
 class Html(str):
@@ -54,6 +56,21 @@ def number(value: float | None, places: int | None = None) -> str:
     return _number(float(value), places).replace("-", "−")
 
 
+def plain(value: float) -> str:
+    """A number in a unit of its own, such as that of a column or a cost: whole ones have no decimals."""
+    return number(value, 0 if float(value).is_integer() and abs(value) < 1e7 else None)
+
+
+def with_minus(words: str) -> str:
+    """Words in which each number below zero has a true minus sign; dates, ranges, names and parameters stay."""
+    return HYPHEN.sub("−", words)
+
+
+def p_value(value: float | None) -> str:
+    """A p-value; one that is nearly nothing is said to be below a limit."""
+    return f"< {LEAST_P:.4f}" if value is not None and value < LEAST_P else number(value)
+
+
 def count(value: float | None) -> str:
     """A whole number with commas; weighted counts keep one place."""
     if value is None:
@@ -82,10 +99,10 @@ def seconds(value: float | None) -> str:
         return "< 1 ms"
     if value < 1:
         return f"{value * 1000:.0f} ms"
-    if value < 90:
+    if value < 59.95:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 90 else f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes >= 60 else f"{minutes} min {rest:02d} s"
 
 
 def megabytes(value: float | None) -> str:

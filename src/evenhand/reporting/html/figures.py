@@ -42,6 +42,8 @@ from evenhand.reporting.html.elements import (
     table,
     table_row,
     tag,
+    titled,
+    with_minus,
 )
 from evenhand.reporting.html.templates import render
 
@@ -96,7 +98,7 @@ def threshold(content: PageContent) -> Drawn:
     )
     lead = (
         f"What {found.name} would do at each threshold. Thresholds are chosen on the out-of-fold rows: the least cost "
-        f"of their curve is that of the luckiest threshold. {found.why}"
+        f"of their curve is that of the luckiest threshold. {with_minus(found.why)}"
     )
     sides = decision_table(found.decided) if found.decided is not None else None
     pair = tag("div", chart.figure(), tag("div", panel, class_="panel"), class_="pair")
@@ -108,18 +110,18 @@ def decision(content: PageContent) -> Html | None:
     found = content.decided
     if found is None or content.thresholds is not None:
         return None
-    return section("decision", "Decision", decision_table(found), lead=found.words)
+    return section("decision", "Decision", decision_table(found), lead=with_minus(found.words))
 
 
 def decision_table(decided: Decided) -> Html:
     """Each decision with its figure, cross-fitted and on the holdout side by side, and how the classes fared."""
-    figure = decided.figure.replace("_", " ")
+    figure = titled(decided.figure)
 
     def fared(outcome: DecisionOutcome | None) -> str:
         return "" if outcome is None else decided.by_class(outcome)
 
     columns = [
-        (Heading("Decision", "text"), lambda side: side[0]),
+        (Heading("Decision", "text"), lambda side: with_minus(side[0])),
         (Heading("Served", "text"), lambda side: "yes" if side[1] else "no"),
         (Heading(f"{figure}, cross-fitted"), lambda side: "" if side[2] is None else number(side[2].figure)),
         (Heading(f"{figure}, holdout"), lambda side: "" if side[3] is None else number(side[3].figure)),
@@ -155,7 +157,7 @@ def class_calibration(content: PageContent) -> Drawn:
         (Heading("Class", "text"), lambda one: one[0]),
         (Heading("Mean distance"), lambda one: number(one[1].error)),
         (Heading("Mean score"), lambda one: number(_over_bins(one[1], "mean_score"))),
-        (Heading("Rows of it"), lambda one: number(_over_bins(one[1], "share"))),
+        (Heading("Share of rows"), lambda one: number(_over_bins(one[1], "share"))),
     ]
     means = listing(content.class_calibration, columns, "Calibration of each class against the rest")
     pair = tag("div", chart.figure(), means, class_="pair")

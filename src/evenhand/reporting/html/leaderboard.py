@@ -19,7 +19,9 @@ from evenhand.reporting.html.elements import (
     framed,
     joined,
     number,
+    percent,
     section,
+    share,
     spoken,
     table,
     table_row,
@@ -30,6 +32,7 @@ from evenhand.reporting.html.svg import Strip, strip_ends
 from evenhand.reporting.html.templates import render
 from evenhand.reporting.leaderboard_columns import CandidateLine, columns, columns_of_page
 from evenhand.reporting.new_row_words import few_rows_words
+from evenhand.statistics.group_draws import FAR_OFF
 
 Columns = Sequence[tuple[str, Sequence[str]]]
 
@@ -119,12 +122,23 @@ def _trust(content: PageContent) -> str:
     if content.leak_checks:
         words.append(f"Leakage checks: {counted_by_severity(one.severity for one in content.leak_checks)}.")
         words += [f"{one.name}: {one.words}" for one in content.leak_checks if one.severity == "error"]
+    if words_of_share := _missed_share(content.study):
+        words.append(words_of_share)
     if (n_found := content.study.n_positives_holdout) is not None and content.study.n_holdout and n_found < FEW:
         words.append(f"Only {counted(n_found, 'positive row', 'positive rows')} held out: intervals are wide.")
     if (rarest := content.study.rarest) is not None and content.study.n_holdout and rarest[2] < FEW:
         rows = counted(rarest[2], "row", "rows")
         words.append(f"Only {rows} of {as_class(rarest[0])} held out: what is found of it is unsure.")
     return " ".join(words)
+
+
+def _missed_share(study: StudyFacts) -> str:
+    """That far more or fewer rows are held out than asked for; the notes say why."""
+    n_rows = study.n_training + study.n_holdout + study.n_withheld
+    if study.holdout_share is None or abs(study.n_holdout / n_rows - study.holdout_share) <= FAR_OFF:
+        return ""
+    asked = percent(study.holdout_share, 1)
+    return f"{share(study.n_holdout, n_rows)} of the rows are held out where {asked} was asked for."
 
 
 def gate_words(gate: GateVerdict) -> Html:

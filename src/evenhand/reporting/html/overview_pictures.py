@@ -33,7 +33,7 @@ def overlay(everyone: Sequence[CandidatePredictions], classes: Sequence[Any]) ->
     words = [f"{one.name}   {number(one.roc.area)}, {number(one.precision_recall.area)}" for one in shown]
     keys = keys_beneath(words, height, len(curves), "candidates")
     body = joined(*drawn, tag("g", keys, transform=f"translate(0 {HEAD})"))
-    title = "Best first: ROC, and precision by recall"
+    title = "Best first: ROC (area), and precision by recall (average precision)"
     return standalone(title, body, 2 * WIDTH, HEAD + height + LINE * len(keys) + 6)
 
 

@@ -14,11 +14,13 @@ from evenhand.reporting.html.elements import (
     joined,
     listing,
     number,
+    p_value,
     seconds,
     section,
     spoken,
     tag,
     titled,
+    with_minus,
 )
 from evenhand.reporting.html.templates import render
 
@@ -60,7 +62,7 @@ def _verdicts(trials: Sequence[ResamplingRow]) -> dict[str, Any]:
     """Whether resampling helped, in words for the template."""
     judged = [one for one in trials if one.words]
     pairs = [(one, pairing) for one in judged for pairing in one.pairings]
-    words = facts([(f"{one.balance}, {one.model}, {one.encoding}", one.words) for one in judged], "long")
+    words = facts([(f"{one.balance}, {one.model}, {one.encoding}", with_minus(one.words)) for one in judged], "long")
     return {
         "n_judged": len(judged),
         "n_helped": sum(one.verdict == "helped" for one in judged),
@@ -99,7 +101,7 @@ def _cells(gain: Gain) -> str:
     value, low, high = (0.0 if abs(each) < ROUNDING else each for each in (gain.value, gain.low, gain.high))
     words = {"same": "practically the same", "unseparated": f"not separated, detectable {number(gain.detectable)}"}
     verdict = words.get(gain.verdict, gain.verdict)
-    return f"{signed(value)} ({number(low)} to {number(high)}; p {number(gain.p_value)}): {verdict}"
+    return f"{signed(value)} ({number(low)} to {number(high)}; p {p_value(gain.p_value)}): {verdict}"
 
 
 def signed(value: float | None) -> str:

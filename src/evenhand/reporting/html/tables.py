@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from evenhand.records.checks import counted_by_severity
+from evenhand.records.checks import WORST_FIRST, counted_by_severity
 from evenhand.records.decision import Effect, Explained, Stage
 from evenhand.reporting.html.content import AGAIN, CandidateRow, ComparisonRow, PageContent
 from evenhand.reporting.html.elements import (
@@ -16,11 +16,13 @@ from evenhand.reporting.html.elements import (
     listing,
     megabytes,
     number,
+    p_value,
     percent,
     seconds,
     section,
     spoken,
     tag,
+    with_minus,
 )
 from evenhand.reporting.html.svg import Strip
 from evenhand.reporting.html.templates import render
@@ -45,7 +47,7 @@ def comparisons(content: PageContent) -> Html | None:
         (Heading("Behind the best", "wide"), drawn),
         (Heading("Difference"), lambda one: number(one.difference)),
         (Heading("95 % interval", minor=True), lambda one: f"{number(one.low)} to {number(one.high)}"),
-        (Heading("p, corrected", minor=True), lambda one: number(one.p_value)),
+        (Heading("p, corrected", minor=True), lambda one: p_value(one.p_value)),
         (Heading("On the holdout alone", minor=True), _on_holdout),
         (Heading("Detectable", minor=True), lambda one: number(one.detectable)),
         (Heading("Verdict", "text", minor=True), lambda one: one.words),
@@ -120,13 +122,14 @@ def leak_checks(content: PageContent) -> Html | None:
     columns = [
         (Heading("Check", "text"), lambda one: one.name),
         (Heading("Severity", "text"), lambda one: tag("span", one.severity, class_=f"verdict {one.severity}")),
-        (Heading("Found", "text whole"), lambda one: one.words),
+        (Heading("Found", "text whole"), lambda one: with_minus(one.words)),
         (Heading("What to do", "text whole"), lambda one: one.remedy),
     ]
     if not any(one.remedy for one in content.leak_checks):
         columns.pop()
     lead = counted_by_severity(one.severity for one in content.leak_checks) + "."
-    return section("leaks", "Leakage checks", listing(content.leak_checks, columns, "Leakage checks"), lead=lead)
+    in_order = sorted(content.leak_checks, key=lambda one: WORST_FIRST.index(one.severity))
+    return section("leaks", "Leakage checks", listing(in_order, columns, "Leakage checks"), lead=lead)
 
 
 def timing(content: PageContent) -> Html | None:
@@ -177,7 +180,9 @@ def about(content: PageContent) -> Html:
     ]
     shown = [one for one in given if one[2]]
     return section(
-        "study", "How it was done", render("study", protocol=study.protocol, facts=shown, notes=content.notes)
+        "study",
+        "How it was done",
+        render("study", protocol=study.protocol, facts=shown, notes=tuple(map(with_minus, content.notes))),
     )
 
 

@@ -120,7 +120,7 @@ def _cell(x: float, y: float, value: float) -> Html:
     colour, strength = ("#c2500a" if value > 0 else "#0065a8"), min(abs(value), 1.0)
     box = tag("rect", x=x, y=y, width=SIDE - 2, height=SIDE - 2, fill=colour, fill_opacity=f"{0.85 * strength:.2f}")
     ink = {"fill": "#fff"} if strength > 0.7 else {}
-    return joined(box, _text(x + SIDE / 2 - 1, y + 20, f"{value:.1f}".replace("-0.0", "0.0"), "middle", **ink))
+    return joined(box, _text(x + SIDE / 2 - 1, y + 20, number(round(value, 1) + 0.0, 1), "middle", **ink))
 
 
 def _placed(node: Mapping[str, Any], depth: int, left: float) -> tuple[list[tuple[Any, int, float, float]], float]:

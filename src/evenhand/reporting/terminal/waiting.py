@@ -1,4 +1,4 @@
-"""A line that moves on a terminal while a command has nothing to say yet."""
+"""What is shown while a command has nothing to say yet: a line that moves, or in a log one now and then."""
 
 import os
 import sys
@@ -13,18 +13,20 @@ import psutil
 from evenhand.runtime.progress import Passing
 from evenhand.runtime.text import printable
 
-FIRST_SECONDS, EVERY_SECONDS, LOG_SECONDS = 0.5, 0.5, 10.0
+FIRST_SECONDS, EVERY_SECONDS = 0.5, 0.5
+FIRST_LOG_SECONDS, LOG_SECONDS = 1.5, 10.0
 MARKS = "-\\|/"
 
 
 @contextmanager
 def waiting(words: str | Callable[[], str]) -> Iterator[None]:
-    """Show on a terminal that a command is at work, and for how long; gone at the end of the block."""
-    if not moves():
+    """Show that a command is at work, and for how long: a line that is gone at the end, in a log some that stay."""
+    if not (moves() or _is_kept()):
         yield
         return
     is_over = Event()
-    mover = Thread(target=_move, args=(words if callable(words) else lambda: words, is_over), daemon=True)
+    way = _move if moves() else _log
+    mover = Thread(target=way, args=(words if callable(words) else lambda: words, is_over), daemon=True)
     mover.start()
     try:
         yield
@@ -51,7 +53,7 @@ def waiting_reports(echo: Callable[[str], None], idle: str = "") -> Iterator[Cal
             echo(line)
             if line.endswith("..."):
                 now.enter_context(waiting(line.removesuffix("...").rstrip()))
-            elif idle:
+            elif idle and moves():
                 now.enter_context(waiting(under_way.words))
 
     with now:
@@ -85,6 +87,22 @@ class _UnderWay:
 def moves() -> bool:
     """Whether lines can move where this process shows what it does."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _is_kept() -> bool:
+    """Whether what is written goes to a file or a pipe, and not to who called this process's code."""
+    try:
+        return sys.stderr.fileno() >= 0
+    except (AttributeError, OSError):  # no stream, or one in memory
+        return False
+
+
+def _log(words: Callable[[], str], is_over: Event) -> None:
+    """A line soon, and then one now and then."""
+    began, wait = time.monotonic(), FIRST_LOG_SECONDS
+    while not is_over.wait(wait):
+        _write(f"{words()}, {time.monotonic() - began:.0f} s ...\n")
+        wait = LOG_SECONDS
 
 
 def _move(words: Callable[[], str], is_over: Event) -> None:

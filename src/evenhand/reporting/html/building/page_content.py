@@ -77,7 +77,7 @@ def page_content(
             data_digest=snapshot.digest,
             protocol=" ".join(protocol(study, ledger)),
         ),
-        notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *ledger.notes, *report.notes))),
+        notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *report.notes))),
     )
 
 
@@ -134,6 +134,7 @@ def _facts(
         when=when,
         description=study.description,
         n_withheld=ledger.n_withheld,
+        holdout_share=None if study.split.holdout == "none" else study.split.holdout_share,
         protocol=protocol(study, ledger),
         seconds=report.seconds,
         n_executed=report.n_executed,

@@ -10,8 +10,8 @@ from evenhand.reporting.html.elements import (
     count,
     counted,
     listing,
-    number,
     percent,
+    plain,
     section,
     share,
     tag,
@@ -58,20 +58,13 @@ def _unit(one: ColumnFacts) -> str:
 
 
 def _range(one: ColumnShape | None, unit: str) -> str:
-    return (
-        "" if one is None or one.low is None or one.high is None else f"{_plain(one.low)} to {_plain(one.high)}{unit}"
-    )
+    return "" if one is None or one.low is None or one.high is None else f"{plain(one.low)} to {plain(one.high)}{unit}"
 
 
 def _quantiles(one: ColumnShape | None, unit: str) -> str:
     if one is None or len(one.edges) != 9:
         return ""
-    return ", ".join(_plain(one.edges[k]) for k in (0, 4, 8)) + unit
-
-
-def _plain(value: float) -> str:
-    """A value of a column: whole numbers have no decimals."""
-    return number(value, 0 if float(value).is_integer() and abs(value) < 1e7 else None)
+    return ", ".join(plain(one.edges[k]) for k in (0, 4, 8)) + unit
 
 
 def _values(one: ColumnShape | None) -> str:

@@ -2,7 +2,7 @@
 
 from evenhand.records.since import SinceRun
 from evenhand.reporting.html.content import PageContent
-from evenhand.reporting.html.elements import Heading, Html, listing, number, section, spoken
+from evenhand.reporting.html.elements import Heading, Html, listing, number, p_value, section, spoken, with_minus
 from evenhand.reporting.html.templates import render
 
 
@@ -12,8 +12,8 @@ def history(content: PageContent) -> Html | None:
         return None
     columns = [
         (Heading("What differs", "text"), lambda one: one.what),
-        (Heading("Before", "text"), lambda one: one.before),
-        (Heading("Now", "text"), lambda one: one.now),
+        (Heading("Before", "text"), lambda one: with_minus(one.before)),
+        (Heading("Now", "text"), lambda one: with_minus(one.now)),
     ]
     each = [
         (
@@ -30,5 +30,5 @@ def _verdict(one: SinceRun, metric: str) -> str:
     words = one.verdict[:1].upper() + one.verdict[1:]
     if one.gain is None or one.gain == one.low == one.high == 0:
         return f"{words}."
-    ends = f"{number(one.low)} to {number(one.high)}, p {number(one.p_value)}"
+    ends = f"{number(one.low)} to {number(one.high)}, p {p_value(one.p_value)}"
     return f"{words}: {spoken(metric)} better by {number(one.gain)} ({ends})."

@@ -13,6 +13,7 @@ from evenhand.reporting.html.elements import (
     listing,
     number,
     percent,
+    plain,
     section,
     spoken,
     table,
@@ -34,7 +35,7 @@ def lift(content: PageContent) -> Html | None:
         (Heading("Found"), lambda one: count(one.n_found)),
         (Heading("Share of all positives"), lambda one: number(one.found_share)),
         (Heading("Lift"), lambda one: number(one.lift)),
-        (Heading("Cost of all rows"), lambda one: "" if one.cost is None else number(one.cost)),
+        (Heading("Cost of all rows"), lambda one: "" if one.cost is None else plain(one.cost)),
     ]
     lead = (
         f"Acting on the rows with the highest scores, of {found.lifts_on}. Lift is the share of positives among them "

@@ -3,7 +3,7 @@
 from evenhand.evaluation.explanation.residual_columns import ColumnResiduals
 from evenhand.reporting.html.chart import Chart, Series
 from evenhand.reporting.html.content import PageContent
-from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, section, table, tag
+from evenhand.reporting.html.elements import Heading, Html, count, joined, listing, number, p_value, section, table, tag
 from evenhand.reporting.html.svg import Canvas, axis, named_axis
 
 Drawn = tuple[Html | None, list[Chart]]
@@ -25,7 +25,7 @@ def residual_columns(content: PageContent) -> Drawn:
     columns = [
         (Heading("Column", "text"), lambda one: one.column),
         (Heading("Share of the residuals' variance"), lambda one: number(one.share)),
-        (Heading("p, corrected"), lambda one: number(one.p_value)),
+        (Heading("p, corrected"), lambda one: p_value(one.p_value)),
         (Heading("Verdict", "text"), lambda one: tag("b", "off") if one.p_value < LEVEL else "not shown to be off"),
     ]
     shown = listing(found, columns, "Residuals by column")

@@ -11,9 +11,11 @@ from evenhand.reporting.html.elements import (
     joined,
     listing,
     number,
+    p_value,
     section,
     tag,
     titled,
+    with_minus,
 )
 from evenhand.reporting.html.svg import Strip
 
@@ -30,6 +32,8 @@ def slices(content: PageContent) -> Html | None:
         f"{titled(metric)} on {found.slices_on} of each value, or quarter of the values, of a column: of "
         f"{counted(found.n_slices, 'slice', 'slices')} {said} (5 %, corrected by Holm for all that were looked at)."
     )
+    if metric == "average_precision":
+        lead += " It is lower where positives are rarer, also of a model that ranks as well there."
     shown = _table(found.slices, metric) if found.slices else None
     return section("slices", "For whom", shown, parities(content), lead=lead)
 
@@ -43,11 +47,11 @@ def _table(found: tuple[Slice, ...], metric: str) -> Html:
         return strip.draw(words, strip.held(one.figure, one.low, one.high))
 
     columns = [
-        (Heading("Slice", "text"), lambda one: f"{one.column} {one.value}"),
+        (Heading("Slice", "text"), lambda one: f"{one.column} {with_minus(one.value)}"),
         (Heading("95 % interval", "wide"), drawn),
         (Heading(titled(metric)), lambda one: number(one.figure)),
         (Heading("Worse than the others by"), lambda one: number(one.worse)),
-        (Heading("p, corrected"), lambda one: number(one.p_value)),
+        (Heading("p, corrected"), lambda one: p_value(one.p_value)),
         (Heading("Rows"), lambda one: count(one.n_rows)),
         (Heading("Verdict", "text"), lambda one: tag("b", "worse") if one.is_worse else "not separated"),
     ]

@@ -17,6 +17,7 @@ from evenhand.reporting.html.elements import (
     percent,
     section,
     table,
+    with_minus,
 )
 from evenhand.reporting.html.svg import Canvas, axis, colour_of, named_axis
 from evenhand.reporting.html.templates import render
@@ -134,8 +135,8 @@ def _worst(found: Insight) -> Html | None:
         return None
     columns = [
         (Heading("Row", "text"), lambda one: count(one.row)),
-        (Heading("True", "text"), lambda one: one.truth),
-        (Heading("Predicted", "text"), lambda one: one.predicted),
+        (Heading("True", "text"), lambda one: with_minus(one.truth)),
+        (Heading("Predicted", "text"), lambda one: with_minus(one.predicted)),
         (Heading("Because", "text whole"), _because),
     ]
     return listing(found.worst, columns, "The worst errors with their reasons")
@@ -143,7 +144,7 @@ def _worst(found: Insight) -> Html | None:
 
 def _because(one: ReasonedRow) -> str:
     least = ROUNDING * max((abs(each.amount) for each in one.reasons), default=0.0)
-    parts = [f"{each.column} {each.value}: {_signed(each.amount, least)}" for each in one.reasons]
+    parts = [f"{each.column} {with_minus(each.value)}: {_signed(each.amount, least)}" for each in one.reasons]
     return "; ".join([*parts, f"others {_signed(one.rest, least)}"])
 
 
