@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 import psutil
 
-FIRST_SECONDS, EVERY_SECONDS, ASKED_SECONDS = 5.0, 30.0, 2.0
+FIRST_SECONDS, EVERY_SECONDS, ASKED_SECONDS = 15.0, 30.0, 2.0
 STILL_SECONDS, MOST_SECONDS = 90.0, 1800.0
 WORK_SECONDS = 0.05  # of the processor; one that only waits for events uses less within a span of stillness
 
