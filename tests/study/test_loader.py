@@ -152,6 +152,16 @@ def test_a_value_or_a_key_without_end_is_shown_by_its_ends(tmp_path):
     assert len(words) < 5000
 
 
+def test_of_many_mistakes_the_first_are_listed_and_the_others_counted(tmp_path):
+    keys = "".join(f"wrong_{number}: 1\n" for number in range(50))
+
+    words = refused(tmp_path, f"source: rows.csv\ntarget: y\ncandidates: [knn]\n{keys}")
+
+    assert "has 50 mistakes" in words
+    assert words.count("unknown key") == 40
+    assert words.endswith("  and 10 more")
+
+
 def test_more_repeats_than_seeds_are_kept_for_are_refused(tmp_path):
     words = refused(tmp_path, "source: rows.csv\ntarget: y\ncandidates: [knn]\nsplit: {repeats: 101}\n")
 

@@ -1,7 +1,7 @@
 """Counts, sizes and times in words, and back."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from evenhand.errors import ConfError
@@ -61,6 +61,14 @@ def printable(text: str) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """A count with its noun, as in `1 row` and `1,081 rows`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def alike_but_for_form(texts: Iterable[str]) -> list[str]:
+    """The texts that another one differs from in spaces or in case alone, those that are alike side by side."""
+    forms: dict[str, list[str]] = {}
+    for text in texts:
+        forms.setdefault(" ".join(text.split()).casefold(), []).append(text)
+    return [text for each in forms.values() if len(each) > 1 for text in each]
 
 
 def in_short(value: object) -> str:

@@ -9,7 +9,7 @@ from evenhand.errors import nearest
 from evenhand.runtime.redaction import masked_text
 from evenhand.study.validation import Inconsistent, Mistake, Place
 
-MOST_FOUND, MOST_WORDS = 120, 1200  # signs; a whole file may stand where a word should
+MOST_MISTAKES, MOST_FOUND, MOST_WORDS = 40, 120, 1200  # signs; a whole file may stand where a word should
 
 
 def mistakes_text(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
@@ -19,8 +19,10 @@ def mistakes_text(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file:
     whole = "the file" if lines else "as a whole"
     rows = [
         f"  {_where(place, lines)}{_cut('.'.join(place)) or whole}: {_cut(message, MOST_WORDS)}"
-        for place, message in mistakes
+        for place, message in mistakes[:MOST_MISTAKES]
     ]
+    if len(mistakes) > MOST_MISTAKES:
+        rows.append(f"  and {len(mistakes) - MOST_MISTAKES:,} more")
     return "\n".join([f"{file or 'the study'} has {count}:", *rows])
 
 
