@@ -1,7 +1,6 @@
 """New rows through a recorded model: checked before, scored in batches, written whole or not at all."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evenhand.data.sources import find_files, opened
-from evenhand.errors import DataError, EvenhandError, PlaceError, listed
+from evenhand.errors import DataError, PlaceError, listed
 from evenhand.evaluation.explanation.scored_reasons import reason_columns
 from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import load_model
 from evenhand.monitoring.input_check import Incoming
-from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, write_manifest
+from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, own_files, write_manifest
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -97,7 +96,7 @@ def score_rows(
 ) -> Scored:
     """The rows of a file with scores, probabilities and decisions, and reasons if asked, in a file of their own."""
     quarantine, manifest = output.with_name(f"{output.name}.quarantine.parquet"), _manifest_of(output)
-    read = [*find_files((source,), chosen.study._file), *_own_files(chosen.study)]
+    read = [*find_files((source,), chosen.study._file), *own_files(chosen.study)]
     check_output(output, read, (output, quarantine, manifest))
     model = load_model(chosen.folder, chosen.digest, list(chosen.models))
     study = chosen.study.model_copy(update={"source": Source(path=(source,))})
@@ -114,16 +113,6 @@ def score_rows(
         write_manifest(manifest, _content(result, chosen, found.inputs["files"], incoming, model))
     logger().info("%d rows scored by run %s, %d put aside", result.n_scored, chosen.run_id, result.n_quarantined)
     return result
-
-
-def _own_files(study: Study) -> list[Path]:
-    """The files that a study learns and is evaluated from, as far as they are here."""
-    found: list[Path] = []
-    for source in (study.source, study.feedback.source if study.feedback else None):
-        if source is not None and source.path:
-            with suppress(EvenhandError):  # they may be elsewhere by now, and are not read here
-                found += find_files(source.path, study._file)
-    return found
 
 
 def _scorer(model: RawRowModel, chosen: ChosenModel, n_reasons: int) -> Ask:

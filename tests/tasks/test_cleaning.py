@@ -286,7 +286,7 @@ def test_what_cannot_be_done_is_reported_in_words_of_the_study(settings, words):
 
 
 def test_a_source_with_the_target_alone_is_refused():
-    with pytest.raises(DataError, match=r"no column is left to learn from\. The source has none but the target"):
+    with pytest.raises(DataError, match=r"no column is left to learn from\. There is none but the target"):
         cleaned(FRAME[["label"]])
 
 
