@@ -326,4 +326,5 @@ def _texts(rows: pa.Table) -> list[str]:
 def _check_some(features: list[Feature], roles: Mapping[str, str]) -> None:
     if not features:
         left_out = [f"{name} ({role})" for name, role in roles.items() if role != "target"]
-        raise DataError(f"no column is left to learn from. Left out: {listed(left_out)}. Name some in columns.")
+        why = f"Left out: {listed(left_out)}. Name some in columns." if left_out else "There is none but the target."
+        raise DataError(f"no column is left to learn from. {why}")

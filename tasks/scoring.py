@@ -17,7 +17,7 @@ from evenhand.models.batch_scorer import BatchScorer
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import load_model
 from evenhand.monitoring.input_check import Incoming
-from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, write_manifest
+from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, own_files, write_manifest
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -96,7 +96,8 @@ def score_rows(
 ) -> Scored:
     """The rows of a file with scores, probabilities and decisions, and reasons if asked, in a file of their own."""
     quarantine, manifest = output.with_name(f"{output.name}.quarantine.parquet"), _manifest_of(output)
-    check_output(output, find_files((source,), chosen.study._file), (output, quarantine, manifest))
+    read = [*find_files((source,), chosen.study._file), *own_files(chosen.study)]
+    check_output(output, read, (output, quarantine, manifest))
     model = load_model(chosen.folder, chosen.digest, list(chosen.models))
     study = chosen.study.model_copy(update={"source": Source(path=(source,))})
     with opened(study) as found:

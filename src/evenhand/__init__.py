@@ -148,7 +148,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'evenhand' has no attribute '{name}'")
     if _HOMES[name].startswith("api."):
-        import_module("evenhand.runtime.platforms").check()
+        import_module("evenhand.runtime.signals").check_system()
     found = getattr(import_module(f"evenhand.{_HOMES[name]}"), name)
     globals()[name] = found
     return found

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
+from evenhand.data.casting import as_text
 from evenhand.data.frames import read_rows, read_target
 from evenhand.data.sources import opened
 from evenhand.data.splits import content_hashes
-from evenhand.data.targets import in_one_spelling
+from evenhand.data.targets import LABEL_WORDS
 from evenhand.errors import DataError, listed, nearest
 from evenhand.monitoring.drift import Shift, Watched, shifts_of, state_of
 from evenhand.monitoring.input_check import Incoming
@@ -167,7 +169,15 @@ def _targets(beside: dict[str, pa.Array], profile: Profile, study: Study) -> dic
     """The columns of the target that new rows have, labels in one spelling."""
     found = {shape.name: beside[shape.name] for shape in profile.targets if shape.name in beside}
     known = {name: array for name, array in found.items() if not pa.types.is_null(array.type)}
-    return {name: in_one_spelling(array) for name, array in known.items()} if study.is_multilabel else known
+    return {name: _in_one_spelling(array) for name, array in known.items()} if study.is_multilabel else known
+
+
+def _in_one_spelling(array: pa.Array) -> pa.Array:
+    """A column of a label with 1 for present and 0 for absent; what is neither stays as it is."""
+    words = as_text(array)
+    for written, spellings in zip("01", zip(*LABEL_WORDS, strict=True), strict=True):
+        words = pc.if_else(pc.is_in(words, pa.array(sorted(set(map(str, spellings))))), written, words)
+    return words
 
 
 def _no_champion(reference: DriftReference) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import base64
 import gzip
 import http.server
 import json
+import os
 import sqlite3
 import sys
 import threading
@@ -152,6 +153,14 @@ def test_an_unusual_delimiter_is_suggested(tmp_path):
 
     with pytest.raises(DataError, match=r"one column, 'age:city:label'.*source\.delimiter, such as ':'"):
         read(path=path)
+
+
+def test_a_column_of_a_parquet_file_without_a_name_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({" ": [1, 2], "label": ["no", "yes"]}), path)
+
+    with pytest.raises(DataError, match=r"has a column without a name\. Give it one"):
+        read(path=str(path))
 
 
 def test_columns_of_the_same_name_are_refused(tmp_path):
@@ -729,3 +738,13 @@ def test_a_workbook_is_not_read_as_text(tmp_path, name):
 
 def test_text_under_the_name_of_a_workbook_can_be_read(tmp_path):
     assert read(path=put(tmp_path / "rows.xlsx", CSV), format="csv").num_rows == 2
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe"])
+def test_what_has_no_end_or_is_read_once_is_refused(tmp_path, name):
+    path = tmp_path / name  # that of a device stays as it is
+    if name == "pipe":
+        os.mkfifo(path)
+
+    with pytest.raises(DataError, match=r"is no plain file but a device or a pipe.*save its rows to a file"):
+        read(path=str(path))

@@ -60,6 +60,18 @@ def test_the_rarer_class_counts_as_positive_and_that_is_said():
         ([1, 1, 1], {}, "target 'label' is '1' in all 3 rows: at least two"),
         ([1], {}, "'1' in the only row"),
         (["a", "b", "c"], {"positive": "a"}, "positive: a is for two classes, but target 'label' has 3: 'a', 'b', 'c'"),
+        (
+            ["no", "yes", "No"],
+            {"positive": "yes"},
+            r"has 3: 'No', 'no', 'yes'\. Some differ in case alone\. Write each",
+        ),
+        (
+            ["no", "yes", "no "],
+            {"positive": "yes"},
+            "classes that differ in spaces alone: 'no', 'no '. Write each class",
+        ),
+        (["no", "yes", "no "], {}, "classes that differ in spaces alone: 'no', 'no '"),
+        ([" no", "no"], {}, "classes that differ in spaces alone: ' no', 'no'"),
         (["no", "yes"], {"positive": "yess"}, r"positive: yess is no value of target 'label'\. Found: 'no', 'yes'"),
         (["no", "yes"], {"positive": True}, "YAML reads yes, no, on and off as true and false"),
         ([number / 7 for number in range(51)], {}, "51 different decimal numbers.*task: regression"),
@@ -68,6 +80,18 @@ def test_the_rarer_class_counts_as_positive_and_that_is_said():
 def test_a_target_that_cannot_be_classes_is_refused(values, settings, words):
     with pytest.raises(DataError, match=words):
         target_values(pa.array(values), study(**settings))
+
+
+@pytest.mark.parametrize("values", [["a", "A", "b", "a"], ["a", "A", "a"]])
+def test_classes_that_differ_in_case_may_be_meant_and_are_noted(values):
+    classes, _, notes = target_values(pa.array(values), study())
+
+    assert set(classes) == set(values)
+    assert notes[0] == "classes 'A', 'a' differ in case alone. Write each class in one way in the source."
+
+
+def test_classes_with_spaces_around_them_are_classes_like_others():
+    assert classes_and_codes(["no ", " yes", "no "])[0] == ("no ", " yes")
 
 
 def test_fifty_decimal_numbers_may_be_classes():

@@ -160,6 +160,15 @@ def test_turning_the_scores_round_turns_the_interval_of_the_area_round():
     assert (below.low, below.high) == pytest.approx((1 - above.high, 1 - above.low))
 
 
+@pytest.mark.parametrize("unit", [0.01, 1000.0])
+def test_the_interval_of_a_mean_is_the_same_in_another_unit(unit):
+    values = np.random.default_rng(3).exponential(size=50)
+
+    one, other = skewed_mean_interval(values), skewed_mean_interval(unit * values)
+
+    assert (other.low, other.high) == pytest.approx((unit * one.low, unit * one.high))
+
+
 def test_the_interval_of_a_mean_without_skewness_is_the_usual_one():
     values = np.concatenate([np.linspace(-1, 1, 101)])
 

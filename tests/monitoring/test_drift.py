@@ -5,7 +5,7 @@ import pytest
 from makers import make_table
 
 from evenhand.errors import PlaceError
-from evenhand.monitoring.column_shapes import column_shapes
+from evenhand.monitoring.column_shapes import column_shapes, shifts_since
 from evenhand.monitoring.drift import Watched, shifts_of, state_of
 from evenhand.monitoring.reference_profile import Profile, Shape, Tallies, profile_of, shape_of
 from evenhand.records.pipeline import Ledger
@@ -187,6 +187,39 @@ def test_columns_that_are_text_in_the_source_have_ends_as_numbers_have(tmp_path)
     shapes = column_shapes(profile_of(table, ledger), table, ledger)
 
     assert [(one.name, one.low, one.high) for one in shapes] == [("price", 0.5, 19.5), ("note", 1.0, 3.0)]
+
+
+def shifted(folder, features, target, before, **roles):
+    """The measures of columns of 40 rows against a profile, 20 of them training rows."""
+    table = make_table(folder / "t", features, target, **roles)
+    side = np.repeat([0, 1], 20)
+    pq.write_table(pa.table({"side": side, "link": np.arange(40)}), folder / "ledger.parquet")
+    ledger = Ledger("l", kept_file(folder / "ledger.parquet"), 20, 20, 0, ())
+    return {shift.column for shift in shifts_since(before, table, ledger, Watch())}
+
+
+def test_a_column_that_became_another_kind_is_not_set_against_what_it_was(tmp_path):
+    half = pa.array([1.5, 2.5] * 10)
+    classes = Shape("y", "classes", 20, 0, (10, 10), values=("0", "1"))
+    before = Profile((shape_of("same", "numeric", half), shape_of("other", "numeric", half)), (classes,))
+
+    found = shifted(tmp_path, {"same": [1.5, 2.5] * 20, "other": ["a", "b"] * 20}, np.arange(40) % 2, before)
+
+    assert found == {"same", "y=1"}
+
+
+def test_the_target_alone_is_set_against_what_it_was_where_all_columns_are_new(tmp_path):
+    classes = Shape("y", "classes", 20, 0, (10, 10), values=("0", "1"))
+    before = Profile((shape_of("gone", "numeric", pa.array([1.5, 2.5] * 10)),), (classes,))
+
+    assert shifted(tmp_path, {"new": [1.5, 2.5] * 20}, np.arange(40) % 2, before) == {"y=1"}
+
+
+def test_nothing_is_measured_where_columns_and_the_kind_of_target_are_new(tmp_path):
+    classes = Shape("y", "classes", 20, 0, (10, 10), values=("0", "1"))
+    before = Profile((shape_of("gone", "numeric", pa.array([1.5, 2.5] * 10)),), (classes,))
+
+    assert shifted(tmp_path, {"new": [1.5, 2.5] * 20}, np.arange(40) / 3, before) == set()
 
 
 def test_a_profile_that_cannot_be_read_says_what_to_do():

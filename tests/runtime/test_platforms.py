@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli.main import main
-from evenhand.runtime.platforms import unsupported
+from evenhand.runtime.signals import unsupported
 
 ON_WINDOWS = """
 import sys

@@ -60,6 +60,16 @@ def test_lengths_of_time_are_read_from_text(text, length):
     assert parsed_duration(text) == length
 
 
+@pytest.mark.parametrize("text", ["3651d", "99999999999999999999h", f"1h{'9' * 5000}s"])
+def test_a_length_of_time_that_no_calendar_holds_is_refused(text):
+    with pytest.raises(ValueError, match="is longer than ten years: write 3650d at most"):
+        parsed_duration(text)
+
+
+def test_ten_years_are_a_length_of_time():
+    assert parsed_duration("3650d") == timedelta(days=3650)
+
+
 @pytest.mark.parametrize("text", ["", "2", "2 hours", "h", "-1h", "1.5h"])
 def test_what_is_no_length_of_time_is_refused_with_an_example(text):
     with pytest.raises(ValueError, match="is no length of time: write it as 2h, 30m"):

@@ -1,6 +1,9 @@
 """A Prefect server that was named but is not there is one message, before anything is begun."""
 
 import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import nursery
@@ -10,6 +13,7 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from evenhand.errors import PlaceError
+from evenhand.runtime import patience
 from evenhand.service import prefect_session
 from evenhand.service.prefect_server.at_hand import check_prefect
 from evenhand.service.prefect_session import result_of
@@ -44,6 +48,29 @@ def test_no_flow_begins_on_a_server_that_does_not_answer(dead_port):
         result_of(begun.append, 1)
 
     assert begun == []
+
+
+def test_a_named_server_that_is_slow_is_waited_for(monkeypatch, caplog):
+    monkeypatch.setattr(patience, "FIRST_SECONDS", 0.01)
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_GET(self):
+            while "it is waited for" not in caplog.text:  # it answers once that was said
+                time.sleep(0.01)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{listening.server_port}/api"
+        with temporary_settings({PREFECT_API_URL: address}):
+            check_prefect()
+        listening.shutdown()
+
+    assert f"Prefect's server '{address}' has not answered for" in caplog.text
 
 
 def test_without_a_named_server_nothing_is_asked():

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -17,7 +18,8 @@ from makers import started_long_ago
 
 from evenhand.cli.main import main
 from evenhand.errors import PlaceError
-from evenhand.service.servers import check_free, free_port, has_display
+from evenhand.runtime import patience
+from evenhand.service.servers import answers, check_free, free_port, has_display, serve_child
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.locations import find_page, find_view
 from evenhand.tracking.ui.addresses import runs_table
@@ -113,6 +115,41 @@ def test_a_server_that_cannot_start_is_reported_by_its_last_words(monkeypatch):
 
     with pytest.raises(PlaceError, match="ended by itself"):
         serve_runs("nonsense://", free_port(), lambda address, link: None)
+
+
+SLOW = """
+import socket, sys
+listening = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+waits = [listening.accept() for _ in range(3)]  # as on a busy machine, where they are given up
+met, _ = listening.accept()
+met.recv(65536)
+met.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 4\\r\\n\\r\\ntrue")
+sys.stdin.read()
+"""
+
+
+def test_pages_that_are_slow_to_answer_are_waited_for(monkeypatch):
+    monkeypatch.setattr(patience, "ASKED_SECONDS", 0.1)
+    port, ends, opened = free_port(), threading.Event(), []
+
+    def ready(address, link):
+        opened.append(address)
+        ends.set()
+
+    serve_child([sys.executable, "-c", SLOW, str(port)], {}, port, ready, ends, name="MLflow")
+
+    assert opened == [f"http://127.0.0.1:{port}"]
+
+
+def test_pages_that_stand_still_are_reported(monkeypatch):
+    monkeypatch.setattr(patience, "STILL_SECONDS", 0.2)
+    command = [sys.executable, "-c", "input()"]
+
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE) as still,
+        pytest.raises(PlaceError, match=r"MLflow's server at http://127\.0\.0\.1:9/health neither answers nor works"),
+    ):
+        answers("http://127.0.0.1:9/health", still, threading.Event())
 
 
 def test_the_view_of_no_study_is_the_list_of_all(mlruns):

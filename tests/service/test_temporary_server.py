@@ -23,6 +23,7 @@ from prefect.settings import (
 from prefect_asked import posted
 
 from evenhand.errors import ConfError, PlaceError
+from evenhand.runtime import patience
 from evenhand.service.access_key import key
 from evenhand.service.prefect_server import temporary as temporary_server
 from evenhand.service.prefect_server.at_hand import is_temporary, kept_up, server_at_hand
@@ -187,6 +188,44 @@ def test_a_server_that_ends_by_itself_is_reported(server, monkeypatch):
     monkeypatch.setattr(temporary_server, "TEMPORARY_SERVER", "evenhand.no_such_module")
 
     with pytest.raises(PlaceError, match=r"temporary server did not start: .*Look at what it wrote"):
+        server.answered()
+
+
+SLOW = """
+import socket, sys
+listening = socket.socket(fileno=int(sys.argv[1]))
+waits = [listening.accept() for _ in range(int({n_silent}))]
+met, _ = listening.accept()
+met.recv(65536)
+met.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 4\\r\\n\\r\\ntrue")
+listening.accept()
+"""
+
+
+@pytest.fixture
+def slow(tmp_path, monkeypatch):
+    """Has a server of ours leave so many requests without an answer, as one does on a busy machine."""
+
+    def leaves(n_silent):
+        (tmp_path / "slow_server.py").write_text(SLOW.format(n_silent=n_silent), encoding="utf-8")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        monkeypatch.setattr(temporary_server, "TEMPORARY_SERVER", "slow_server")
+        monkeypatch.setattr(patience, "ASKED_SECONDS", 0.1)
+
+    return leaves
+
+
+def test_a_server_that_is_slow_to_answer_is_waited_for(server, slow):
+    slow(n_silent=3)
+
+    assert server.answered() == server.api
+
+
+def test_a_server_that_lives_and_stands_still_is_reported(server, slow, monkeypatch):
+    slow(n_silent=1000)
+    monkeypatch.setattr(patience, "STILL_SECONDS", 0.5)
+
+    with pytest.raises(PlaceError, match="it lives, but neither answers nor works on it any more"):
         server.answered()
 
 

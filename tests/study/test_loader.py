@@ -134,6 +134,40 @@ def test_a_list_in_a_list_of_names_is_a_mistake_like_another(tmp_path):
     assert "there is no balance '['none']'" in message
 
 
+@pytest.mark.parametrize("value", ["[1]", "{a: 1}", "1", "maybe"])
+def test_what_is_no_switch_is_a_mistake_like_another(tmp_path, value):
+    words = refused(tmp_path, f"source: rows.csv\ntarget: y\ncandidates: [knn]\nchecks: {{near_copies: {value}}}\n")
+
+    assert "line 4: checks.near_copies: give on or off" in words
+
+
+def test_a_value_or_a_key_without_end_is_shown_by_its_ends(tmp_path):
+    long = "x" * 100_000
+    text = f"source: rows.csv\ntarget: y\ncandidates: [knn]\nalpha: {long}\nmetric: {long}\n? {long}\n: 1\n"
+
+    words = refused(tmp_path, text)
+
+    assert "line 4: alpha: Input should be a valid number" in words
+    assert f"found '{'x' * 59} ... {'x' * 59}'" in words
+    assert len(words) < 5000
+
+
+def test_of_many_mistakes_the_first_are_listed_and_the_others_counted(tmp_path):
+    keys = "".join(f"wrong_{number}: 1\n" for number in range(50))
+
+    words = refused(tmp_path, f"source: rows.csv\ntarget: y\ncandidates: [knn]\n{keys}")
+
+    assert "has 50 mistakes" in words
+    assert words.count("unknown key") == 40
+    assert words.endswith("  and 10 more")
+
+
+def test_more_repeats_than_seeds_are_kept_for_are_refused(tmp_path):
+    words = refused(tmp_path, "source: rows.csv\ntarget: y\ncandidates: [knn]\nsplit: {repeats: 101}\n")
+
+    assert "line 4: split.repeats: Input should be less than or equal to 100; found 101" in words
+
+
 def test_a_key_that_stands_twice_is_refused(tmp_path):
     message = refused(tmp_path, WHOLE + "target: z\n")
 

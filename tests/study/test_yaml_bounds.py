@@ -27,6 +27,9 @@ REFUSED = {
     "long number": ("a: " + "9" * 6000, "is not YAML"),
     "no such day": ("a: 2024-99-99", "is not YAML"),
     "object": ("a: !!python/object/apply:os.system [ls]", "is not YAML: could not determine a constructor"),
+    "tag": ("a: !mine x", r"line 1, column 4: a: !mine x \^: a study has no tags, so write the value without `!`"),
+    "tab before a key": ("a: 1\n\tb: 2", "line 2, column 1: write blanks instead of the tab"),
+    "tab before a value": ("a:\tb", r"line 1, column 3.*: write blanks instead of the tab"),
     "unknown alias": ("a: *b", "is not YAML: found undefined alias"),
 }
 

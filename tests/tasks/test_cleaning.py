@@ -285,6 +285,11 @@ def test_what_cannot_be_done_is_reported_in_words_of_the_study(settings, words):
         cleaned(**settings)
 
 
+def test_a_source_with_the_target_alone_is_refused():
+    with pytest.raises(DataError, match=r"no column is left to learn from\. There is none but the target"):
+        cleaned(FRAME[["label"]])
+
+
 def test_a_constant_target_is_refused():
     with pytest.raises(DataError, match="target 'label' is 'no' in all 6 rows"):
         cleaned(FRAME.assign(label="no"))

@@ -381,17 +381,20 @@ def test_an_ending_that_is_not_written_is_refused(output):
     assert not Path(output).exists()
 
 
-@pytest.mark.parametrize("output", ["new.csv", "./new.csv", "link.csv", "hard.csv"])
+@pytest.mark.parametrize("output", ["new.csv", "./new.csv", "link.csv", "hard.csv", "learned.csv", "labels.csv"])
 def test_an_output_that_is_its_input_is_refused_and_left_alone(output):
     rows(3)[0].assign(id=range(3)).to_csv("new.csv", index=False)
     Path("link.csv").symlink_to("new.csv")
     Path("hard.csv").hardlink_to("new.csv")
-    before = Path("new.csv").read_bytes()
+    for name in ("learned.csv", "labels.csv"):
+        Path(name).write_bytes(Path("new.csv").read_bytes())
+    own = {"source": {"path": "learned.csv"}, "feedback": {"source": {"path": "labels.csv"}, "scored": "s"}}
+    before = Path(output).read_bytes()
 
     with pytest.raises(ConfError, match="would be written over the rows that are read from it"):
-        score_rows.fn(kept(fitted(GaussianNB())), "new.csv", Path(output))
+        score_rows.fn(kept(fitted(GaussianNB()), **own), "new.csv", Path(output))
 
-    assert Path("new.csv").read_bytes() == before
+    assert Path(output).read_bytes() == before
 
 
 def test_an_output_among_the_files_of_a_folder_that_is_read_is_refused():

@@ -283,6 +283,7 @@ def test_the_commands_report_who_when_and_why(runs):
     run = CliRunner().invoke
 
     assert "study tiny has no champion yet" in run(main, ["champion", "show", "tiny"]).output
+    assert "nothing was decided on study tiny yet" in run(main, ["champion", "history", "tiny"]).output
     assert "Missing option '--why'" in run(main, ["champion", "promote", "tiny"]).output
     promoted = run(main, ["champion", "promote", "tiny", "--why", "it is the first"])
     assert f"champion of tiny: version 1, run {runs[1]}" in promoted.output

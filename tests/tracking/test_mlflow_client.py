@@ -246,6 +246,14 @@ def test_candidates_are_ranked_as_the_metric_wants(place, metric, order):
     assert [run.info.run_name for run in run_reader.ranked_children(runs, metric)] == order
 
 
+def test_a_database_on_a_full_disk_asks_for_space_and_for_no_backup(place):
+    with sqlite3.connect(place.uri.removeprefix("sqlite:///").partition("?")[0]) as database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'disk is full'); END")
+
+    with pytest.raises(PlaceError, match=r"disk is full.* Free some space on its disk; the fits are in the store"):
+        mlflow_client.start_run(place, "storm", {"evenhand.kind": "run"})
+
+
 def test_a_file_in_place_of_the_folder_is_reported(tmp_path):
     (tmp_path / "mlruns").write_text("in the way")
 

@@ -6,8 +6,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import urllib.error
-import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -22,11 +20,12 @@ from packaging.requirements import Requirement
 
 from evenhand.errors import listed
 from evenhand.models.acceleration import available
+from evenhand.runtime.patience import no_answer
 from evenhand.runtime.text import size_text
 from evenhand.service.prefect_session import be_quiet
 from evenhand.storage.artifact_store import home
 
-KNOCK_SECONDS = 2.0
+KNOCK_SECONDS = 5.0
 LEAST_MEMORY, LEAST_DISK = 2 * 2**30, 2**30
 OFF = {
     "DO_NOT_TRACK": ("1", "true"),
@@ -205,14 +204,9 @@ def _prefect() -> Iterator[Finding]:
 
 
 def _server(what: str, address: str, remedy: str) -> Finding:
-    try:
-        with urllib.request.urlopen(address, timeout=KNOCK_SECONDS):
-            return Finding("ok", what, f"{address} answers")
-    except urllib.error.HTTPError as error:
-        return Finding("ok", what, f"{address} answers (status {error.code})")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        return Finding("fail", what, f"{address} does not answer: {reason}", remedy)
+    if why := no_answer(address, KNOCK_SECONDS):
+        return Finding("fail", what, f"{address} does not answer: {why}", remedy)
+    return Finding("ok", what, f"{address} answers")
 
 
 def _speed() -> Iterator[Finding]:

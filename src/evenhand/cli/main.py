@@ -16,7 +16,7 @@ class EvenhandGroup(click.Group):
     """Turns an EvenhandError into its text and exit code 2, and leaves everything else its traceback."""
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        from evenhand.runtime.platforms import unsupported
+        from evenhand.runtime.signals import unsupported
 
         if why := unsupported():
             click.echo(f"evenhand: {why}", err=True)

@@ -66,7 +66,10 @@ def show_champion(study: str) -> None:
 @click.argument("study")
 def history(study: str) -> None:
     """List every decision on STUDY, the latest last."""
-    for line in _standing(study, lambda one: one).decisions.lines:
+    lines = _standing(study, lambda one: one).decisions.lines
+    if not lines:
+        echo(f"nothing was decided on study {study} yet: evenhand champion promote {study} --why '...'")
+    for line in lines:
         candidate = f"version {line.candidate.version}" if line.candidate.version else f"run {line.candidate.run_id}"
         candidate = "the gate's horizon begins anew" if line.verdict == "restart" else candidate
         against = f", champion was version {line.champion.version}" if line.champion else ""

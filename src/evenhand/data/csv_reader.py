@@ -123,7 +123,9 @@ def _with_names(file: TextFile) -> TextFile:
 
 
 def check_names(path: Path, names: Sequence[str]) -> None:
-    """Refuse columns that share a name."""
+    """Refuse columns that share a name or have none."""
+    if not all(map(str.strip, names)):
+        raise DataError(f"'{path}' has a column without a name. Give it one in the source.")
     if len(set(names)) < len(names):
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise DataError(f"'{path}' has columns of the same name: {listed(twice)}. Rename them in the source.")

@@ -10,7 +10,7 @@ from evenhand.data.casting import as_numbers, as_text
 from evenhand.data.frames import as_array
 from evenhand.data.type_inference import NUMBER
 from evenhand.errors import DataError, listed
-from evenhand.runtime.text import counted
+from evenhand.runtime.text import alike_but_for_form, counted
 from evenhand.statistics.label_sets import label_codes
 from evenhand.study.study import Study
 
@@ -19,6 +19,7 @@ LABEL_WORDS = ((0, 1), ("0", "1"), ("no", "yes"), ("false", "true"), ("False", "
 EXACT = 2.0**53  # whole numbers beyond it are not all held by a decimal number
 LOOKED_AT, MOSTLY = 1000, 0.9
 ADORNED = r"^\s*[-+(]?\s*[^\w\s.,+()-]{0,3}\s*[-+]?\d[\d.,' ]*\s*([^\w\s.,+()-]{1,3}|[A-Z]{3})?\)?\s*$"
+ALIKE = "Write each class in one way in the source."
 UNADORNED = "Those are numbers with a currency sign, a unit or separators: write them plainly, such as 16884.92"
 
 
@@ -63,14 +64,6 @@ def _has_label(name: str, array: pa.Array) -> np.ndarray:
         f"label '{name}' holds {listed(sorted(map(str, found)))}: a label is a column of 0 and 1, of true and false, "
         "or of yes and no. Write it so, or make a study of that target alone."
     )
-
-
-def in_one_spelling(array: pa.Array) -> pa.Array:
-    """A column of a label with 1 for present and 0 for absent; what is neither stays as it is."""
-    words = as_text(array)
-    for written, spellings in zip("01", zip(*LABEL_WORDS, strict=True), strict=True):
-        words = pc.if_else(pc.is_in(words, pa.array(sorted(set(map(str, spellings))))), written, words)
-    return words
 
 
 def is_adorned(array: pa.Array) -> bool:
@@ -138,12 +131,16 @@ def _check_varied(n_distinct: int, array: pa.Array, study: Study) -> None:
 def _ordered(counts: dict[Any, int], study: Study) -> tuple[tuple[Any, ...], list[str]]:
     """The classes, the positive one last where there are two."""
     classes = tuple(sorted(counts))
+    alike = alike_but_for_form(map(str, classes))
+    if any(word != word.strip() for word in alike):
+        raise DataError(f"target '{study.target}' has classes that differ in spaces alone: {listed(alike)}. {ALIKE}")
     if study.positive is None:
-        return _rarer_last(classes, counts) if len(classes) == 2 else (classes, [])
+        notes = [f"classes {listed(alike)} differ in case alone. {ALIKE}"] * bool(alike)
+        return _rarer_last(classes, counts, notes) if len(classes) == 2 else (classes, notes)
     if len(classes) > 2:
         raise DataError(
             f"positive: {study.positive} is for two classes, but target '{study.target}' has {len(classes)}: "
-            f"{listed(classes)}. Leave positive out."
+            f"{listed(classes)}. {f'Some differ in case alone. {ALIKE}' if alike else 'Leave positive out.'}"
         )
     positive = _positive(classes, study)
     return (next(value for value in classes if value != positive), positive), []
@@ -163,9 +160,10 @@ def _positive(classes: tuple[Any, ...], study: Study) -> Any:
     )
 
 
-def _rarer_last(classes: tuple[Any, ...], counts: dict[Any, int]) -> tuple[tuple[Any, ...], list[str]]:
+def _rarer_last(classes: tuple[Any, ...], counts: dict[Any, int], notes: list[str]) -> tuple[Any, list[str]]:
     common, rare = sorted(classes, key=lambda value: (-counts[value], classes.index(value)))
-    return (common, rare), [f"class '{rare}' ({counted(counts[rare], 'row')}) counts as positive: the rarer of the two"]
+    words = f"class '{rare}' ({counted(counts[rare], 'row')}) counts as positive: the rarer of the two"
+    return (common, rare), [*notes, words]
 
 
 def _word(value: Any) -> str:

@@ -47,11 +47,16 @@ def _measured_ends(lacking: Sequence[Shape], table: Table, ledger: Ledger) -> di
 
 
 def shifts_since(before: Profile, table: Table, ledger: Ledger, watch: Watch) -> tuple[Shift, ...]:
-    """The drift of the training rows against those of an earlier run, of the columns that both have."""
-    names = {feature.name for feature in table.features}
-    shared = Profile(tuple(each for each in before.columns if each.name in names), before.targets)
-    tallies, rows = Tallies(shared), fold_rows(ledger, FINAL)[0]
+    """The drift of the training rows against those of an earlier run, of the columns that both have as one kind."""
+    kinds, rows = {feature.name: feature.kind for feature in table.features}, fold_rows(ledger, FINAL)[0]
+    truth = target_columns(table, read_target(table)[rows])
+    kind = "classes" if table.classes else "numeric"
+    shared = Profile(
+        tuple(each for each in before.columns if kinds.get(each.name) == each.kind),
+        tuple(each for each in before.targets if each.name in truth and each.kind == kind),
+    )
+    tallies = Tallies(shared)
     frame = read_rows(table, [each.name for each in shared.columns]).iloc[rows]
     columns = {name: pa.Array.from_pandas(frame[name]) for name in frame.columns}
-    tallies.add(columns, target_columns(table, read_target(table)[rows]))
+    tallies.add(columns, {name: truth[name] for name in tallies.targets})
     return shifts_of(shared, tallies, watch)

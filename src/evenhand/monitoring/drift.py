@@ -104,7 +104,7 @@ class Watched:
 def shifts_of(profile: Profile, new: Tallies, settings: Watch) -> tuple[Shift, ...]:
     """Every measure of every column that both sides have."""
     n_looks = 4 * len(profile.columns) + sum(len(shape.counts) for shape in profile.targets)
-    strict = FALSE_ALARMS / n_looks
+    strict = FALSE_ALARMS / max(n_looks, 1)
     found = [shift for shape in profile.columns for shift in _column(shape, new.columns[shape.name], settings, strict)]
     for shape in profile.targets:
         found += _target(shape, new.targets[shape.name], settings, strict)

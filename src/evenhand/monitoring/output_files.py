@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from evenhand.errors import ConfError
+from evenhand.data.sources import find_files
+from evenhand.errors import ConfError, EvenhandError
 from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import writing
 from evenhand.runtime.private_files import as_usual
 from evenhand.runtime.whole_files import put_in_place, sweep, unfinished_name, whole
+from evenhand.study.study import Study
 
 CSV, PARQUET = (".csv",), (".parquet", ".pq")
 FORMULA = r"^[\s\x00]*[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]|^[\t\r\n]"
@@ -32,6 +34,16 @@ def check_output(output: Path, inputs: Iterable[Path], written: Iterable[Path]) 
     for read in inputs:
         if taken := next((each for each in written if each.exists() and each.samefile(read)), None):
             raise ConfError(f"'{taken}' would be written over the rows that are read from it: name another output.")
+
+
+def own_files(study: Study) -> list[Path]:
+    """The files that a study learns and is evaluated from, as far as they are here."""
+    found: list[Path] = []
+    for source in (study.source, study.feedback.source if study.feedback else None):
+        if source is not None and source.path:
+            with suppress(EvenhandError):  # they may be elsewhere by now, and are not read here
+                found += find_files(source.path, study._file)
+    return found
 
 
 def without_formulas(table: pa.Table) -> pa.Table:

@@ -181,7 +181,7 @@ class Tallies:
             tally.add(columns[name])
         for name, target in targets.items():
             self.targets[name].add(target)
-        self.n_rows += len(next(iter(columns.values())))
+        self.n_rows += max(map(len, [*columns.values(), *targets.values()]), default=0)
 
 
 def _value_counts(array: pa.Array) -> list[tuple[str, int]]:

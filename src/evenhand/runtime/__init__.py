@@ -10,6 +10,7 @@ __all__ = [
     "io_errors",
     "logs",
     "memory",
+    "patience",
     "plain_console",
     "private_files",
     "process_identity",

@@ -1,4 +1,4 @@
-"""Ending in the middle at once, whatever still works in threads and child processes."""
+"""Ending in the middle at once, whatever still works in threads and child processes; and where that can be done."""
 
 import os
 import signal
@@ -9,11 +9,28 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
+from evenhand.errors import PlaceError
+
+WINDOWS = (
+    "Evenhand runs on Linux and macOS: its locks and signals are those of POSIX, which Windows lacks. "
+    "Use it within WSL 2, the Linux that comes with Windows."
+)
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a program the way Ctrl-C does."""
+
+
+def unsupported() -> str:
+    """Why this system cannot run studies, and what to do; empty where it can."""
+    return WINDOWS if sys.platform == "win32" else ""
+
+
+def check_system() -> None:
+    """Refuse a system that cannot run studies."""
+    if why := unsupported():
+        raise PlaceError(why)
 
 
 @contextmanager

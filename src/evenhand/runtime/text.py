@@ -1,7 +1,7 @@
 """Counts, sizes and times in words, and back."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from evenhand.errors import ConfError
@@ -9,6 +9,7 @@ from evenhand.errors import ConfError
 FACTORS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 STEERING = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+MOST_DAYS = 3650
 SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
@@ -17,7 +18,10 @@ def parsed_duration(text: str) -> timedelta:
     parts = re.findall(r"(\d+)([dhms])", text)
     if not parts or "".join(number + unit for number, unit in parts) != text.strip():
         raise ValueError(f"'{text}' is no length of time: write it as 2h, 30m, 1d or 1h30m")
-    return timedelta(seconds=sum(int(number) * SECONDS[unit] for number, unit in parts))
+    seconds = sum(float(number) * SECONDS[unit] for number, unit in parts)
+    if seconds > MOST_DAYS * SECONDS["d"]:
+        raise ValueError(f"'{text[:40]}' is longer than ten years: write {MOST_DAYS}d at most")
+    return timedelta(seconds=seconds)
 
 
 def parsed_size(text: str) -> int:
@@ -57,6 +61,14 @@ def printable(text: str) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """A count with its noun, as in `1 row` and `1,081 rows`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def alike_but_for_form(texts: Iterable[str]) -> list[str]:
+    """The texts that another one differs from in spaces or in case alone, those that are alike side by side."""
+    forms: dict[str, list[str]] = {}
+    for text in texts:
+        forms.setdefault(" ".join(text.split()).casefold(), []).append(text)
+    return [text for each in forms.values() if len(each) > 1 for text in each]
 
 
 def in_short(value: object) -> str:

@@ -8,9 +8,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -19,12 +16,12 @@ from typing import IO
 import psutil
 
 from evenhand.errors import PlaceError
+from evenhand.runtime.patience import Progress, answers_in_time, waiting_aloud
 from evenhand.runtime.process_identity import own_children
 from evenhand.service.access_key import key
 from evenhand.service.web_guard import ENTER, ONCE
 
 HOST = "127.0.0.1"
-ANSWER_SECONDS = 90.0
 END_SECONDS = 10.0
 STORE = "MLFLOW_BACKEND_STORE_URI"
 LINK = "EVENHAND_LINK"
@@ -113,16 +110,17 @@ def free_port() -> int:
 
 
 def answers(address: str, server: subprocess.Popen[bytes], ended: threading.Event, name: str = "MLflow") -> bool:
-    """Wait until an address answers; false if the server, the waiting or the time ended before."""
-    deadline = time.monotonic() + ANSWER_SECONDS
-    while time.monotonic() < deadline and server.poll() is None and not ended.wait(0.1):
-        try:
-            with urllib.request.urlopen(address, timeout=2):
-                return True
-        except (OSError, urllib.error.URLError):
-            continue
-    if time.monotonic() >= deadline:
-        raise PlaceError(f"{name}'s server did not answer within {ANSWER_SECONDS:.0f} seconds: try again")
+    """Wait until an address answers, however long its server works on it; false if that or the waiting ended before."""
+    progress = Progress(server)
+
+    def goes_on() -> bool:
+        return server.poll() is None and not ended.is_set() and progress.goes_on()
+
+    with waiting_aloud(f"{name}'s server"):
+        if answers_in_time(address, goes_on, ended.wait):
+            return True
+    if server.poll() is None and not ended.is_set():
+        raise PlaceError(f"{name}'s server at {address} neither answers nor works on it any more: try again")
     return False
 
 

@@ -1,7 +1,5 @@
 """What is up and what became of schedules, from our own files; the servers are only knocked at."""
 
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -9,14 +7,16 @@ from pathlib import Path
 
 from evenhand.errors import ConfError, PlaceError, nearest
 from evenhand.monitoring.notifications import notify, send_pending, silence
+from evenhand.runtime.patience import no_answer
 from evenhand.service.servers import HOST
 from evenhand.service.supervisor import Ports, client_surroundings, is_up, state
 from evenhand.service.tick_ledger import Tick, is_paused, note, overdue, shown, ticks_of
 from evenhand.study.loader import load_study
 from evenhand.study.study import Study
 from evenhand.tracking.champion_ledger import decisions_of
+from evenhand.tracking.databases import unanswered
 
-LAST_TICKS = 3
+LAST_TICKS, KNOCK_SECONDS = 3, 5.0
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,10 @@ def reachable_server() -> dict[str, str]:
     if not is_up():
         raise PlaceError("nothing is up here: start `evenhand up` first, or run the study with `evenhand run`")
     api = Ports(state()["prefect"], state()["mlflow"]).prefect_api
-    if not _answers(f"{api}/health"):
+    if why := unanswered(api, "Prefect's server of `evenhand up`"):
         raise PlaceError(
-            f"`evenhand up` runs, but Prefect does not answer at {api}: wait until `evenhand status` shows that it does"
+            f"`evenhand up` runs, but Prefect does not answer at {api} ({why}): wait until `evenhand status` shows "
+            "that it does"
         )
     return client_surroundings(api)
 
@@ -125,16 +126,9 @@ def _servers() -> Iterable[str]:
         ("Prefect", f"http://{HOST}:{found['prefect']}/api/health"),
         ("MLflow", f"http://{HOST}:{found['mlflow']}/health"),
     ):
-        answer = "answers" if _answers(address) else "DOES NOT ANSWER"
+        why = no_answer(address, KNOCK_SECONDS)
+        answer = f"DOES NOT ANSWER ({why})" if why else "answers"
         yield f"{name} {answer} at {address.removesuffix('/health').removesuffix('/api')}"
-
-
-def _answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(address, timeout=5):
-            return True
-    except (OSError, urllib.error.URLError):
-        return False
 
 
 def _next(study: Study, lines: Sequence[Tick], at: datetime) -> str:

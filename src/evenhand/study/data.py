@@ -223,7 +223,7 @@ class Split(Settings):
     folds_by: Literal["stratified", "plain", "group", "time"] | None = Field(
         None, description="stratified for classes, plain for numbers, group or time where the holdout is by it"
     )
-    repeats: Annotated[int, Field(ge=1)] = Field(1, description="how often the folds are drawn anew")
+    repeats: Annotated[int, Field(ge=1, le=100)] = Field(1, description="how often the folds are drawn anew")
 
     @model_validator(mode="after")
     def _repeats_shuffle(self) -> Self:

@@ -94,6 +94,16 @@ def _where(error: Exception) -> str:
     return " ".join(str(error).replace('in "<unicode string>", ', "in ").split())[:300]
 
 
+def _remedy(error: Exception, text: str) -> str:
+    """What to do about signs that YAML or a study has no use for; empty where its own words are enough."""
+    if "a constructor for the tag" in str(error):
+        return ": a study has no tags, so write the value without `!`"
+    if (mark := getattr(error, "problem_mark", None)) is None:
+        return ""
+    line = text.splitlines()[mark.line : mark.line + 1]
+    return ": write blanks instead of the tab" if line and line[0][mark.column : mark.column + 1] == "\t" else ""
+
+
 def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     try:
         check_bounds(text, str(file))
@@ -102,7 +112,7 @@ def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
         repeated = _note_lines(node, (), lines)
         content = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise ConfError(f"{file} is not YAML: {_where(error)}") from None
+        raise ConfError(f"{file} is not YAML: {_where(error)}{_remedy(error, text)}") from None
     if repeated:
         raise ConfError(mistakes_text([(place, "stands twice: keep one") for place in repeated], lines, str(file)))
     if not isinstance(content, dict):

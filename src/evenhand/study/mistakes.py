@@ -9,13 +9,20 @@ from evenhand.errors import nearest
 from evenhand.runtime.redaction import masked_text
 from evenhand.study.validation import Inconsistent, Mistake, Place
 
+MOST_MISTAKES, MOST_FOUND, MOST_WORDS = 40, 120, 1200  # signs; a whole file may stand where a word should
+
 
 def mistakes_text(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file: str) -> str:
     """Mistakes as one message: a line each, with the file's line where it is known."""
     mistakes = list(mistakes)
     count = "1 mistake" if len(mistakes) == 1 else f"{len(mistakes)} mistakes"
     whole = "the file" if lines else "as a whole"
-    rows = [f"  {_where(place, lines)}{'.'.join(place) or whole}: {message}" for place, message in mistakes]
+    rows = [
+        f"  {_where(place, lines)}{_cut('.'.join(place)) or whole}: {_cut(message, MOST_WORDS)}"
+        for place, message in mistakes[:MOST_MISTAKES]
+    ]
+    if len(mistakes) > MOST_MISTAKES:
+        rows.append(f"  and {len(mistakes) - MOST_MISTAKES:,} more")
     return "\n".join([f"{file or 'the study'} has {count}:", *rows])
 
 
@@ -40,15 +47,20 @@ def _in_words(item: Mapping[str, Any], place: Place, settings: type[BaseModel]) 
         return "is needed but was not given"
     if item["type"] in {"dict_type", "model_type"}:
         known = _fields_at(place, settings)
-        return f"needs keys of its own below it; found {_shown(item['input'])!r}. Known here: {', '.join(known)}"
+        return f"needs keys of its own below it; found {_shown(item['input'])}. Known here: {', '.join(known)}"
     message = item["msg"].removeprefix("Value error, ")
     given = item.get("input")
-    return message if isinstance(given, dict | BaseModel) else f"{message}; found {_shown(given)!r}"
+    return message if isinstance(given, dict | BaseModel) else f"{message}; found {_shown(given)}"
 
 
-def _shown(given: Any) -> Any:
-    """What was given, without the secrets of an address."""
-    return masked_text(given) if isinstance(given, str) else given
+def _shown(given: Any) -> str:
+    """What was given, without the secrets of an address, and not much longer than a line."""
+    return _cut(repr(masked_text(given) if isinstance(given, str) else given))
+
+
+def _cut(text: str, most: int = MOST_FOUND) -> str:
+    """Text with its middle left out where it is longer than that."""
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 
 
 def _fields_at(place: Place, settings: type[BaseModel]) -> list[str]:

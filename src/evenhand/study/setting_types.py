@@ -75,9 +75,10 @@ CheckName = Annotated[str, Listing(CHECKS)]
 
 def _as_switch(value: Any) -> Any:
     """YAML reads on and off as true and false; editors and programs may give either."""
-    known = {"on": True, "off": False}
-    if isinstance(value, bool) or value in known:
-        return known.get(value, value)
+    if isinstance(value, bool):
+        return value
+    if value in ("on", "off"):  # a list or a mapping may stand here too, and has no place in a set
+        return value == "on"
     raise ValueError("give on or off")
 
 

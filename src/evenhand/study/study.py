@@ -78,7 +78,7 @@ def _one_or_several(value: Any) -> Any:
 class Study(Settings):
     """One complete study; `eh.run(eh.Study(...))` in Python does what a file does."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")] = Field(
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)] = Field(
         description="what the study is called; left out: the name of its file"
     )
     description: str = Field("", description="a line about what it is for")

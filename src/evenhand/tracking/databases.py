@@ -6,8 +6,6 @@ import os
 import socket
 import sqlite3
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from contextlib import closing
 from importlib.metadata import version
@@ -18,6 +16,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit, urlunsplit
 
 from evenhand.errors import EvenhandError, PlaceError
+from evenhand.runtime.patience import no_answer, waiting_aloud
 from evenhand.runtime.private_files import private_folder
 from evenhand.runtime.redaction import masked_text, without_secrets
 from evenhand.runtime.whole_files import put_in_place
@@ -224,25 +223,26 @@ def knock(host: str, port: int) -> str:
 
 def check_server(uri: str) -> None:
     """One short knock, since MLflow's own client would go on trying for minutes."""
-    if why := unanswered(uri):
+    if why := unanswered(uri, f"the MLflow server at {shown(uri)}"):
         raise PlaceError(
             f"the MLflow server at MLFLOW_TRACKING_URI={shown(uri)} cannot be reached ({why}): start it, correct "
             "the address, or unset MLFLOW_TRACKING_URI to keep runs under mlruns/"
         )
 
 
-def unanswered(address: str, seconds: float = KNOCK_SECONDS) -> str:
-    """Why a server does not answer for its health; empty if it answers, also with a refusal."""
+def unanswered(address: str, what: str) -> str:
+    """Why a server does not answer for its health; empty if it answers, also with a refusal.
+
+    One that nobody opens at is dead, which is found at once; one that opens and is silent may be busy, so it waits.
+    """
     try:
         parts = urlsplit(address)
         if why := knock(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)):
             return why
-        with urllib.request.urlopen(f"{address.rstrip('/')}/health", timeout=seconds):
-            return ""
-    except urllib.error.HTTPError:
-        return ""
-    except (OSError, ValueError) as error:  # a port that is no number is a ValueError
-        return " ".join(str(getattr(error, "reason", error)).split()) or type(error).__name__
+    except ValueError as error:  # a port that is no number
+        return str(error)
+    with waiting_aloud(what):
+        return no_answer(f"{address.rstrip('/')}/health")
 
 
 def one_line(error: Exception) -> str:

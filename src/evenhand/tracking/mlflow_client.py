@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 UNABLE = {"INTERNAL_ERROR", "TEMPORARILY_UNAVAILABLE", "BAD_REQUEST"}  # not an answer to what was asked
 VALUE_LIMIT, PARAMS_PER_BATCH, METRICS_PER_BATCH = 500, 100, 1000
+FULL, DAMAGED = "Free some space on its disk", "If it is damaged, bring it back from a backup"
 BUSY_SECONDS = 60
 LEASE_SECONDS = 7 * 86_400.0  # of a run on another machine where no database knows whether it goes on
 ROC_KEY, NOTE, PROCESS = "roc_tpr_by_fpr_pct", "mlflow.note.content", "evenhand.process"
@@ -103,8 +104,9 @@ class _Client:
                 raise
             raise PlaceError(
                 f"the MLflow store '{shown(self._uri)}' could not be used: {type(error).__name__}: "
-                f"{without_secrets(one_line(error), self._uri)}. If it is damaged, bring it back from a backup; the "
-                "fits are in the store of Evenhand, so that a run makes its record anew."
+                f"{without_secrets(one_line(error), self._uri)}. "
+                f"{FULL if 'disk is full' in str(error) else DAMAGED}; the fits are in the store of Evenhand, so that "
+                "a run makes its record anew."
             ) from error
 
 

@@ -14,6 +14,11 @@ FREE_CELLS, MOST_CELLS_A_BYTE = 200_000_000, 250
 
 def open_unpacked(path: Path) -> IO[bytes]:
     """A file for reading, unpacked on the way if its name says that it is packed."""
+    if path.exists() and not path.is_file():
+        raise DataError(
+            f"'{path}' is no plain file but a device or a pipe, which may have no end and is read only once: save its "
+            "rows to a file and name that."
+        )
     codec = CODECS.get(path.suffix.lower())
     if codec is None:
         return pa.input_stream(str(path), compression=None)

@@ -11,7 +11,11 @@ from evenhand.models.raw_row_model import RawRowModel
 def reason_columns(
     model: RawRowModel, frame: pd.DataFrame, background: pd.DataFrame, most: int, seed: int
 ) -> dict[str, list[str]]:
-    """`reason 1`, `reason 2`, ... of every row, as `column value: +amount`; of several classes for the one decided."""
+    """`reason 1`, `reason 2`, ... of every row, as `column value: +amount`; of several classes for the one decided.
+
+    There are as many as asked for, but no more than the model has columns.
+    """
+    most = min(most, len(model.features))
     frame = frame[[name for name, _ in model.features]].reset_index(drop=True)
     n_orders = orders_within(model, frame.shape[1], len(frame))
     parts = parts_of(model, frame, background, n_orders=n_orders, seed=seed)

@@ -14,7 +14,6 @@ from evenhand.service.prefect_server.temporary import TEMPORARY
 from evenhand.storage.artifact_store import home
 from evenhand.tracking.databases import unanswered
 
-KNOCK_SECONDS = 2.0
 BOX = "server"
 
 
@@ -52,7 +51,7 @@ def kept_up() -> tuple[str, str] | None:
     from evenhand.service.supervisor import Ports, is_up, state
 
     api = Ports(prefect=state().get("prefect", 0)).prefect_api if is_up() else ""
-    return (api, key()) if api and not unanswered(api, KNOCK_SECONDS) else None
+    return (api, key()) if api and not unanswered(api, "Prefect's server of `evenhand up`") else None
 
 
 def is_temporary() -> bool:
@@ -78,7 +77,7 @@ def check_prefect() -> None:
     if not (address := _named_server()):
         return
     named = re.sub(r"//[^/@]*@", "//", address)
-    if words := unanswered(named):
+    if words := unanswered(named, f"Prefect's server '{named}'"):
         raise PlaceError(
             f"Prefect's server '{named}', which PREFECT_API_URL names, does not answer: {words}. Start it, with "
             "`evenhand up` or `prefect server start`, or unset PREFECT_API_URL for a temporary one."

@@ -9,19 +9,18 @@ import os
 import socket
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from threading import RLock, Thread
 
 from evenhand.errors import PlaceError
+from evenhand.runtime.patience import Progress, answers_in_time, waiting_aloud
 from evenhand.runtime.process_identity import TEMPORARY_SERVER, end_left_servers, own_children
 from evenhand.runtime.signals import deaf_to_ctrl_c
 from evenhand.service.prefect_server.retention import kept_for, vacuum_surroundings
 
 HOST = "127.0.0.1"
-START_SECONDS = 90.0
 END_SECONDS = 5.0
 MOST_RESTARTS = 3
+STOPPED, ENDED = "it lives, but neither answers nor works on it any more", "it ended by itself (code {})"
 NAMES_A_DATABASE = {"connection_url", "driver"}
 ROLE = {  # no page shows its events, and it has no automations
     "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1",
@@ -86,19 +85,17 @@ class TemporaryServer:
         self.begin()
         if self._has_answered:
             return self.api
-        try:
-            with urllib.request.urlopen(f"{self.api}/health", timeout=START_SECONDS):
-                self._has_answered = True
-        except urllib.error.HTTPError:
-            self._has_answered = True
-        except OSError as error:
-            code = self._process.poll() if self._process is not None else None
-            why = f"it ended by itself (code {code})" if code is not None else getattr(error, "reason", error)
+        process = self._process
+        assert process is not None
+        with waiting_aloud("Prefect's temporary server"):
+            self._has_answered = answers_in_time(f"{self.api}/health", Progress(process).goes_on)
+        if not self._has_answered:
+            code = process.poll()
             self.end()
             raise PlaceError(
-                f"Prefect's temporary server did not start: {why}. Look at what it wrote above, or start one with "
-                "`evenhand up` or `prefect server start`."
-            ) from error
+                f"Prefect's temporary server did not start: {STOPPED if code is None else ENDED.format(code)}. Look at "
+                "what it wrote above, or start one with `evenhand up` or `prefect server start`."
+            )
         return self.api
 
     def leave(self) -> None:
