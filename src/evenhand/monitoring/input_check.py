@@ -13,10 +13,12 @@ from evenhand.data.snapshot import Rows, as_kept, kept_type
 from evenhand.data.type_inference import tidy
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature
+from evenhand.runtime.logs import logger
 from evenhand.runtime.text import counted
 from evenhand.study.study import Cleaning
 
 MOST_EXAMPLES = 3
+FEWEST_ROWS = 20  # of fewer, a column may lack every value by chance
 PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
@@ -71,13 +73,22 @@ class Incoming:
         self.keys = [name for name in keys if name in names]
         self.extra = [name for name in names if name not in {feature.name for feature in features} | {*self.keys}]
         self.strange = {feature.name: Strange() for feature in features}
+        self._n_values: Counter[str] = Counter()
         self._forms = {name: self._form(name) for name in self._written_numbers()}
 
     def batches(self, n_rows: int) -> Iterator[Checked]:
-        """Batches of at most so many rows."""
+        """Batches of at most so many rows; at the end columns without any value are warned of."""
+        n_all = 0
         for batch in self.rows.batches():
+            n_all += batch.num_rows
             for start in range(0, batch.num_rows, n_rows):
                 yield self._checked(batch.slice(start, n_rows))
+        empty = [feature.name for feature in self.features if not self._n_values[feature.name]]
+        if empty and n_all >= FEWEST_ROWS:
+            logger().warning(
+                "no value in any of %s: %s. The scores are those of rows that lack %s; see where the rows come from",
+                counted(n_all, "row"), listed(empty), "it" if len(empty) == 1 else "them",
+            )  # fmt: skip
 
     def _checked(self, batch: pa.RecordBatch) -> Checked:
         columns, wrong = {}, {}
@@ -91,6 +102,7 @@ class Incoming:
             elif self.cleaning.types.get(feature.name) != "date":
                 array = as_text(array)
             columns[feature.name] = array
+            self._n_values[feature.name] += len(array) - array.null_count
         beside = {name: batch.column(name) for name in self.keys}
         return Checked(columns, beside, wrong, batch.num_rows)
 

@@ -1,0 +1,38 @@
+"""Rows to score against what a model was trained on."""
+
+import logging
+
+import pyarrow as pa
+import pytest
+
+from evenhand.data.snapshot import Rows
+from evenhand.monitoring import input_check
+from evenhand.monitoring.input_check import FEWEST_ROWS, Incoming
+from evenhand.records.pipeline import Feature
+from evenhand.study.study import Cleaning
+
+FEATURES = (Feature("age", "numeric"), Feature("city", "categorical"))
+
+
+def read(ages, cities):
+    table = pa.table({"age": pa.array(ages, pa.float64()), "city": pa.array(cities, pa.string())})
+    rows = Rows(table.schema, lambda: table.to_batches(max_chunksize=7))
+    return list(Incoming(rows, FEATURES, Cleaning()).batches(5))
+
+
+@pytest.mark.parametrize(
+    ("ages", "cities", "named"),
+    [
+        ([None] * FEWEST_ROWS, ["x"] * FEWEST_ROWS, "no value in any of 20 rows: 'age'"),
+        ([None] * FEWEST_ROWS, [None] * FEWEST_ROWS, "no value in any of 20 rows: 'age', 'city'"),
+        ([None] * (FEWEST_ROWS - 1) + [3.0], ["x"] + [None] * (FEWEST_ROWS - 1), ""),
+        ([None] * (FEWEST_ROWS - 1), ["x"] * (FEWEST_ROWS - 1), ""),
+    ],
+)
+def test_a_column_without_any_value_is_warned_of(caplog, monkeypatch, ages, cities, named):
+    monkeypatch.setattr(input_check, "logger", lambda: logging.getLogger("here"))
+
+    batches = read(ages, cities)
+
+    assert sum(batch.n_rows for batch in batches) == len(ages)
+    assert [record.getMessage().partition(". ")[0] for record in caplog.records] == [named] * bool(named)
