@@ -3,7 +3,7 @@ import pytest
 from prediction_makers import of_labels, of_numbers, of_three, of_two
 from sklearn.metrics import average_precision_score
 
-from evenhand.evaluation.influence import influence_of, precision_influence
+from evenhand.evaluation.influence import Influences, influence_of, precision_influence
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of, weighted
 from evenhand.statistics import delong
 
@@ -85,3 +85,14 @@ def test_without_scores_of_each_class_or_rows_of_each_no_row_has_an_influence_on
 
     assert influence_of(told, "roc_auc_ovr", 3) is None
     assert influence_of(told, "average_precision_macro", 3) is None
+
+
+@pytest.mark.parametrize("metric", ["precision_macro", "recall_macro", "f1_macro"])
+def test_a_class_that_is_nowhere_takes_no_part_in_what_a_row_moves(metric):
+    rows = np.random.default_rng(5)
+    truth = rows.integers(0, 3, 80)
+    predicted = PredictionSet(truth, np.where(rows.random(80) < 0.7, truth, rows.integers(0, 3, 80)), None)
+    found, error = influence_of(predicted, metric, 4), Influences(predicted, 4).error(metric)
+
+    assert found == pytest.approx(influence_of(predicted, metric, 3))
+    assert error == pytest.approx(np.sqrt(found @ found) / 80)

@@ -449,3 +449,14 @@ def test_some_rows_keep_what_was_predicted_for_them():
     assert [each.tolist() for each in (found.truth, found.predictions, found.scores)] == [[1, 0], [1, 0], [0.8, 0.1]]
     assert found.ranks.tolist() == [2, 0]
     assert found.is_probability
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "f1"])
+def test_a_mean_over_classes_counts_those_that_are_only_predicted_and_none_that_is_nowhere(name):
+    rows = np.random.default_rng(3)
+    truth, predictions = rows.integers(0, 2, 60), rows.integers(0, 3, 60)
+    predicted = PredictionSet(truth, predictions, None)
+    expected = getattr(known, f"{name}_score")(truth, predictions, average="macro", zero_division=0)
+
+    assert metrics_of(predicted, 4)[f"{name}_macro"] == pytest.approx(expected)
+    assert weighted(predicted, f"{name}_macro", 4, 0, np.ones((1, 60)))[0] == pytest.approx(expected)

@@ -187,9 +187,10 @@ def _share(name: str, tasks: tuple[MetricTask, ...], formula: Callable[[Judged],
                  of_tables=of_tables, words=words, threshold_by=threshold_by)  # fmt: skip
 
 
-def _mean_of_classes(each: np.ndarray) -> np.ndarray:
-    """The mean of each line; NaN where there are no classes or labels to take it over."""
-    return each.mean(axis=1) if each.shape[1] else np.full(len(each), np.nan)
+def _mean_of_named(many: Tables, each: np.ndarray) -> np.ndarray:
+    """The mean over the classes or labels that each table has, in truth or predictions; NaN where there are none."""
+    with np.errstate(invalid="ignore"):
+        return (each * many.is_named).sum(axis=1) / many.is_named.sum(axis=1)
 
 
 def _three(name: str, words: str, threshold_by: str = "") -> tuple[MetricEntry, MetricEntry, MetricEntry]:
@@ -202,7 +203,7 @@ def _three(name: str, words: str, threshold_by: str = "") -> tuple[MetricEntry, 
             f"{name}_macro",
             (*MULTICLASS, *LABELS),
             lambda one: one.each[name][one.is_named].mean() if one.is_named.any() else None,
-            lambda many: _mean_of_classes(getattr(many, name)[:, many.is_there]),
+            lambda many: _mean_of_named(many, getattr(many, name)),
             f"macro {words or name}",
         ),
         _share(

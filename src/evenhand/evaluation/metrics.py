@@ -167,6 +167,11 @@ class Tables:
         return self.true.sum(axis=0) > 0
 
     @cached_property
+    def is_named(self) -> np.ndarray:
+        """Which classes occur in truth or predictions of each table."""
+        return (self.true > 0) | (self.predicted > 0)
+
+    @cached_property
     def found_share(self) -> np.ndarray:
         """The share of each class that is predicted rightly; NaN where it has no rows."""
         with np.errstate(invalid="ignore", divide="ignore"):
