@@ -178,6 +178,25 @@ def test_of_many_slices_of_noise_seldom_one_is_called_worse():
     assert n_false <= 7
 
 
+def ranked(random, rare_shift):
+    """Rows of two towns, the positives of the second rarer, and there less far above the others by `rare_shift`."""
+    is_rare = np.arange(2000) % 2 == 1
+    truth = (random.random(2000) < np.where(is_rare, 0.04, 0.3)).astype(int)
+    scores = truth * (1.5 - rare_shift * is_rare) + random.normal(size=2000)
+    return PredictionSet(truth, (scores > 0).astype(int), scores), pd.DataFrame({"town": np.where(is_rare, "b", "a")})
+
+
+@pytest.mark.parametrize(("rare_shift", "fewest", "most"), [(0.0, 0, 7), (1.0, 32, 40)])
+def test_a_slice_is_not_called_worse_for_having_fewer_positives(rare_shift, fewest, most):
+    n_worse = 0
+    for seed in range(40):
+        found = slices_of(*ranked(np.random.default_rng(seed), rare_shift), "average_precision", 2, 1)
+        n_worse += any(one.is_worse for one in found)
+
+    # 5 % of 40 are 2, and more than 7 would have a chance of 0.1 %; taken as it is, all 40 were called worse
+    assert fewest <= n_worse <= most
+
+
 @pytest.mark.parametrize("metric", ["average_precision", "roc_auc", "recall"])
 def test_slices_are_the_same_whatever_the_order_of_rows(metric):
     random = np.random.default_rng(0)

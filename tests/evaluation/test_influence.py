@@ -3,7 +3,7 @@ import pytest
 from prediction_makers import of_labels, of_numbers, of_three, of_two
 from sklearn.metrics import average_precision_score
 
-from evenhand.evaluation.influence import Influences, influence_of, precision_influence
+from evenhand.evaluation.influence import Influences, influence_of, precision_influence, weighed_precision
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of, weighted
 from evenhand.statistics import delong
 
@@ -96,3 +96,16 @@ def test_a_class_that_is_nowhere_takes_no_part_in_what_a_row_moves(metric):
 
     assert found == pytest.approx(influence_of(predicted, metric, 3))
     assert error == pytest.approx(np.sqrt(found @ found) / 80)
+
+
+@pytest.mark.parametrize("of_negative", [0.2, 1.0, 3.0])
+def test_weighed_precision_is_that_of_rows_that_count_so_much_and_its_influence_the_slope(of_negative):
+    told = of_two(80)
+    up, ranks = told.truth == 1, np.round(told.ranks, 1)
+    weights = np.where(up, 1.0, of_negative)
+
+    figure, influence = weighed_precision(up, ranks, of_negative)
+
+    assert figure == pytest.approx(average_precision_score(up, ranks, sample_weight=weights))
+    heavier = [average_precision_score(up, ranks, sample_weight=weights * (1 + STEP * row)) for row in np.eye(80)]
+    assert influence == pytest.approx(80 * (np.array(heavier) - figure) / STEP, abs=2e-3)

@@ -107,7 +107,12 @@ def area_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def precision_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The influence of every row on the average precision, by its derivative in closed form; O(n log n).
+    """The influence of every row on the average precision, by its derivative in closed form; O(n log n)."""
+    return weighed_precision(is_positive, scores, 1.0)[1]
+
+
+def weighed_precision(is_positive: np.ndarray, scores: np.ndarray, of_negative: float) -> tuple[float, np.ndarray]:
+    """The average precision where each negative row counts so much, and the influence of every row on it.
 
     With weights w it is sum_i w_i y_i U_i / R_i / sum_i w_i y_i, where R_i and U_i weigh the rows and the positive rows
     that rank as high as i or higher.
@@ -116,15 +121,16 @@ def precision_influence(is_positive: np.ndarray, scores: np.ndarray) -> np.ndarr
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)
     level = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
     y = is_positive[order].astype(float)
-    up, seen = np.cumsum(y)[ends], ends + 1.0
+    weights = y + of_negative * (1 - y)
+    up, seen = np.cumsum(y)[ends], np.cumsum(weights)[ends]
     ups = np.diff(up, prepend=0.0)
     gained = np.cumsum((ups / seen)[::-1])[::-1]
     lost = np.cumsum((ups * up / seen**2)[::-1])[::-1]
     n_up, precision = up[-1], float(np.sum(ups * up / seen) / up[-1])
-    slope = y * ((up / seen)[level] + gained[level] - precision) - lost[level]
+    slope = y * ((up / seen)[level] + gained[level] - precision) - weights * lost[level]
     found = np.empty(len(order))
     found[order] = slope * len(order) / n_up
-    return found
+    return precision, found
 
 
 def _against_rest(

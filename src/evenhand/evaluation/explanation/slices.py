@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from evenhand.evaluation.curves import wilson
-from evenhand.evaluation.influence import influence_of
+from evenhand.evaluation.influence import influence_of, weighed_precision
 from evenhand.evaluation.intervals import intervals_of
 from evenhand.evaluation.metrics import PredictionSet, metric_of
 from evenhand.records.insight import Parity, Slice
@@ -26,7 +26,8 @@ def slices_of(
     """Every slice that has enough rows, those that are surely worse than the other rows first.
 
     Slice and other rows are apart, so that the variance of their difference is the sum of both, by influence. P-values
-    are one-sided and corrected by Holm for every slice that was looked at.
+    are one-sided and corrected by Holm for every slice that was looked at. Average precision is lower where positives
+    are rarer: that of the other rows is taken with negatives weighed so that positives are as rare as in the slice.
     """
     predicted, frame = _in_order(predicted, frame)
     found = []
@@ -34,11 +35,16 @@ def slices_of(
         inside, outside = (predicted.only(rows) for rows in (mask, ~mask))
         if not all(_has_enough(each, n_classes) for each in (inside, outside)):
             continue
-        each = [_figure(part, metric, n_classes, minority) for part in (inside, outside)]
-        if each[0] is None or each[1] is None:
+        own = _figure(inside, metric, n_classes, minority)
+        of_others = (
+            _precision_as_rare(outside, inside)
+            if metric == "average_precision"
+            else _figure(outside, metric, n_classes, minority)
+        )
+        if own is None or of_others is None:
             continue
         sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-        (figure, error), (other, other_error) = each[0], each[1]
+        (figure, error), (other, other_error) = own, of_others
         worse, spread = sign * (other - figure), float(np.hypot(error, other_error))
         p_value = float(norm.sf(worse / spread)) if spread > 0 else float(worse <= 0)
         interval = intervals_of(inside, n_classes, minority, {metric: figure}).get(metric)
@@ -99,6 +105,15 @@ def _figure(part: PredictionSet, metric: str, n_classes: int, minority: int) -> 
     influence = influence_of(part, metric, n_classes, minority)
     if figure is None or influence is None:
         return None
+    return figure, float(np.sqrt(influence @ influence)) / len(part.truth)
+
+
+def _precision_as_rare(part: PredictionSet, as_in: PredictionSet) -> tuple[float, float] | None:
+    """Average precision with its standard error, where positives are as rare as in other rows."""
+    if part.ranks is None or part.ranks.ndim != 1:
+        return None
+    odds = [np.mean(each.truth == 0) / np.mean(each.truth == 1) for each in (as_in, part)]
+    figure, influence = weighed_precision(part.truth == 1, part.ranks, odds[0] / odds[1])
     return figure, float(np.sqrt(influence @ influence)) / len(part.truth)
 
 

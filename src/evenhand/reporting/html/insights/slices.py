@@ -33,7 +33,10 @@ def slices(content: PageContent) -> Html | None:
         f"{counted(found.n_slices, 'slice', 'slices')} {said} (5 %, corrected by Holm for all that were looked at)."
     )
     if metric == "average_precision":
-        lead += " It is lower where positives are rarer, also of a model that ranks as well there."
+        lead += (
+            " It is lower where positives are rarer, also of a model that ranks as well there: a slice is set beside "
+            "the other rows as if positives were as rare among them."
+        )
     shown = _table(found.slices, metric) if found.slices else None
     return section("slices", "For whom", shown, parities(content), lead=lead)
 
