@@ -47,7 +47,10 @@ def run(surroundings, ports, command=("run", "storm.yaml"), **changes):
         ({"PREFECT_API_URL": "http://nobody.invalid/api"}, "unset PREFECT_API_URL for a temporary one"),
         ({"PREFECT_API_URL": "http://127.0.0.1:many/api"}, "which PREFECT_API_URL names, does not answer: Port could"),
         ({"MLFLOW_TRACKING_URI": "http://127.0.0.1:{dead}"}, "cannot be reached (Connection refused): start it"),
-        ({"MLFLOW_TRACKING_URI": "http://127.0.0.1:{mute}"}, "cannot be reached (timed out): start it, correct"),
+        (
+            {"MLFLOW_TRACKING_URI": "http://127.0.0.1:{mute}"},
+            "cannot be reached (it is silent for 15 seconds): start",
+        ),
         ({"MLFLOW_TRACKING_URI": "http://nobody.invalid:5000"}, "unset MLFLOW_TRACKING_URI to keep runs under mlruns/"),
         ({"MLFLOW_TRACKING_URI": "postgresql://ada:pw@127.0.0.1:{dead}/runs"}, "cannot be reached (Connection refused"),
         ({"MLFLOW_TRACKING_URI": "file:///runs"}, "names a folder, where MLflow keeps runs no more"),

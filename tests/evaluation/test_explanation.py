@@ -186,11 +186,12 @@ def ranked(random, rare_shift):
     return PredictionSet(truth, (scores > 0).astype(int), scores), pd.DataFrame({"town": np.where(is_rare, "b", "a")})
 
 
-@pytest.mark.parametrize(("rare_shift", "fewest", "most"), [(0.0, 0, 7), (1.0, 32, 40)])
-def test_a_slice_is_not_called_worse_for_having_fewer_positives(rare_shift, fewest, most):
+@pytest.mark.parametrize("metric", ["average_precision", "precision", "f1"])
+@pytest.mark.parametrize(("rare_shift", "fewest", "most"), [(0.0, 0, 7), (1.0, 25, 40)])
+def test_a_slice_is_not_called_worse_for_having_fewer_positives(metric, rare_shift, fewest, most):
     n_worse = 0
     for seed in range(40):
-        found = slices_of(*ranked(np.random.default_rng(seed), rare_shift), "average_precision", 2, 1)
+        found = slices_of(*ranked(np.random.default_rng(seed), rare_shift), metric, 2, 1)
         n_worse += any(one.is_worse for one in found)
 
     # 5 % of 40 are 2, and more than 7 would have a chance of 0.1 %; taken as it is, all 40 were called worse

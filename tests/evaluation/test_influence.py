@@ -3,7 +3,14 @@ import pytest
 from prediction_makers import of_labels, of_numbers, of_three, of_two
 from sklearn.metrics import average_precision_score
 
-from evenhand.evaluation.influence import Influences, influence_of, precision_influence, weighed_precision
+from evenhand.evaluation.bootstrap import figures_of_tables
+from evenhand.evaluation.influence import (
+    Influences,
+    influence_of,
+    precision_influence,
+    weighed_precision,
+    weighed_table,
+)
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of, weighted
 from evenhand.statistics import delong
 
@@ -109,3 +116,17 @@ def test_weighed_precision_is_that_of_rows_that_count_so_much_and_its_influence_
     assert figure == pytest.approx(average_precision_score(up, ranks, sample_weight=weights))
     heavier = [average_precision_score(up, ranks, sample_weight=weights * (1 + STEP * row)) for row in np.eye(80)]
     assert influence == pytest.approx(80 * (np.array(heavier) - figure) / STEP, abs=2e-3)
+
+
+@pytest.mark.parametrize("metric", ["precision", "f1"])
+def test_weighed_tables_are_those_of_rows_that_count_so_much_and_their_influence_the_slope(metric):
+    told = of_two(80)
+    weights = np.where(told.truth == 1, 1.0, 0.3)
+
+    figure, influence = weighed_table(
+        told.truth, told.predictions, 0.3, lambda many: figures_of_tables(many, 1, [metric])[metric]
+    )
+
+    found = weighted(told, metric, 2, 1, weights * (1 + STEP * np.vstack([np.eye(80), np.zeros(80)])))
+    assert figure == pytest.approx(found[-1])
+    assert influence == pytest.approx(80 * (found[:-1] - figure) / STEP, abs=2e-3)

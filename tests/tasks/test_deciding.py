@@ -20,6 +20,7 @@ from evenhand.evaluation.threshold_objectives import (
 )
 from evenhand.records.decision import as_plain, metrics_of_decided
 from evenhand.records.pipeline import FINAL
+from evenhand.reporting.html.elements import with_minus
 from evenhand.storage.artifact_store import Store, kept_file, local
 from evenhand.storage.digests import file_digest
 from evenhand.study.study import Decide
@@ -217,7 +218,7 @@ def test_what_was_decided_is_in_mlflow_in_the_report_and_on_the_page(mlruns):
     assert trial.name in logged.tags["mlflow.note.content"]
     assert told["trials"][0]["verdict"] == trial.verdict
     words = report.page.read_text(encoding="utf-8")
-    assert trial.words in html.unescape(words)
+    assert with_minus(trial.words) in html.unescape(words)
     assert "A false alarm costs 1, a miss 20." in words
     assert "Slope (1 is right), holdout" in words
     assert json.dumps(told, allow_nan=False, default=str)

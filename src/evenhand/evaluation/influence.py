@@ -188,6 +188,17 @@ def table_influence(
     return np.asarray(values - values.mean())
 
 
+def weighed_table(
+    truth: np.ndarray, predictions: np.ndarray, of_negative: float, figures_of: Callable[[np.ndarray], np.ndarray]
+) -> tuple[float, np.ndarray]:
+    """A figure of the table of two classes where each negative row counts so much, and the influence of every row."""
+    weights = np.array([of_negative, 1.0])
+    table = confusion(truth, predictions, 2) * weights[:, None]
+    figures = figures_of(_nudged(table / table.sum()))
+    slopes = _slopes(figures).reshape(2, 2) * weights[:, None] * len(truth) / table.sum()
+    return float(figures[-1]), slopes[truth.astype(int), predictions.astype(int)]
+
+
 def _nudged(table: np.ndarray) -> np.ndarray:
     """A table of shares with some more in each of its cells, and as it is."""
     aimed = np.eye(table.size).reshape(-1, *table.shape)

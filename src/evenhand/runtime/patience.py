@@ -12,8 +12,9 @@ from threading import Event, Thread
 
 import psutil
 
-FIRST_SECONDS, EVERY_SECONDS, ASKED_SECONDS = 15.0, 30.0, 2.0
+FIRST_SECONDS, EVERY_SECONDS, ASKED_SECONDS = 5.0, 30.0, 2.0
 STILL_SECONDS, MOST_SECONDS = 90.0, 1800.0
+NAMED_SECONDS = 15.0  # of a server that is not ours, of which nothing but its silence is known
 WORK_SECONDS = 0.05  # of the processor; one that only waits for events uses less within a span of stillness
 
 SILENT = "it is silent for {:g} seconds"
@@ -37,7 +38,7 @@ def waiting_aloud(what: str) -> Iterator[None]:
         is_over.set()
 
 
-def no_answer(address: str, seconds: float = STILL_SECONDS) -> str:
+def no_answer(address: str, seconds: float = NAMED_SECONDS) -> str:
     """Why an address gives no answer within so many seconds; empty if it does, also with a refusal."""
     try:
         with urllib.request.urlopen(address, timeout=seconds):

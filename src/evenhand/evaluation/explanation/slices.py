@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from evenhand.evaluation.bootstrap import figures_of_tables
 from evenhand.evaluation.curves import wilson
-from evenhand.evaluation.influence import influence_of, weighed_precision
-from evenhand.evaluation.intervals import intervals_of
+from evenhand.evaluation.influence import influence_of, weighed_precision, weighed_table
+from evenhand.evaluation.intervals import intervals_of, variance_by_class
 from evenhand.evaluation.metrics import PredictionSet, metric_of
 from evenhand.records.insight import Parity, Slice
 from evenhand.statistics.comparisons import holm
@@ -18,6 +20,7 @@ from evenhand.study.registry import LOWER_IS_BETTER
 
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 30, 5
 MOST_VALUES, N_BINS, ALPHA = 12, 4, 0.05
+LESS_WHERE_RARE = frozenset({"average_precision", "precision", "f1"})  # of two classes
 
 
 def slices_of(
@@ -26,8 +29,8 @@ def slices_of(
     """Every slice that has enough rows, those that are surely worse than the other rows first.
 
     Slice and other rows are apart, so that the variance of their difference is the sum of both, by influence. P-values
-    are one-sided and corrected by Holm for every slice that was looked at. Average precision is lower where positives
-    are rarer: that of the other rows is taken with negatives weighed so that positives are as rare as in the slice.
+    are one-sided and corrected by Holm for every slice that was looked at. What is lower where positives
+    are rarer is taken of the other rows with negatives weighed so that positives are as rare, both by class counts.
     """
     predicted, frame = _in_order(predicted, frame)
     found = []
@@ -35,12 +38,10 @@ def slices_of(
         inside, outside = (predicted.only(rows) for rows in (mask, ~mask))
         if not all(_has_enough(each, n_classes) for each in (inside, outside)):
             continue
-        own = _figure(inside, metric, n_classes, minority)
-        of_others = (
-            _precision_as_rare(outside, inside)
-            if metric == "average_precision"
-            else _figure(outside, metric, n_classes, minority)
-        )
+        if metric in LESS_WHERE_RARE:
+            own, of_others = (_as_rare(part, inside, metric) for part in (inside, outside))
+        else:
+            own, of_others = (_figure(part, metric, n_classes, minority) for part in (inside, outside))
         if own is None or of_others is None:
             continue
         sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
@@ -108,13 +109,23 @@ def _figure(part: PredictionSet, metric: str, n_classes: int, minority: int) -> 
     return figure, float(np.sqrt(influence @ influence)) / len(part.truth)
 
 
-def _precision_as_rare(part: PredictionSet, as_in: PredictionSet) -> tuple[float, float] | None:
-    """Average precision with its standard error, where positives are as rare as in other rows."""
-    if part.ranks is None or part.ranks.ndim != 1:
-        return None
+def _as_rare(part: PredictionSet, as_in: PredictionSet, metric: str) -> tuple[float, float] | None:
+    """A metric of two classes with its standard error, where positives are as rare as in other rows.
+
+    What varies is each row within its class: how many rows a slice has of each is the same for both sides.
+    """
+    is_up = part.truth == 1
     odds = [np.mean(each.truth == 0) / np.mean(each.truth == 1) for each in (as_in, part)]
-    figure, influence = weighed_precision(part.truth == 1, part.ranks, odds[0] / odds[1])
-    return figure, float(np.sqrt(influence @ influence)) / len(part.truth)
+    times = odds[0] / odds[1]
+    if metric == "average_precision":
+        if part.ranks is None or part.ranks.ndim != 1:
+            return None
+        figure, influence = weighed_precision(is_up, part.ranks, times)
+    else:
+        of_tables = partial(figures_of_tables, minority=1, names=[metric])
+        figure, influence = weighed_table(part.truth, part.predictions, times, lambda many: of_tables(many)[metric])
+        influence = influence - np.where(is_up, influence[is_up].mean(), influence[~is_up].mean())
+    return figure, variance_by_class(influence, part.truth) ** 0.5
 
 
 def _by_holm(found: list[Slice]) -> list[Slice]:

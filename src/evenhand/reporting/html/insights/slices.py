@@ -1,5 +1,6 @@
 """For whom the model does worse, and whether groups are treated alike."""
 
+from evenhand.evaluation.explanation.slices import LESS_WHERE_RARE
 from evenhand.records.decision import as_class
 from evenhand.records.insight import Slice
 from evenhand.reporting.html.content import PageContent
@@ -32,7 +33,7 @@ def slices(content: PageContent) -> Html | None:
         f"{titled(metric)} on {found.slices_on} of each value, or quarter of the values, of a column: of "
         f"{counted(found.n_slices, 'slice', 'slices')} {said} (5 %, corrected by Holm for all that were looked at)."
     )
-    if metric == "average_precision":
+    if metric in LESS_WHERE_RARE:
         lead += (
             " It is lower where positives are rarer, also of a model that ranks as well there: a slice is set beside "
             "the other rows as if positives were as rare among them."
