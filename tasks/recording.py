@@ -224,9 +224,9 @@ def _record_candidates(run: OpenRun, results: Results) -> dict[str, tuple[str, C
     judgement = results.judgement
     predictions = Predictions(local(judgement.predictions), results.table)
     found = {}
-    for each in judgement.figures:
+    for rank, each in enumerate(judgement.figures, 1):
         words = predictions.of(each.plan.name, each.scale)
-        found[each.plan.name] = (_record_candidate(run, results, each, words), words)
+        found[each.plan.name] = (_record_candidate(run, results, each, words, rank), words)
     for failed in judgement.failed:
         _record_failed(run, failed)
     return found
@@ -242,10 +242,10 @@ def _record_failed(run: OpenRun, failed: Failed) -> None:
     mlflow_client.end_run(run.place, run_id, "KILLED" if failed.is_stopped else "FAILED")
 
 
-def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions) -> str:
+def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: CandidatePredictions, rank: int) -> str:
     plan = figures.plan
     tags = {"evenhand.kind": "candidate", mlflow_client.NOTE: candidate_note(results.judgement, plan.name)}
-    tags |= {"evenhand.split_id": results.ledger.split_id, **candidate_tags(results.judgement, figures)}
+    tags |= {"evenhand.split_id": results.ledger.split_id, **candidate_tags(results.judgement, figures, rank)}
     with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}

@@ -91,7 +91,7 @@ def is_radial(estimator: Any, X: Any) -> bool:
 def asked_of_vectors(machine: Any, X: np.ndarray) -> np.ndarray:
     """What `decision_function` of an SVC of two classes, or `predict` of an SVR, gives, but for rounding.
 
-    LIBSVM takes one pair of rows after the other: a million rows beside 2,000 support vectors take it 57 s, blocks 6.
+    LIBSVM takes one pair of rows after the other: a million rows beside 2,000 support vectors take it 57 s, blocks 5.
     Rows are centred first, so that products of large numbers lose no digits.
     """
     centre = machine.support_vectors_.mean(axis=0)

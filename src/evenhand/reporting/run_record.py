@@ -19,10 +19,9 @@ from evenhand.storage.artifact_store import local
 BOARD, FOLDS, FIGURES = "leaderboard.json", "folds.json", "figures.json"
 
 
-def candidate_tags(judgement: Judgement, figures: Figures) -> dict[str, str]:
+def candidate_tags(judgement: Judgement, figures: Figures, rank: int) -> dict[str, str]:
     """What became of a candidate, and how it was made; the best have the colours that they have on the page."""
-    plan, names = figures.plan, [each.plan.name for each in judgement.figures]
-    rank = names.index(plan.name) + 1
+    plan = figures.plan
     return {
         "evenhand.rank": str(rank),
         "evenhand.candidate": plan.candidate,

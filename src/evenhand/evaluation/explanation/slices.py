@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -29,8 +28,8 @@ def slices_of(
     """Every slice that has enough rows, those that are surely worse than the other rows first.
 
     Slice and other rows are apart, so that the variance of their difference is the sum of both, by influence. P-values
-    are one-sided and corrected by Holm for every slice that was looked at. What is lower where positives
-    are rarer is taken of the other rows with negatives weighed so that positives are as rare, both by class counts.
+    are one-sided and corrected by Holm for every slice that was looked at. What is lower where positives are rarer is
+    taken of the other rows with negatives weighed so that positives are as rare.
     """
     predicted, frame = _in_order(predicted, frame)
     found = []
@@ -122,8 +121,9 @@ def _as_rare(part: PredictionSet, as_in: PredictionSet, metric: str) -> tuple[fl
             return None
         figure, influence = weighed_precision(is_up, part.ranks, times)
     else:
-        of_tables = partial(figures_of_tables, minority=1, names=[metric])
-        figure, influence = weighed_table(part.truth, part.predictions, times, lambda many: of_tables(many)[metric])
+        figure, influence = weighed_table(
+            part.truth, part.predictions, times, lambda many: figures_of_tables(many, 1, [metric])[metric]
+        )
         influence = influence - np.where(is_up, influence[is_up].mean(), influence[~is_up].mean())
     return figure, variance_by_class(influence, part.truth) ** 0.5
 

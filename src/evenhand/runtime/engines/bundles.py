@@ -5,6 +5,7 @@ are worth the boxes that they are in Prefect's pages; thousands of fits of some 
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -79,20 +80,16 @@ def _in_turn(bundle: _Bundle) -> None:
     for key, arguments in bundle.calls.items():
         if bundle.is_over.is_set():
             return
+        outcome: Future[Any] = Future()
         try:
-            result = bundle.function(*arguments)
+            outcome.set_result(bundle.function(*arguments))
         except Exception as error:
+            outcome.set_exception(error)
             errors.append(error)
-            _tell(bundle, key, partial(_raise, error))
-        else:
-            _tell(bundle, key, partial(_given, result))
+        bundle.ended.add(key)
+        bundle.heard.put((key, outcome.result))
     if errors:
         raise errors[0]
-
-
-def _tell(bundle: _Bundle, key: Any, outcome: Callable[[], Any]) -> None:
-    bundle.ended.add(key)
-    bundle.heard.put((key, outcome))
 
 
 def _lost(bundle: _Bundle, future: PrefectFuture[Any]) -> None:
@@ -104,11 +101,3 @@ def _lost(bundle: _Bundle, future: PrefectFuture[Any]) -> None:
 def _outcome(future: PrefectFuture[Any]) -> Any:
     future.result()
     raise RuntimeError("a task run was completed before its work was done")
-
-
-def _given(result: Thing) -> Thing:
-    return result
-
-
-def _raise(error: Exception) -> Any:
-    raise error
