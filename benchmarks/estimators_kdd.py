@@ -1,4 +1,6 @@
-"""KDD Cup 2009, small set: naive Bayes, neighbours and support vectors only, joined by ensemble selection, nested.
+"""KDD Cup 2009, small set: naive Bayes, neighbours and support vectors, joined by ensemble selection, nested.
+
+Beside these alone stands the ensemble to which trees are let in as well.
 
 The rows at hand hold every positive of three tasks; `stratum_weight` restores the natural balance in fitting and
 judging. For each outer fold the library is fitted on its training rows alone: three inner folds give the out-of-fold
@@ -18,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -30,6 +33,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from evenhand.estimators import (
+    BaggedBoostingClassifier,
     CategoryGrouper,
     CutPoints,
     EnsembleSelection,
@@ -42,8 +46,12 @@ DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).resolve().parents[1] 
 TASKS = ("upselling", "churn", "appetency")
 FOLD_SEED = 1  # folds that no choice was made on; the library was put together on those of another seed
 FAMILIES = ("naive Bayes", "neighbours", "support vectors")
+TREES = "trees"
+ASKED = {"all": "0.79 or more (goal: above 0.8137)", "with trees": "0.82 or more"}
 UNSUPERVISED = {"coarse": (10, 40, 20.0), "middle": (20, 200, 20.0), "fine": (80, 1000, 40.0)}
 LINEAR = [("coarse", 20), ("coarse", 50), ("middle", 10), ("middle", 20), ("middle", 50), ("middle", 80)]
+BOOSTING = {"learning_rate": 0.05, "max_iter": 200, "max_leaf_nodes": 8, "l2_regularization": 10.0, "random_state": 0}
+BAGGED = BaggedBoostingClassifier(random_state=0)
 LINEAR += [("fine", 20), ("fine", 50), ("fine", 80), ("supervised", 20), ("supervised", 50)]
 
 
@@ -157,6 +165,17 @@ def neighbours(pair, training, counts):
     return {count: hits[:, :count].sum(axis=1) / weight[:, :count].sum(axis=1) for count in counts}
 
 
+def trees(views, training, cells):
+    """Boosting of cells as they are, and plain and bagged on the weights of evidence of the columns that tell most."""
+    scores = {(TREES, "boosting"): boosted(training, cells)}
+    for name in ("middle", "supervised"):
+        fitted, seen = views[name].top(80)
+        for words, model in (("boosting", HistGradientBoostingClassifier(**BOOSTING)), ("bagged boosting", BAGGED)):
+            learner = clone(model).fit(fitted, training.y, sample_weight=training.weight)
+            scores[TREES, f"{words}, {name} 80"] = learner.predict_proba(seen)[:, 1]
+    return scores
+
+
 def library(training, cells):
     """Fit every model on the training rows and return its scores of the cells, keyed by (family, name)."""
     views = {name: unsupervised_view(training, cells, *plan) for name, plan in UNSUPERVISED.items()}
@@ -176,6 +195,7 @@ def library(training, cells):
             scores["neighbours", f"{count}, {name} {size}"] = shares
     for name, size in [(name, size) for name in ("middle", "supervised") for size in (3, 5, 8)]:
         scores["naive Bayes", f"{name} {size}"] = views[name].top(size)[1].sum(axis=1)
+    scores |= trees(views, training, cells)
     return scores
 
 
@@ -193,8 +213,9 @@ def judged(training, judging):
     seen, fresh = out_of_fold(training), library(training, judging.cells)
     results = {name: auc(judging, scores) for name, scores in fresh.items()}
     results["single"] = results[max(seen, key=lambda name: auc(training, seen[name]))]
-    for chosen in ("all", *FAMILIES):
-        names = [name for name in fresh if chosen in ("all", name[0])]
+    chosen_of = {"all": FAMILIES, "with trees": (*FAMILIES, TREES), **{family: (family,) for family in FAMILIES}}
+    for chosen, families in chosen_of.items():
+        names = [name for name in fresh if name[0] in families]
         columns = [np.column_stack([scores[name] for name in names]) for scores in (seen, fresh)]
         selector = EnsembleSelection(average="rank", bags=20, random_state=0)
         selector.fit(columns[0], training.y, sample_weight=training.weight)
@@ -202,24 +223,15 @@ def judged(training, judging):
     return results
 
 
-def boosted(training, judging):
+def boosted(training, cells):
     """Gradient boosting on numbers and the 60 most common values of each word column, as a mark to reach."""
     known = np.flatnonzero(~np.isnan(training.cells[:, : training.n_numbers]).all(axis=0))
     words = slice(training.n_numbers, None)
     values = TopValues(top=60).fit(training.cells[:, words])
-    sides = [
-        np.column_stack([rows.cells[:, known], values.transform(rows.cells[:, words])]) for rows in (training, judging)
-    ]
-    model = HistGradientBoostingClassifier(
-        learning_rate=0.05,
-        max_iter=200,
-        max_leaf_nodes=8,
-        l2_regularization=10.0,
-        categorical_features=range(known.size, sides[0].shape[1]),
-        random_state=0,
-    )
+    sides = [np.column_stack([rows[:, known], values.transform(rows[:, words])]) for rows in (training.cells, cells)]
+    model = HistGradientBoostingClassifier(**BOOSTING, categorical_features=range(known.size, sides[0].shape[1]))
     model.fit(sides[0], training.y, sample_weight=training.weight)
-    return auc(judging, model.decision_function(sides[1]))
+    return model.decision_function(sides[1])
 
 
 def auc(rows, scores):
@@ -234,7 +246,8 @@ def fold_figures(task):
         training, judging = rows.take(fitted), rows.take(held)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            yield {**judged(training, judging), "gradient boosting": boosted(training, judging)}
+            figures = judged(training, judging)
+            yield {**figures, "gradient boosting": figures[TREES, "boosting"]}
 
 
 @cache
@@ -251,13 +264,17 @@ def mean_auc():
     """Nested mean AUC of the three tasks, of each task and each family, beside gradient boosting on the same folds."""
     figures = {task: task_figures(task)[0] for task in TASKS}
     seconds = sum(task_figures(task)[1] for task in TASKS)
-    names = {"all": "NB, k-NN and SVM together", **{family: f"ensemble of {family} alone" for family in FAMILIES}}
+    names = {
+        "all": "NB, k-NN and SVM together",
+        "with trees": "and trees",
+        **{family: f"ensemble of {family} alone" for family in FAMILIES},
+    }
     names |= {"single": "the model best out of fold", "gradient boosting": "gradient boosting, same folds"}
     rows = []
     for key, words in names.items():
         means = [np.mean(figures[task][key]) for task in TASKS]
         each = ", ".join(f"{task} {mean:.4f}" for task, mean in zip(TASKS, means, strict=True))
-        asked = "0.79 or more (goal: above 0.8137)" if key == "all" else "reported"
+        asked = ASKED.get(key, "reported")
         rows.append({"what": f"KDD mean AUC, {words}", "asked": asked, "measured": f"{np.mean(means):.4f} ({each})"})
     return [*rows, {"what": "processor time of the above", "asked": "10 minutes", "measured": f"{seconds:.0f} s"}]
 

@@ -99,7 +99,7 @@ def coverage():
         after = before * (1 + tilt * np.linspace(-1, 1, 10))
         truth = ((after - before) * np.log(after / before)).sum()
         pairs = [(draw.multinomial(2000, before), draw.multinomial(2000, after)) for _ in range(400)]
-        hits = sum(drift(*pair, n_draws=400).interval.covers(truth) for pair in pairs)
+        hits = sum(drift(*pair, n_draws=400)["psi"].interval.covers(truth) for pair in pairs)
         rows.append(row(f"drift interval covers PSI {truth:.3f}, 2,000 + 2,000 rows", "0.95", hits, len(pairs)))
     return rows
 

@@ -61,7 +61,7 @@ class _Joined:
 def _column_hashes(column: pd.Series, is_near: bool = False) -> np.ndarray:
     if is_near and column.dtype.kind == "f":
         mantissa, exponent = np.frexp(column.to_numpy())
-        column = pd.Series(np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent))
+        return pd.util.hash_array(np.ldexp(np.round(mantissa * 2**NEAR_BITS) / 2**NEAR_BITS, exponent))
     return pd.util.hash_pandas_object(column, index=False).to_numpy()
 
 

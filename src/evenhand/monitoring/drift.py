@@ -134,8 +134,8 @@ def _spread(shape: Shape, new: Tally, settings: Watch, strict: float) -> Iterato
     before, after = np.array(shape.counts), new.counts
     if not before.sum() or not after.sum() or np.count_nonzero(before + after) < 2:
         return
-    for measure in ("psi", "jensen_shannon"):
-        found, threshold = drift(before, after, measure=measure, level=LEVEL), getattr(settings, measure)
+    for measure, found in drift(before, after, level=LEVEL).items():
+        threshold = getattr(settings, measure)
         state = _state(found.effect, found.interval.high, threshold, found.p_value < strict)
         yield Shift(shape.name, measure, found.effect, found.interval.low, found.interval.high, threshold, state)
 

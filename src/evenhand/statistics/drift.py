@@ -74,31 +74,26 @@ MEASURES = {"psi": stability_index, "jensen_shannon": jensen_shannon}
 
 
 def drift(
-    reference: np.ndarray,
-    current: np.ndarray,
-    *,
-    measure: str = "psi",
-    level: float = 0.95,
-    n_draws: int = 2000,
-    seed: int = 0,
-) -> Drift:
-    """Return an effect size of drift between two vectors of counts with a bootstrap interval.
+    reference: np.ndarray, current: np.ndarray, *, level: float = 0.95, n_draws: int = 2000, seed: int = 0
+) -> dict[str, Drift]:
+    """Return an effect size of drift between two vectors of counts with a bootstrap interval, by each measure.
 
     The plain figure grows through sampling alone, about with (cells - 1) (1/n + 1/m), and draws from the seen shares
     grow by as much again; the interval reflects the draws about the figure, which takes both off, and is cut at 0. How
     much sampling gives is estimated by draws of both from their pooled shares, whose tail is taken for a gamma's.
     """
-    if measure not in MEASURES:
-        raise ValueError(f"No drift measure is called {measure!r}. Choose one of {', '.join(MEASURES)}.")
     reference, current = np.asarray(reference), np.asarray(current)
-    of, draw = MEASURES[measure], np.random.default_rng(seed)
-    value, rows = float(of(reference, current)), (int(reference.sum()), int(current.sum()))
+    draw, rows = np.random.default_rng(seed), (int(reference.sum()), int(current.sum()))
     seen, pooled = (reference / rows[0], current / rows[1]), (reference + current) / sum(rows)
-    drawn = of(*(draw.multinomial(n, shares, n_draws) for n, shares in zip(rows, seen, strict=True)))
-    chance = np.asarray(of(*(draw.multinomial(n, pooled, n_draws) for n in rows)))
-    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2])
-    interval = Interval(max(0.0, float(2 * value - high)), max(0.0, float(2 * value - low)), level)
-    return Drift(value, interval, float(chance.mean()), _tail(chance, value))
+    drawn = [draw.multinomial(n, shares, n_draws) for n, shares in zip(rows, seen, strict=True)]
+    by_chance = [draw.multinomial(n, pooled, n_draws) for n in rows]
+    found = {}
+    for name, of in MEASURES.items():
+        value, chance = float(of(reference, current)), np.asarray(of(*by_chance))
+        low, high = np.quantile(of(*drawn), [0.5 - level / 2, 0.5 + level / 2])
+        interval = Interval(max(0.0, float(2 * value - high)), max(0.0, float(2 * value - low)), level)
+        found[name] = Drift(value, interval, float(chance.mean()), _tail(chance, value))
+    return found
 
 
 def _tail(drawn: np.ndarray, value: float) -> float:

@@ -32,7 +32,7 @@ CELL = 16.0
 SLACK = 1.01
 REACH = 2.0
 MOST_POWER = 8.0
-BULK = (0.25, 0.05, 0.005)
+BULK = {share: 2 * norm.isf(share) for share in (0.25, 0.05, 0.005)}  # of both tails, and how far apart they are
 TINY = 1e-12
 BYTES_OF_A_NUMBER = 8
 
@@ -207,7 +207,7 @@ def _described(values: np.ndarray) -> tuple[float, float, float]:
     ordered = np.sort(values)
     largest = float(np.abs(ordered[[0, -1]]).max())
     spread = max(float((ordered / largest).std()), TINY) * largest
-    ends = [np.quantile(ordered, [share, 1 - share]) / (2 * norm.isf(share)) for share in BULK]
+    ends = (np.quantile(ordered, [share, 1 - share]) / width for share, width in BULK.items())
     bulk = next((float(high - low) for low, high in ends if high > low), spread)
     filled = ordered[ordered != 0]
     shares = (np.mean(_is_close(np.round(filled, decimals), filled)) for decimals in range(MOST_DECIMALS + 1))
