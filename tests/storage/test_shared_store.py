@@ -11,7 +11,7 @@ import fsspec
 import pytest
 from makers import make_study, work, write_two_clouds
 
-from evenhand.errors import PlaceError
+from evenhand.errors import ConfError, PlaceError
 from evenhand.records.reference import Reference
 from evenhand.storage import artifact_store, shared_store
 from evenhand.storage.artifact_store import Store, local
@@ -338,6 +338,14 @@ def test_a_run_does_not_begin_where_the_store_cannot_be_used(tmp_path, monkeypat
 
     with pytest.raises(PlaceError, match="cannot be written to and read from here"):
         Store().begin()
+
+
+def test_a_bound_of_the_copies_that_is_no_size_is_refused_before_anything_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("EVENHAND_STORE", str(tmp_path / "share"))
+    monkeypatch.setenv("EVENHAND_CACHE", "plenty")
+
+    with pytest.raises(ConfError, match="EVENHAND_CACHE: 'plenty' is no size: write it as 500MB or 20GB"):
+        Store()
 
 
 def test_whether_an_entry_is_shared_is_asked_once_an_hour(address, machine, monkeypatch):

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
-from evenhand.errors import PlaceError
+from evenhand.errors import ConfError, PlaceError
 from evenhand.records.reference import Reference
 from evenhand.runtime import whole_files
 from evenhand.runtime.fault_injection import around
@@ -71,6 +71,14 @@ def home() -> Path:
     return Path(given).absolute()
 
 
+def _most_cached() -> int:
+    """How many bytes of a shared store a machine keeps at hand."""
+    try:
+        return parsed_size(os.environ.get("EVENHAND_CACHE", "20GB"))
+    except ConfError as error:
+        raise ConfError(f"EVENHAND_CACHE: {error}") from None
+
+
 class Store:
     """Makes an entry once; later calls with the same key find it.
 
@@ -81,6 +89,7 @@ class Store:
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or home() / "store"
         self.shared = shared_store() if root is None else None
+        self.most_bytes = _most_cached() if self.shared is not None else 0
 
     def keep(
         self, stage: str, inputs: Any, code: str | Sequence[str], build: Callable[[Path], Mapping[str, Any]]
@@ -191,7 +200,7 @@ class Store:
 
     def _bound(self, n_bytes: int) -> None:
         """Remove the copies that were not used for longest, each time so much was added that it may be needed."""
-        most = parsed_size(os.environ.get("EVENHAND_CACHE", "20GB"))
+        most = self.most_bytes
         with _guard:
             _added[self.root] = _added.get(self.root, most) + n_bytes
             if _added[self.root] < most / PARTS_OF_CACHE:
