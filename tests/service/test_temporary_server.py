@@ -1,6 +1,7 @@
 """Which server a flow uses: a temporary one of this process, or the one that is kept up here."""
 
 import json
+import logging
 import shutil
 import sqlite3
 import threading
@@ -227,6 +228,20 @@ def test_a_server_that_lives_and_stands_still_is_reported(server, slow, monkeypa
 
     with pytest.raises(PlaceError, match="it lives, but neither answers nor works on it any more"):
         server.answered()
+
+
+def test_a_failure_that_the_server_reports_is_one_line(caplog):
+    log = logging.getLogger("a server")
+    log.addFilter(temporary_server.in_one_line)
+
+    try:
+        raise OSError("no room\nfor the database")
+    except OSError:
+        log.exception("Encountered exception in request:")
+    log.error("plain %s", "words")
+
+    assert caplog.messages == ["Encountered exception in request: OSError: no room", "plain words"]
+    assert [record.exc_info for record in caplog.records] == [None, None]
 
 
 def test_the_server_of_evenhand_up_is_used_with_its_key(kept):

@@ -57,6 +57,15 @@ def test_an_entry_is_made_once():
     assert (second.path / "content").exists()
 
 
+def test_facts_of_libraries_kinds_are_kept_as_plain_values():
+    def build(folder):
+        return {"rows": np.int64(3), "share": np.float32(0.5), "shares": np.array([0.25, 0.75])}
+
+    made, found = (Store().keep("stage", {"a": 1}, CODE, build) for _ in range(2))
+
+    assert made.facts == found.facts == {"rows": 3, "share": 0.5, "shares": [0.25, 0.75]}
+
+
 def test_a_reference_leads_to_the_folder_of_its_entry_and_to_a_file_in_it():
     entry = Store().keep("stage", {"a": 1}, CODE, Counted())
 

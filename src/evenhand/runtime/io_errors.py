@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from urllib.request import url2pathname
 
 from evenhand.errors import DataError, PlaceError
 
+LOST, FAILED = 404, 500
 OF_THE_MACHINE = {
     getattr(errno, name)
     for name in (
@@ -38,20 +40,43 @@ def writing(place: Path) -> Iterator[None]:
 
 @contextmanager
 def reporting_io() -> Iterator[None]:
-    """The outermost door: what the machine refuses anywhere is reported as such, not as a fault of the program.
+    """The outermost door: what the machine or Prefect's server refuses is reported as such, not as a fault of ours.
 
     A file that is not where the program put it stays a fault of the program.
     """
     try:
         yield
-    except OSError as error:
-        if error.errno is not None and error.errno not in OF_THE_MACHINE:
-            raise
-        named = f"'{error.filename}'" if error.filename else "a file or a connection"
-        raise PlaceError(
-            f"the machine did not let {named} be used: {error.strerror or error}. Nothing half-written counts: look at "
-            "the disk, its space and the rights on it with `evenhand doctor`, and run again."
-        ) from error
+    except Exception as error:
+        if isinstance(error, OSError):
+            _report_machine(error)
+        elif words := _words_of_prefect(error):
+            raise PlaceError(
+                f"Prefect's server {words}: it could not keep or find the records of this run. Look at the space and "
+                "the rights of its database with `evenhand doctor`, and run again."
+            ) from error
+        raise
+
+
+def _report_machine(error: OSError) -> None:
+    """Raise what the machine refused as such; what is a fault of the program is left to the caller."""
+    if error.errno is not None and error.errno not in OF_THE_MACHINE:
+        return
+    named = f"'{error.filename}'" if error.filename else "a file or a connection"
+    raise PlaceError(
+        f"the machine did not let {named} be used: {error.strerror or error}. Nothing half-written counts: look at "
+        "the disk, its space and the rights on it with `evenhand doctor`, and run again."
+    ) from error
+
+
+def _words_of_prefect(error: Exception) -> str:
+    """What Prefect's server did instead of what it was asked; empty for a fault of ours."""
+    httpx = sys.modules.get("httpx")
+    if httpx is None or not isinstance(error, httpx.HTTPError):
+        return ""
+    if not isinstance(error, httpx.HTTPStatusError):
+        return f"gave no answer ({type(error).__name__})"
+    code = error.response.status_code
+    return f"answered {code} {error.response.reason_phrase}" if code >= FAILED or code == LOST else ""
 
 
 @contextmanager

@@ -161,6 +161,15 @@ def own_database() -> None:
             service.run_in_ephemeral = True
 
 
+def in_one_line(record: logging.LogRecord) -> bool:
+    """Have a failure that the server reports say what it was, without the way there."""
+    if record.exc_info and (error := record.exc_info[1]) is not None:
+        record.msg, record.args = f"{record.getMessage().strip().rstrip(':')}: {type(error).__name__}: {error}", ()
+        record.msg = record.msg.partition("\n")[0]
+        record.exc_info = record.exc_text = None
+    return True
+
+
 def main(number: str) -> None:
     """Serve Prefect's API on a socket that listens already."""
     from evenhand.runtime.starting import importing, seldom
@@ -174,6 +183,8 @@ def main(number: str) -> None:
         from evenhand.service.prefect_server.application import application, log_in
 
         app = application(log_in(get_current_settings().home))
+    for name in ("prefect.server", "uvicorn.error"):
+        logging.getLogger(name).addFilter(in_one_line)
     config = uvicorn.Config(app, log_level="error", lifespan="on")
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(number))])
 
