@@ -58,7 +58,6 @@ def retrain(
         ledger = split(table, study)
         end_of_fits = end_of(study.minutes, kept_for_the_end(study.minutes or 0.0, elapsed()))
         checks = check(table, ledger, plans, study, allows_leaks)
-
         running = halve(plans, table, ledger, study)
         ends = partial(running.ends_for, end_of_fits=end_of_fits)
         folds, failures = [*ledger.folds, FINAL], Failures(running.left, study.strict, running.stopped)

@@ -72,13 +72,15 @@ def page_content(
         shapes=report.shapes,
         since=report.since,
         drawings=drawings,
-        card=content.ModelCard(
-            what=f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target_name}",
-            data_digest=snapshot.digest,
-            protocol=" ".join(protocol(study, ledger)),
-        ),
+        card=_card(judgement, study, snapshot, ledger),
         notes=tuple(dict.fromkeys((*_taken(table), *table.notes, *report.notes))),
     )
+
+
+def _card(judgement: Judgement, study: Study, snapshot: Snapshot, ledger: Ledger) -> content.ModelCard:
+    """What the model is, the rows it comes from and how it was judged."""
+    what = f"{judgement.winner.plan.name}, fitted on {ledger.n_training:,} rows to predict {study.target_name}"
+    return content.ModelCard(what=what, data_digest=snapshot.digest, protocol=" ".join(protocol(study, ledger)))
 
 
 def _leaderboard(judgement: Judgement, champion: str) -> tuple[content.CandidateRow, ...]:
