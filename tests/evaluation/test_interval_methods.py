@@ -265,3 +265,39 @@ def test_the_error_where_no_row_moves_a_metric_is_that_of_the_width():
     found = spreads_of(told, 2)["recall"]
 
     assert found.error == pytest.approx((found.high - found.low) / 2 / norm.ppf(0.975))
+
+
+OF_TABLES = ("accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef")
+
+
+@pytest.mark.parametrize("counts", [(40, 30, 5), (9, 15, 3), (20, 0, 8), (0, 0, 30), (6, 6, 0)])
+@pytest.mark.parametrize("right", [1.0, 0.7, 0.0])
+def test_a_figure_of_several_classes_lies_inside_its_own_interval(counts, right):
+    truth = np.repeat([0, 1, 2], counts)
+    is_right = np.arange(len(truth)) % 10 < 10 * right
+    predicted = PredictionSet(truth, np.where(is_right, truth, truth.max()), None)
+
+    found, known = found_of(predicted, 3), metrics_of(predicted, 3)
+
+    for name in OF_TABLES:
+        assert found[name].low <= known[name] <= found[name].high
+
+
+@pytest.mark.parametrize("name", OF_TABLES[1:])
+def test_the_bound_of_a_metric_of_several_classes_is_inside_where_it_was_observed(name):
+    truth = np.repeat([0, 1, 2], [20, 20, 10])
+    all_right, all_wrong = (found_of(PredictionSet(truth, each, None), 3)[name] for each in (truth, (truth + 1) % 3))
+
+    assert all_right.low < 0.98
+    assert all_right.high == 1.0
+    assert name == "matthews_corrcoef" or (all_wrong.low == 0.0 and all_wrong.high > 0.01)
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_a_class_that_is_nowhere_does_not_change_an_interval(name):
+    truth = np.repeat([0, 1, 2], [30, 20, 10])
+    predicted = PredictionSet(truth, np.where(np.arange(60) % 4 > 0, truth, (truth + 1) % 3), None)
+
+    of_three, of_four = (found_of(predicted, n)[name] for n in (3, 4))
+
+    assert [of_four.low, of_four.high] == pytest.approx([of_three.low, of_three.high])

@@ -1,6 +1,6 @@
 """The interval of every metric of one model, each by the method that covers; docs/decisions/0022 has what was tried."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,15 +113,30 @@ def _percentiles(drawn: Mapping[str, np.ndarray], level: float) -> dict[str, Int
     return {name: Interval(float(low), float(high), level) for name, low, high in zip(finite, lows, highs, strict=True)}
 
 
-def _of_table(table: np.ndarray, minority: int, known: Iterable[str], level: float) -> dict[str, Interval]:
-    """Plain shares by Wilson, others by tables drawn with their class counts."""
-    drawn = figures_of_tables(drawn_tables(table) * (table.sum(axis=1) > 0)[:, None], minority, known)
-    found = _percentiles(drawn, level)
+def _of_table(table: np.ndarray, minority: int, known: Mapping[str, float], level: float) -> dict[str, Interval]:
+    """Plain shares by Wilson, others by tables drawn with their class counts, of the classes that occur.
+
+    A figure that all drawn tables miss, as at its bounds, is an end of its own interval.
+    """
     right, true = np.diag(table), table.sum(axis=1)
+    found = {
+        name: Interval(min(each.low, known[name]), max(each.high, known[name]), level)
+        for name, each in _percentiles(figures_of_tables(_drawn(table), minority, known), level).items()
+    }
     found["accuracy"] = share_interval(int(right.sum()), int(table.sum()), level=level)
     if true[minority]:
         found["minority_accuracy"] = share_interval(int(right[minority]), int(true[minority]), level=level)
     return found | _of_two(table, level) if len(table) == 2 else found
+
+
+def _drawn(table: np.ndarray) -> np.ndarray:
+    """Tables that the counts speak for: a class that is nowhere stays so, and one without rows has none."""
+    true = table.sum(axis=1)
+    there = np.flatnonzero(true + table.sum(axis=0))
+    drawn = drawn_tables(table[np.ix_(there, there)])
+    found = np.zeros((len(drawn), *table.shape))
+    found[:, there[:, None], there] = drawn
+    return found * (true > 0)[:, None]
 
 
 def _of_two(table: np.ndarray, level: float) -> dict[str, Interval]:
