@@ -294,25 +294,33 @@ def _jackknife(left_out: np.ndarray) -> float:
 
 
 def intervals_of_means(
-    metrics: Sequence[Mapping[str, float]], errors: Sequence[Mapping[str, float]], *, level: float = 0.95
+    metrics: Sequence[Mapping[str, float]], spreads: Sequence[Mapping[str, Sequence[float]]], *, level: float = 0.95
 ) -> dict[str, tuple[float, float]]:
-    """How far the mean of each metric over folds would move if other rows had been judged; retraining adds to it."""
-    shared = [name for name in errors[0] if all(name in each for each in errors)] if errors else []
+    """How far the mean of each metric over folds would move if other rows had been judged; retraining adds to it.
+
+    `spreads` has the ends of each metric's interval, of the same level, and its standard error.
+    """
+    shared = [name for name in spreads[0] if all(name in each for each in spreads)] if spreads else []
     found = {}
     for name in shared:
-        mean = float(np.mean([each[name] for each in metrics]))
-        error = float(np.sqrt(np.sum([each[name] ** 2 for each in errors]))) / len(errors)
-        interval = _of_mean(name, mean, error, level)
+        figures = np.array([each[name] for each in metrics])
+        interval = _of_mean(name, figures, np.array([each[name] for each in spreads]), level)
         found[name] = (interval.low, interval.high)
     return found
 
 
-def _of_mean(metric: str, mean: float, error: float, level: float) -> Interval:
+def _of_mean(metric: str, figures: np.ndarray, spreads: np.ndarray, level: float) -> Interval:
     """On the scale of the metric: logarithm for errors, log odds for what lies between 0 and 1, else as it is."""
+    (lows, highs, errors), n, mean = spreads.T, len(figures), float(figures.mean())
+    error = float(np.linalg.norm(errors)) / n
     if metric in LOWER_IS_BETTER:
         return log_interval(mean, error, degrees=np.inf, level=level)
     if metric not in {"r2", "matthews_corrcoef"} and is_between(mean):
-        return logit_interval(mean, error, level=level)
+        found = logit_interval(mean, error, level=level)
+        # Beside a bound log odds have no end; the squares of the folds' own distances from their ends (Newcombe) have.
+        if mean > 0.5:
+            return Interval(max(found.low, mean - float(np.linalg.norm(figures - lows)) / n), found.high, level)
+        return Interval(found.low, min(found.high, mean + float(np.linalg.norm(highs - figures)) / n), level)
     reach = float(ndtri(0.5 + level / 2)) * error
     least = {"r2": -np.inf, "matthews_corrcoef": -1.0}.get(metric, 0.0)
     return Interval(max(least, mean - reach), min(1.0, mean + reach), level)
