@@ -240,6 +240,19 @@ def test_where_ensembles_are_preferred_the_best_of_them_is_served_with_a_figure_
     assert "expected roc_auc of ensemble on new rows" in lines
 
 
+def test_a_figure_on_the_holdout_without_an_interval_is_said_to_have_too_few_rows():
+    judgement = two_models().judgement
+    few = replace(judgement.best, holdout_interval={})
+
+    whole, without = (
+        " ".join(verdict_lines(replace(judgement, figures=(each, *judgement.figures[1:]))))
+        for each in (judgement.best, few)
+    )
+
+    assert "too few rows of a class for an interval of roc_auc on the holdout" in without
+    assert "too few" not in whole
+
+
 def test_an_ensemble_that_is_worse_than_the_best_is_not_served():
     found = two_models(candidates={"gaussian_nb": {}, "logistic": {}, "dummy": {}})
     judgement = compare.fn(found.judgement, found.table, found.study)
