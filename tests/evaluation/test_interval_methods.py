@@ -12,9 +12,11 @@ from evenhand.evaluation.intervals import intervals_of, spreads_of, variance_by_
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of
 from evenhand.statistics.intervals import (
     area_interval,
+    drawn_tables,
     f1_interval,
     log_interval,
     logit_interval,
+    mean_interval,
     mean_of_shares,
     share_interval,
     skewed_mean_interval,
@@ -301,3 +303,34 @@ def test_a_class_that_is_nowhere_does_not_change_an_interval(name):
     of_three, of_four = (found_of(predicted, n)[name] for n in (3, 4))
 
     assert [of_four.low, of_four.high] == pytest.approx([of_three.low, of_three.high])
+
+
+def test_means_over_classes_are_the_nearer_to_newcombes_the_rarer_the_rarest_class_is():
+    table = np.array([[50, 10, 0], [8, 32, 0], [1, 1, 2]])
+    truth, called = (np.repeat(each.ravel(), table.ravel()) for each in np.indices((3, 3)))
+
+    found = found_of(PredictionSet(truth, called, None), 3)
+
+    drawn = drawn_tables(table)
+    right, true, either = (np.einsum("dkk->dk", drawn), drawn.sum(axis=2), drawn.sum(axis=1) + drawn.sum(axis=2))
+    low, high = np.quantile((right / true).mean(axis=1), [0.025, 0.975])
+    plain = mean_of_shares([50, 32, 2], [60, 40, 4])
+    ends = [found["balanced_accuracy"].low, found["balanced_accuracy"].high]
+    weight = 0.6 * (1 - 4 / (104 / 3)) ** 2  # 4 rows of the rarest of three classes that have 104
+    assert ends == pytest.approx([low + weight * (plain.low - low), high + weight * (plain.high - high)])
+    assert found["recall_macro"] == found["balanced_accuracy"]
+    # F1 of 2 * 50 / (60 + 59), 2 * 32 / (40 + 43), 2 * 2 / (4 + 2); 19, 19 and 2 rows are wrong about each
+    f1 = mean_interval([100 / 119, 64 / 83, 4 / 6], [f1_interval(50, 19), f1_interval(32, 19), f1_interval(2, 2)])
+    low, high = np.quantile((2 * right / either).mean(axis=1), [0.025, 0.975])
+    ends = [found["f1_macro"].low, found["f1_macro"].high]
+    assert ends == pytest.approx([low + weight * (f1.low - low), high + weight * (f1.high - high)])
+
+
+def test_macro_recall_counts_a_class_that_is_only_predicted_as_nothing_found():
+    truth, called = np.repeat([0, 1], 20), np.where(np.arange(40) % 5 == 0, 2, np.repeat([0, 1], 20))
+
+    found = found_of(PredictionSet(truth, called, None), 3)
+
+    # 2 / 3 of what the two classes have
+    assert found["recall_macro"].high == pytest.approx(2 / 3 * found["balanced_accuracy"].high)
+    assert found["recall_macro"].low == pytest.approx(2 / 3 * found["balanced_accuracy"].low)

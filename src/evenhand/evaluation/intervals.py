@@ -11,13 +11,17 @@ from evenhand.evaluation.influence import EACH_AGAINST_REST, Influences
 from evenhand.evaluation.metrics import Judged, PredictionSet, confusion, losses_of, metrics_of
 from evenhand.statistics.intervals import (
     area_interval,
+    between,
     drawn_tables,
     f1_interval,
     log_interval,
     logit_interval,
+    mean_interval,
     mean_of_shares,
+    means_over_classes,
     share_interval,
     skewed_mean_interval,
+    weight_of_rare,
 )
 from evenhand.statistics.records import Interval
 from evenhand.study.registry import LOWER_IS_BETTER, METRICS
@@ -121,22 +125,15 @@ def _of_table(table: np.ndarray, minority: int, known: Mapping[str, float], leve
     right, true = np.diag(table), table.sum(axis=1)
     found = {
         name: Interval(min(each.low, known[name]), max(each.high, known[name]), level)
-        for name, each in _percentiles(figures_of_tables(_drawn(table), minority, known), level).items()
+        for name, each in _percentiles(figures_of_tables(drawn_tables(table), minority, known), level).items()
     }
     found["accuracy"] = share_interval(int(right.sum()), int(table.sum()), level=level)
     if true[minority]:
         found["minority_accuracy"] = share_interval(int(right[minority]), int(true[minority]), level=level)
-    return found | _of_two(table, level) if len(table) == 2 else found
-
-
-def _drawn(table: np.ndarray) -> np.ndarray:
-    """Tables that the counts speak for: a class that is nowhere stays so, and one without rows has none."""
-    true = table.sum(axis=1)
-    there = np.flatnonzero(true + table.sum(axis=0))
-    drawn = drawn_tables(table[np.ix_(there, there)])
-    found = np.zeros((len(drawn), *table.shape))
-    found[:, there[:, None], there] = drawn
-    return found * (true > 0)[:, None]
+    if len(table) == 2:
+        return found | _of_two(table, level)
+    others, weight = means_over_classes(table, level=level), weight_of_rare(table)
+    return found | {name: between(found[name], other, weight) for name, other in others.items() if name in found}
 
 
 def _of_two(table: np.ndarray, level: float) -> dict[str, Interval]:
@@ -311,16 +308,15 @@ def intervals_of_means(
 
 def _of_mean(metric: str, figures: np.ndarray, spreads: np.ndarray, level: float) -> Interval:
     """On the scale of the metric: logarithm for errors, log odds for what lies between 0 and 1, else as it is."""
-    (lows, highs, errors), n, mean = spreads.T, len(figures), float(figures.mean())
-    error = float(np.linalg.norm(errors)) / n
+    mean, error = float(figures.mean()), float(np.linalg.norm(spreads[:, 2])) / len(figures)
     if metric in LOWER_IS_BETTER:
         return log_interval(mean, error, degrees=np.inf, level=level)
     if metric not in {"r2", "matthews_corrcoef"} and is_between(mean):
         found = logit_interval(mean, error, level=level)
-        # Beside a bound log odds have no end; the squares of the folds' own distances from their ends (Newcombe) have.
-        if mean > 0.5:
-            return Interval(max(found.low, mean - float(np.linalg.norm(figures - lows)) / n), found.high, level)
-        return Interval(found.low, min(found.high, mean + float(np.linalg.norm(highs - figures)) / n), level)
+        inner = mean_interval(figures, [Interval(low, high, level) for low, high, _ in spreads.tolist()])
+        if mean > 0.5:  # beside a bound log odds have no end towards the middle
+            return Interval(max(found.low, inner.low), found.high, level)
+        return Interval(found.low, min(found.high, inner.high), level)
     reach = float(ndtri(0.5 + level / 2)) * error
     least = {"r2": -np.inf, "matthews_corrcoef": -1.0}.get(metric, 0.0)
     return Interval(max(least, mean - reach), min(1.0, mean + reach), level)
