@@ -206,6 +206,17 @@ def test_one_candidate_is_the_best():
     assert [each.verdict for each in found] == ["best"]
 
 
+def test_limits_and_the_detectable_gap_are_no_wider_than_figures_can_lie_apart():
+    joint = apart(0.9, 0.5, 0.6, n_rows=10, noise=2.0)
+
+    (_, *free), (_, *within) = verdicts(joint), verdicts(joint, span=1.0)
+
+    for one, other in zip(free, within, strict=True):
+        assert one.low < -1.0 < 1.0 < min(one.high, one.detectable)
+        assert (other.low, other.high, other.detectable) == (-1.0, 1.0, 1.0)
+        assert (one.verdict, one.estimate, one.p_value) == (other.verdict, other.estimate, other.p_value)
+
+
 def test_of_candidates_with_equal_means_the_first_leads():
     column = np.random.default_rng(0).normal(size=(100, 1))
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy import stats
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import power_on_holdout
 from evenhand.reporting.terminal.run import simplest_words, verdict_lines
-from evenhand.statistics import Interval, PairedDifference, delong_test
+from evenhand.statistics import Interval, PairedDifference, delong_test, verdicts
 from evenhand.storage.artifact_store import local
 from evenhand.tasks.comparing import _error_at_bound, compare
 
@@ -120,6 +121,21 @@ def test_the_best_is_expected_to_score_about_its_figure():
     assert expected.metric == "roc_auc"
     assert expected.low < expected.estimate < expected.high <= 1
     assert expected.low < judgement.best.mean("roc_auc") < expected.high
+
+
+@pytest.mark.parametrize(("metric", "span"), [("roc_auc", 1.0), ("log_loss", inf)])
+def test_gaps_are_no_wider_than_the_metric(metric, span, monkeypatch):
+    found, spans = two_models(metric=metric), []
+
+    def noted(*args, **asked):
+        spans.append(asked["span"])
+        return verdicts(*args, **asked)
+
+    monkeypatch.setattr("evenhand.tasks.comparing.verdicts", noted)
+
+    compare.fn(found.judgement, found.table, found.study)
+
+    assert set(spans) == {span}
 
 
 def test_an_expected_loss_has_its_ends_in_order():
