@@ -1,9 +1,9 @@
 """How often the intervals of every metric hold the true figure, asked and measured.
 
 Rows are drawn as they come, with the asked share of positives: normal scores of two classes, calibrated probabilities
-and a threshold that calls about twice as many rows positive as are; three classes of normal scores; a linear model with
-normal errors, and with errors of Student's t with five degrees of freedom. The true figures are worked out on a grid or
-on four million rows.
+and a threshold that calls about twice as many rows positive as are; three classes of normal scores, of which one may
+have few rows (draws without a row of it are left out); a linear model with normal errors, and with errors of Student's
+t with five degrees of freedom. The true figures are worked out on a grid or on a million rows and more.
 
 usage: python benchmarks/interval_coverage.py [--quick]
 """
@@ -27,6 +27,9 @@ OF_TWO = ("accuracy", "balanced_accuracy", "precision", "recall", "f1", "matthew
 OF_TWO = (*OF_TWO, "average_precision", "log_loss", "brier_score_loss")
 OF_THREE = ("accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef")
 OF_THREE = (*OF_THREE, "roc_auc_ovr", "log_loss")
+EVEN = (0.4, 0.35, 0.25)
+WITH_A_RARE_ONE = ((150, (0.57, 0.39, 0.04)), (150, (0.5, 0.43, 0.07)), (600, (0.6, 0.39, 0.01)))
+OF_A_RARE_ONE = ("accuracy", "balanced_accuracy", "recall_macro", "f1_macro", "matthews_corrcoef")
 OF_NUMBERS = ("r2", "mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "median_absolute_error")
 
 
@@ -60,8 +63,8 @@ def of_two(n_rows, n_up, apart, n_draws):
         yield truth, spreads_of(PredictionSet(y, (scores > threshold).astype(int), chance, True), 2)
 
 
-def of_three(n_rows, apart, n_draws):
-    draw, shares = np.random.default_rng(3), np.array([0.4, 0.35, 0.25])
+def of_three(n_rows, apart, n_draws, shares=EVEN):
+    draw, shares = np.random.default_rng(3), np.array(shares)
 
     def rows(n):
         y = draw.choice(3, size=n, p=shares)
@@ -73,7 +76,7 @@ def of_three(n_rows, apart, n_draws):
     truth = metrics_of(rows(1_000_000), 3)
     for _ in range(n_draws):
         told = rows(n_rows)
-        if np.bincount(told.truth, minlength=3).min() > 1:
+        if np.bincount(told.truth, minlength=3).min() > (n_rows == 30):
             yield truth, spreads_of(told, 3)
 
 
@@ -126,6 +129,10 @@ def main(is_quick):
             misses += report(what, OF_TWO, of_two(n_rows, n_up, apart, n_draws))
     for apart in (1.0, 2.0):
         misses += report(f"30 rows of three classes, {apart} apart", OF_THREE, of_three(30, apart, n_draws))
+    for n_rows, shares in WITH_A_RARE_ONE:
+        for apart in (1.0, 2.0):
+            what = f"{n_rows} rows of three classes, {n_rows * min(shares):g} of the rarest, {apart} apart"
+            misses += report(what, OF_A_RARE_ONE, of_three(n_rows, apart, n_draws, shares))
     for n_rows in (30, 100, 2000, 5000):
         for kind in ("normal", "Student's t of 5"):
             misses += report(f"{n_rows:,} rows, errors {kind}", OF_NUMBERS, of_numbers(n_rows, kind, n_draws))

@@ -135,13 +135,13 @@ def _verdicts(evidence: _Evidence, study: Study) -> list[GapToBest]:
     metric, joint = evidence.metric, evidence.joint
     asked = study.equivalence if metric == study.metric or study.metric is None else None
     region = region_of(metric, evidence.figures[0].mean(metric), asked)
-    share = study.split.repeats / len(joint.folds)
-    found = verdicts(joint, region=region, alpha=study.alpha, test_share=share)
+    share, (least, most) = study.split.repeats / len(joint.folds), bounds_of(metric)
+    found = verdicts(joint, region=region, alpha=study.alpha, test_share=share, span=most - least)
     rows = evidence.predicted if evidence.has_holdout else [each.out_of_fold for each in evidence.predicted]
     cut = clipped_joint(rows, metric, joint.leader, has_holdout=evidence.has_holdout)
     if cut is None:
         return found
-    return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share))
+    return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share, span=most - least))
 
 
 def _expected(best: Figures, evidence: _Evidence) -> Expected:

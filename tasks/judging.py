@@ -96,8 +96,7 @@ def figures_of(plan: Plan, scores: Sequence[Scores]) -> Figures:
 
 def _fold_intervals(folds: Sequence[Scores]) -> dict[str, tuple[float, float]]:
     """The 95 % interval of each metric's mean over folds."""
-    errors = [{name: error for name, (_, _, error) in each.held_spreads.items()} for each in folds]
-    return intervals_of_means([each.held_metrics for each in folds], errors)
+    return intervals_of_means([each.held_metrics for each in folds], [each.held_spreads for each in folds])
 
 
 def _means(each: Sequence[dict[str, float]]) -> dict[str, float]:

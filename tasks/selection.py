@@ -164,7 +164,6 @@ def _with_columns(rows: pa.Table, name: str, predictions: np.ndarray, scores: np
 
 def _figures(name: str, facts: dict[str, Any], members: list[Figures], ensemble: Ensemble) -> Figures:
     folds, used = facts["metrics"]["folds"], [member for member in members if member.plan.name in ensemble.weights]
-    errors = [{metric: error for metric, (_, _, error) in each.items()} for each in facts["spreads"]["folds"]]
     final = facts["spreads"]["final"][0] if facts["spreads"]["final"] else {}
     weight = sum(member.plan.weight for member in used)
     plan = Plan(name, name, name, {"members": len(used)}, "several", "several", weight=weight)
@@ -179,6 +178,6 @@ def _figures(name: str, facts: dict[str, Any], members: list[Figures], ensemble:
         peak_mb=max(member.peak_mb for member in used),
         solver="evenhand",
         scale=joined if facts["average"] == "votes" or used[0].scale != "value" else "value",
-        cv_interval=intervals_of_means(folds, errors),
+        cv_interval=intervals_of_means(folds, facts["spreads"]["folds"]),
         holdout_interval={key: (low, high) for key, (low, high, _) in final.items()},
     )

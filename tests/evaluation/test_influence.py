@@ -94,7 +94,7 @@ def test_without_scores_of_each_class_or_rows_of_each_no_row_has_an_influence_on
     assert influence_of(told, "average_precision_macro", 3) is None
 
 
-@pytest.mark.parametrize("metric", ["precision_macro", "recall_macro", "f1_macro"])
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "precision_macro", "recall_macro", "f1_macro"])
 def test_a_class_that_is_nowhere_takes_no_part_in_what_a_row_moves(metric):
     rows = np.random.default_rng(5)
     truth = rows.integers(0, 3, 80)

@@ -12,9 +12,11 @@ from evenhand.evaluation.intervals import intervals_of, spreads_of, variance_by_
 from evenhand.evaluation.metrics import PredictionSet, applicable, metrics_of
 from evenhand.statistics.intervals import (
     area_interval,
+    drawn_tables,
     f1_interval,
     log_interval,
     logit_interval,
+    mean_interval,
     mean_of_shares,
     share_interval,
     skewed_mean_interval,
@@ -265,3 +267,70 @@ def test_the_error_where_no_row_moves_a_metric_is_that_of_the_width():
     found = spreads_of(told, 2)["recall"]
 
     assert found.error == pytest.approx((found.high - found.low) / 2 / norm.ppf(0.975))
+
+
+OF_TABLES = ("accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef")
+
+
+@pytest.mark.parametrize("counts", [(40, 30, 5), (9, 15, 3), (20, 0, 8), (0, 0, 30), (6, 6, 0)])
+@pytest.mark.parametrize("right", [1.0, 0.7, 0.0])
+def test_a_figure_of_several_classes_lies_inside_its_own_interval(counts, right):
+    truth = np.repeat([0, 1, 2], counts)
+    is_right = np.arange(len(truth)) % 10 < 10 * right
+    predicted = PredictionSet(truth, np.where(is_right, truth, truth.max()), None)
+
+    found, known = found_of(predicted, 3), metrics_of(predicted, 3)
+
+    for name in OF_TABLES:
+        assert found[name].low <= known[name] <= found[name].high
+
+
+@pytest.mark.parametrize("name", OF_TABLES[1:])
+def test_the_bound_of_a_metric_of_several_classes_is_inside_where_it_was_observed(name):
+    truth = np.repeat([0, 1, 2], [20, 20, 10])
+    all_right, all_wrong = (found_of(PredictionSet(truth, each, None), 3)[name] for each in (truth, (truth + 1) % 3))
+
+    assert all_right.low < 0.98
+    assert all_right.high == 1.0
+    assert name == "matthews_corrcoef" or (all_wrong.low == 0.0 and all_wrong.high > 0.01)
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_a_class_that_is_nowhere_does_not_change_an_interval(name):
+    truth = np.repeat([0, 1, 2], [30, 20, 10])
+    predicted = PredictionSet(truth, np.where(np.arange(60) % 4 > 0, truth, (truth + 1) % 3), None)
+
+    of_three, of_four = (found_of(predicted, n)[name] for n in (3, 4))
+
+    assert [of_four.low, of_four.high] == pytest.approx([of_three.low, of_three.high])
+
+
+def test_means_over_classes_are_the_nearer_to_newcombes_the_rarer_the_rarest_class_is():
+    table = np.array([[50, 10, 0], [8, 32, 0], [1, 1, 2]])
+    truth, called = (np.repeat(each.ravel(), table.ravel()) for each in np.indices((3, 3)))
+
+    found = found_of(PredictionSet(truth, called, None), 3)
+
+    drawn = drawn_tables(table)
+    right, true, either = (np.einsum("dkk->dk", drawn), drawn.sum(axis=2), drawn.sum(axis=1) + drawn.sum(axis=2))
+    low, high = np.quantile((right / true).mean(axis=1), [0.025, 0.975])
+    plain = mean_of_shares([50, 32, 2], [60, 40, 4])
+    ends = [found["balanced_accuracy"].low, found["balanced_accuracy"].high]
+    weight = 0.6 * (1 - 4 / (104 / 3)) ** 2  # 4 rows of the rarest of three classes that have 104
+    assert ends == pytest.approx([low + weight * (plain.low - low), high + weight * (plain.high - high)])
+    assert found["recall_macro"] == found["balanced_accuracy"]
+    # F1 of 2 * 50 / (60 + 59), 2 * 32 / (40 + 43), 2 * 2 / (4 + 2); 19, 19 and 2 rows are wrong about each
+    f1 = mean_interval([100 / 119, 64 / 83, 4 / 6], [f1_interval(50, 19), f1_interval(32, 19), f1_interval(2, 2)])
+    low, high = np.quantile((2 * right / either).mean(axis=1), [0.025, 0.975])
+    ends = [found["f1_macro"].low, found["f1_macro"].high]
+    assert ends == pytest.approx([low + weight * (f1.low - low), high + weight * (f1.high - high)])
+
+
+def test_macro_recall_counts_a_class_that_is_only_predicted_as_nothing_found():
+    truth, called = np.repeat([0, 1], 20), np.where(np.arange(40) % 5 == 0, 2, np.repeat([0, 1], 20))
+
+    found = found_of(PredictionSet(truth, called, None), 3)
+
+    # 2 / 3 of what the two classes have
+    assert found["recall_macro"].high == pytest.approx(2 / 3 * found["balanced_accuracy"].high)
+    assert found["recall_macro"].low == pytest.approx(2 / 3 * found["balanced_accuracy"].low)

@@ -96,7 +96,8 @@ def test_folds_that_are_all_perfect_leave_their_mean_uncertain(metric):
     perfect = PredictionSet(truth, truth, scores, is_probability=True)
     spread, known = spreads_of(perfect, 2), metrics_of(perfect, 2)
 
-    found = intervals_of_means([known] * 5, [{name: each.error for name, each in spread.items()}] * 5)
+    ends = {name: (each.low, each.high, each.error) for name, each in spread.items()}
+    found = intervals_of_means([known] * 5, [ends] * 5)
 
     low, high = found[metric]
     assert high == 1
@@ -203,9 +204,9 @@ def test_tables_that_counts_speak_for_cover_a_share():
 
 def test_the_interval_of_a_mean_over_folds_stays_inside_the_bounds_of_the_metric():
     metrics = [{"roc_auc": 0.99, "log_loss": 0.01, "r2": 0.99}] * 2
-    errors = [{"roc_auc": 0.02, "log_loss": 0.02, "r2": 0.2}] * 2
+    spreads = [{"roc_auc": (0.9, 1.0, 0.02), "log_loss": (0.0, 0.1, 0.02), "r2": (0.5, 1.0, 0.2)}] * 2
 
-    found = intervals_of_means(metrics, errors)
+    found = intervals_of_means(metrics, spreads)
 
     assert 0 < found["roc_auc"][0] < 0.99 < found["roc_auc"][1] < 1
     assert 0 < found["log_loss"][0] < 0.01 < found["log_loss"][1]
@@ -215,10 +216,10 @@ def test_the_interval_of_a_mean_over_folds_stays_inside_the_bounds_of_the_metric
 
 @pytest.mark.parametrize(("level", "z"), [(0.90, 1.6449), (0.95, 1.9600), (0.99, 2.5758)])
 def test_limits_are_of_the_level_that_was_asked(level, z):
-    metrics, errors = [{"r2": 0.2}, {"r2": 0.4}, {"r2": 0.3}], [{"r2": 0.1}, {"r2": 0.2}, {"r2": 0.2}]
+    metrics, spreads = [{"r2": 0.2}, {"r2": 0.4}, {"r2": 0.3}], [{"r2": (0.0, 1.0, each)} for each in (0.1, 0.2, 0.2)]
     told = told_of_two()
 
-    mean = intervals_of_means(metrics, errors, level=level)["r2"]
+    mean = intervals_of_means(metrics, spreads, level=level)["r2"]
     accuracy = intervals_of(told, 2, 1, metrics_of(told, 2), level=level)["accuracy"]
 
     # three folds with errors .1, .2 and .2: the mean's is .3 / 3
@@ -311,10 +312,24 @@ def test_a_figure_that_rounding_leaves_just_below_1_has_the_interval_of_1(n_clas
 
 
 def test_the_mean_of_folds_that_rounding_leaves_just_below_1_stays_uncertain():
-    (low, high) = intervals_of_means([{"f1": 1 - 2e-16}] * 3, [{"f1": 0.05}] * 3)["f1"]
+    (low, high) = intervals_of_means([{"f1": 1 - 2e-16}] * 3, [{"f1": (0.9, 1.0, 0.05)}] * 3)["f1"]
 
     assert 0.9 < low < 0.97
     assert high == 1
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_mean_of_folds_beside_a_bound_lies_as_near_as_the_squares_of_their_own_distances(sign):
+    up = [({"roc_auc": 1.0}, (0.88, 1.0, 0.03))] * 4 + [({"roc_auc": 0.992}, (0.86, 0.999, 0.01))]
+    down = [({"roc_auc": 1 - m["roc_auc"]}, (1 - high, 1 - low, error)) for m, (low, high, error) in up]
+    metrics, spreads = zip(*(up if sign > 0 else down), strict=True)
+
+    found = intervals_of_means(metrics, [{"roc_auc": each} for each in spreads])["roc_auc"]
+
+    # log odds alone would end at .0002: 6.4 less 1.96 * .0122 / (.9984 * .0016) is -8.5
+    inner = 0.9984 - (4 * 0.12**2 + 0.132**2) ** 0.5 / 5
+    assert found[0 if sign > 0 else 1] == pytest.approx(inner if sign > 0 else 1 - inner)
+    assert (0.999 < found[1] <= 1) if sign > 0 else (0 <= found[0] < 0.001)
 
 
 def test_what_tables_give_goes_from_the_percentiles_of_its_draws_that_leave_half_of_the_rest_out_on_each_side():

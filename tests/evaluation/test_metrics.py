@@ -402,7 +402,21 @@ def test_tables_without_rows_of_a_class_give_nothing_for_it():
     assert tables.precision.tolist() == [[1, 0], [0, 0]]
     assert tables.f1.tolist() == [[1, 0], [0, 0]]
     assert tables.matthews.tolist() == [0, 0]
-    assert tables.is_there.tolist() == [True, False]
+
+
+def test_the_balanced_accuracy_of_each_of_many_tables_is_a_mean_over_the_classes_that_it_has():
+    tables = Tables(np.array([[[4.0, 0.0], [0.0, 0.0]], [[3.0, 1.0], [1.0, 1.0]]]), 1)
+
+    # the first has one class, all of which is found; the second (3/4 + 1/2) / 2
+    assert METRICS["balanced_accuracy"].of_tables(tables).tolist() == [1.0, 0.625]
+
+
+@pytest.mark.filterwarnings("error")
+def test_rounding_gives_no_root_of_less_than_nothing():
+    tables = np.zeros((2, 4, 4))
+    tables[:, :, 0] = [3.5, 3.4, 9.2, 8.7]  # whose sum squared comes out below the square of their sum
+
+    assert Tables(tables, 1).matthews.tolist() == [0, 0]
 
 
 def test_a_class_that_is_predicted_once_and_rightly_has_full_precision():

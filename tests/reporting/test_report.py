@@ -324,6 +324,15 @@ def test_the_key_of_the_board_has_the_mark_of_what_is_beyond_the_axis_where_ther
     assert ("beyond the axis" in text) is is_said
 
 
+@pytest.mark.parametrize("change", [{}, {"holdout_low": None, "holdout_high": None}])
+def test_the_first_answers_say_why_a_figure_on_held_rows_has_no_interval(change):
+    rows = tuple(replace(each, **change) for each in makers.binary().leaderboard)
+
+    text = page(replace(makers.binary(), leaderboard=rows))
+
+    assert ("(too few rows of a class for an interval) on held-out rows" in text) is bool(change)
+
+
 def test_no_balance_and_what_an_ensemble_has_of_its_members_is_not_said_beneath_a_name():
     first = makers.binary().leaderboard[0]
     ridge = replace(first, name="ridge", model="ridge", encoding="plain", balance="none", params="alpha=2")

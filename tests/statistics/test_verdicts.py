@@ -206,6 +206,17 @@ def test_one_candidate_is_the_best():
     assert [each.verdict for each in found] == ["best"]
 
 
+def test_limits_and_the_detectable_gap_are_no_wider_than_figures_can_lie_apart():
+    joint = apart(0.9, 0.5, 0.6, n_rows=10, noise=2.0)
+
+    (_, *free), (_, *within) = verdicts(joint), verdicts(joint, span=1.0)
+
+    for one, other in zip(free, within, strict=True):
+        assert one.low < -1.0 < 1.0 < min(one.high, one.detectable)
+        assert (other.low, other.high, other.detectable) == (-1.0, 1.0, 1.0)
+        assert (one.verdict, one.estimate, one.p_value) == (other.verdict, other.estimate, other.p_value)
+
+
 def test_of_candidates_with_equal_means_the_first_leads():
     column = np.random.default_rng(0).normal(size=(100, 1))
 
@@ -217,7 +228,7 @@ def test_a_single_candidate_is_expected_to_score_what_it_scored():
 
     estimate, interval = expected_of_chosen(joint)
 
-    assert estimate == pytest.approx(joint.means[0], abs=4 * joint.covariance[0, 0] ** 0.5 / 60)
+    assert estimate == pytest.approx(joint.means[0], abs=1e-12)
     assert interval.low < joint.means[0] < interval.high
 
 
@@ -250,6 +261,13 @@ def test_one_that_is_far_ahead_is_hardly_corrected():
     joint = apart(0.9, 0.5, 0.5)
 
     assert expected_of_chosen(joint)[0] == pytest.approx(joint.means[0], abs=0.001)
+
+
+@pytest.mark.parametrize("behind", [0.0, 0.02, 0.3, 0.6])
+def test_for_having_been_chosen_nothing_is_corrected_upwards(behind):
+    joint = apart(0.9, 0.9 - behind, n_rows=40)
+
+    assert expected_of_chosen(joint)[0] <= joint.means.max() + 1e-12
 
 
 def test_evidence_that_was_cut_decides_only_what_was_not_separated():

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy import stats
 from evenhand.evaluation.predictions import CandidatePredictions, Predictions
 from evenhand.evaluation.verdicts import power_on_holdout
 from evenhand.reporting.terminal.run import simplest_words, verdict_lines
-from evenhand.statistics import Interval, PairedDifference, delong_test
+from evenhand.statistics import Interval, PairedDifference, delong_test, verdicts
 from evenhand.storage.artifact_store import local
 from evenhand.tasks.comparing import _error_at_bound, compare
 
@@ -120,6 +121,21 @@ def test_the_best_is_expected_to_score_about_its_figure():
     assert expected.metric == "roc_auc"
     assert expected.low < expected.estimate < expected.high <= 1
     assert expected.low < judgement.best.mean("roc_auc") < expected.high
+
+
+@pytest.mark.parametrize(("metric", "span"), [("roc_auc", 1.0), ("log_loss", inf)])
+def test_gaps_are_no_wider_than_the_metric(metric, span, monkeypatch):
+    found, spans = two_models(metric=metric), []
+
+    def noted(*args, **asked):
+        spans.append(asked["span"])
+        return verdicts(*args, **asked)
+
+    monkeypatch.setattr("evenhand.tasks.comparing.verdicts", noted)
+
+    compare.fn(found.judgement, found.table, found.study)
+
+    assert set(spans) == {span}
 
 
 def test_an_expected_loss_has_its_ends_in_order():
@@ -238,6 +254,19 @@ def test_where_ensembles_are_preferred_the_best_of_them_is_served_with_a_figure_
     lines = " ".join(verdict_lines(judgement))
     assert "chosen: ensemble, the best ensemble, not shown to be worse" in lines
     assert "expected roc_auc of ensemble on new rows" in lines
+
+
+def test_a_figure_on_the_holdout_without_an_interval_is_said_to_have_too_few_rows():
+    judgement = two_models().judgement
+    few = replace(judgement.best, holdout_interval={})
+
+    whole, without = (
+        " ".join(verdict_lines(replace(judgement, figures=(each, *judgement.figures[1:]))))
+        for each in (judgement.best, few)
+    )
+
+    assert "too few rows of a class for an interval of roc_auc on the holdout" in without
+    assert "too few" not in whole
 
 
 def test_an_ensemble_that_is_worse_than_the_best_is_not_served():

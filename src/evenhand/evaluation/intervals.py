@@ -1,6 +1,6 @@
 """The interval of every metric of one model, each by the method that covers; docs/decisions/0022 has what was tried."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +11,17 @@ from evenhand.evaluation.influence import EACH_AGAINST_REST, Influences
 from evenhand.evaluation.metrics import Judged, PredictionSet, confusion, losses_of, metrics_of
 from evenhand.statistics.intervals import (
     area_interval,
+    between,
     drawn_tables,
     f1_interval,
     log_interval,
     logit_interval,
+    mean_interval,
     mean_of_shares,
+    means_over_classes,
     share_interval,
     skewed_mean_interval,
+    weight_of_rare,
 )
 from evenhand.statistics.records import Interval
 from evenhand.study.registry import LOWER_IS_BETTER, METRICS
@@ -113,15 +117,23 @@ def _percentiles(drawn: Mapping[str, np.ndarray], level: float) -> dict[str, Int
     return {name: Interval(float(low), float(high), level) for name, low, high in zip(finite, lows, highs, strict=True)}
 
 
-def _of_table(table: np.ndarray, minority: int, known: Iterable[str], level: float) -> dict[str, Interval]:
-    """Plain shares by Wilson, others by tables drawn with their class counts."""
-    drawn = figures_of_tables(drawn_tables(table) * (table.sum(axis=1) > 0)[:, None], minority, known)
-    found = _percentiles(drawn, level)
+def _of_table(table: np.ndarray, minority: int, known: Mapping[str, float], level: float) -> dict[str, Interval]:
+    """Plain shares by Wilson, others by tables drawn with their class counts, of the classes that occur.
+
+    A figure that all drawn tables miss, as at its bounds, is an end of its own interval.
+    """
     right, true = np.diag(table), table.sum(axis=1)
+    found = {
+        name: Interval(min(each.low, known[name]), max(each.high, known[name]), level)
+        for name, each in _percentiles(figures_of_tables(drawn_tables(table), minority, known), level).items()
+    }
     found["accuracy"] = share_interval(int(right.sum()), int(table.sum()), level=level)
     if true[minority]:
         found["minority_accuracy"] = share_interval(int(right[minority]), int(true[minority]), level=level)
-    return found | _of_two(table, level) if len(table) == 2 else found
+    if len(table) == 2:
+        return found | _of_two(table, level)
+    others, weight = means_over_classes(table, level=level), weight_of_rare(table)
+    return found | {name: between(found[name], other, weight) for name, other in others.items() if name in found}
 
 
 def _of_two(table: np.ndarray, level: float) -> dict[str, Interval]:
@@ -279,25 +291,32 @@ def _jackknife(left_out: np.ndarray) -> float:
 
 
 def intervals_of_means(
-    metrics: Sequence[Mapping[str, float]], errors: Sequence[Mapping[str, float]], *, level: float = 0.95
+    metrics: Sequence[Mapping[str, float]], spreads: Sequence[Mapping[str, Sequence[float]]], *, level: float = 0.95
 ) -> dict[str, tuple[float, float]]:
-    """How far the mean of each metric over folds would move if other rows had been judged; retraining adds to it."""
-    shared = [name for name in errors[0] if all(name in each for each in errors)] if errors else []
+    """How far the mean of each metric over folds would move if other rows had been judged; retraining adds to it.
+
+    `spreads` has the ends of each metric's interval, of the same level, and its standard error.
+    """
+    shared = [name for name in spreads[0] if all(name in each for each in spreads)] if spreads else []
     found = {}
     for name in shared:
-        mean = float(np.mean([each[name] for each in metrics]))
-        error = float(np.sqrt(np.sum([each[name] ** 2 for each in errors]))) / len(errors)
-        interval = _of_mean(name, mean, error, level)
+        figures = np.array([each[name] for each in metrics])
+        interval = _of_mean(name, figures, np.array([each[name] for each in spreads]), level)
         found[name] = (interval.low, interval.high)
     return found
 
 
-def _of_mean(metric: str, mean: float, error: float, level: float) -> Interval:
+def _of_mean(metric: str, figures: np.ndarray, spreads: np.ndarray, level: float) -> Interval:
     """On the scale of the metric: logarithm for errors, log odds for what lies between 0 and 1, else as it is."""
+    mean, error = float(figures.mean()), float(np.linalg.norm(spreads[:, 2])) / len(figures)
     if metric in LOWER_IS_BETTER:
         return log_interval(mean, error, degrees=np.inf, level=level)
     if metric not in {"r2", "matthews_corrcoef"} and is_between(mean):
-        return logit_interval(mean, error, level=level)
+        found = logit_interval(mean, error, level=level)
+        inner = mean_interval(figures, [Interval(low, high, level) for low, high, _ in spreads.tolist()])
+        if mean > 0.5:  # beside a bound log odds have no end towards the middle
+            return Interval(max(found.low, inner.low), found.high, level)
+        return Interval(found.low, min(found.high, inner.high), level)
     reach = float(ndtri(0.5 + level / 2)) * error
     least = {"r2": -np.inf, "matthews_corrcoef": -1.0}.get(metric, 0.0)
     return Interval(max(least, mean - reach), min(1.0, mean + reach), level)

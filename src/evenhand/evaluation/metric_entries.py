@@ -249,7 +249,7 @@ ENTRIES = (
         "balanced_accuracy",
         CLASSES,
         lambda one: one.each["recall"][one.support > 0].mean(),
-        lambda many: many.found_share[:, many.is_there].mean(axis=1),
+        lambda many: many.recall.sum(axis=1) / np.maximum((many.true > 0).sum(axis=1), 1),
     ),
     *(each[place] for place in range(3) for each in (_precision, _recall, _f1)),
     _share(

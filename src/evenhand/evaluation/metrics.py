@@ -161,11 +161,6 @@ class Tables:
         """Rows of each table."""
         return self.tables.sum(axis=(1, 2))
 
-    @property
-    def is_there(self) -> np.ndarray:
-        """Which classes have rows in any table."""
-        return self.true.sum(axis=0) > 0
-
     @cached_property
     def is_named(self) -> np.ndarray:
         """Which classes occur in truth or predictions of each table."""
@@ -199,7 +194,8 @@ class Tables:
     def matthews(self) -> np.ndarray:
         """The Matthews correlation of each table."""
         above = self.right.sum(axis=1) * self.n - np.einsum("dk,dk->d", self.predicted, self.true)
-        below = np.sqrt(self.n**2 - (self.predicted**2).sum(axis=1)) * np.sqrt(self.n**2 - (self.true**2).sum(axis=1))
+        called, true = (np.maximum(self.n**2 - (each**2).sum(axis=1), 0) for each in (self.predicted, self.true))
+        below = np.sqrt(called) * np.sqrt(true)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(below > 0, above / below, 0.0)
 

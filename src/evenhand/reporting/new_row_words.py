@@ -6,6 +6,7 @@ from evenhand.evaluation.new_row_limits import of_new_rows
 from evenhand.records.verdicts import Expected
 
 FEW = 200
+FEW_FOR_INTERVAL = "too few rows of a class for an interval"
 
 
 def few_rows_words(expected: Expected, written: Callable[[float], str]) -> str:

@@ -18,6 +18,7 @@ of them is called worse is as stated, and so is the chance that the truly best i
 """
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -56,12 +57,18 @@ class GapToBest:
 
 
 def verdicts(
-    joint: JointFigures, *, region: float = 0.0, alpha: float = 0.05, test_share: float | None = None, seed: int = 0
+    joint: JointFigures,
+    *,
+    region: float = 0.0,
+    alpha: float = 0.05,
+    test_share: float | None = None,
+    span: float = inf,
+    seed: int = 0,
 ) -> list[GapToBest]:
     """Return the verdict of every candidate against the leader, in the order of the columns.
 
     `region` is the gap that makes no practical difference; `test_share` the share of rows in one test fold, where folds
-    are repeated.
+    are repeated; `span` how far apart two figures of the metric can lie.
     """
     gaps, deviations = gaps_to_leader(joint, test_share=test_share)
     degrees = joint.all_degrees
@@ -69,11 +76,11 @@ def verdicts(
     p_values, criticals = _stepped(joint, gaps, deviations, alpha, seed)
     found = []
     for j, (gap, deviation, critical) in enumerate(zip(gaps.tolist(), deviations.tolist(), criticals, strict=True)):
-        low, high = gap - critical * deviation, gap + single * deviation
+        low, high = max(gap - critical * deviation, -span), min(gap + single * deviation, span)
         if not degrees and low < high:
             low, p_values[j] = min(low, 0.0), 1.0  # rows too few to know their spread separate nobody
         verdict = "best" if j == joint.leader else _verdict((low, gap, high), region, degrees)
-        detectable = (critical + float(norm.ppf(POWER))) * deviation
+        detectable = min((critical + float(norm.ppf(POWER))) * deviation, span)
         found.append(GapToBest(verdict, gap, low, high, detectable, p_values[j]))
     return found
 

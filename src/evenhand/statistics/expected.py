@@ -39,7 +39,8 @@ def expected_of_chosen(
     lead = int(np.flatnonzero(steady == joint.leader)[0])
     values, vectors = np.linalg.eigh(factor * covariance)
     draw = np.random.default_rng(seed)
-    drawn = draw.normal(size=(N_DRAWS, len(means))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    half = draw.normal(size=(N_DRAWS // 2, len(means))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    drawn = np.concatenate([half, -half])  # so that a figure alone is not moved, and none is corrected upwards
     chosen = (means + drawn).argmax(axis=1)
     optimism = float(drawn[np.arange(N_DRAWS), chosen].mean())
     left_out = float(means[chosen].mean()) - optimism

@@ -10,6 +10,7 @@ from evenhand.statistics.auc import wilson_interval
 from evenhand.statistics.records import Interval
 
 N_DRAWS = 1000
+RARE_WEIGHT = 0.6
 AREAS = np.linspace(0.5, 0.9999, 1000)
 ABOVE_TWO = AREAS - 2 * owens_t(ndtri(AREAS), 1 / math.sqrt(3))  # chance to lie above two rows, as in auc_variance
 
@@ -31,16 +32,51 @@ def f1_interval(n_right: int, n_wrong: int, *, level: float = 0.95) -> Interval:
 
 
 def mean_of_shares(hits: Sequence[int], trials: Sequence[int], *, level: float = 0.95) -> Interval:
-    """Return the interval of the mean of independent shares: Newcombe (1998), Statistics in Medicine 17.
-
-    The distances of each share from the ends of its own interval are added as squares.
-    """
+    """Return the interval of the mean of independent shares, each by Wilson's."""
     parts = [share_interval(hit, trial, level=level) for hit, trial in zip(hits, trials, strict=True)]
-    shares, k = np.array(hits) / np.array(trials), len(parts)
-    below = math.sqrt(sum((share - part.low) ** 2 for share, part in zip(shares, parts, strict=True))) / k
-    above = math.sqrt(sum((part.high - share) ** 2 for share, part in zip(shares, parts, strict=True))) / k
-    mean = float(shares.mean())
-    return Interval(max(0.0, mean - below), min(1.0, mean + above), level)
+    return mean_interval(np.array(hits) / np.array(trials), parts)
+
+
+def mean_interval(figures: Sequence[float] | np.ndarray, parts: Sequence[Interval]) -> Interval:
+    """Return the interval of the mean of figures that have intervals: Newcombe (1998), Statistics in Medicine 17.
+
+    The distances of each figure from the ends of its own interval are added as squares.
+    """
+    mean, n = float(np.mean(figures)), len(parts)
+    below = math.sqrt(sum((one - part.low) ** 2 for one, part in zip(figures, parts, strict=True))) / n
+    above = math.sqrt(sum((part.high - one) ** 2 for one, part in zip(figures, parts, strict=True))) / n
+    return Interval(max(0.0, mean - below), min(1.0, mean + above), parts[0].level)
+
+
+def means_over_classes(table: np.ndarray, *, level: float = 0.95) -> dict[str, Interval]:
+    """Return Newcombe's intervals of mean recall and F1 of the classes that occur, by the names of these metrics."""
+    right, true, either = np.diag(table), table.sum(axis=1), table.sum(axis=0) + table.sum(axis=1)
+    there, named = true > 0, either > 0
+    recall = mean_of_shares(right[there].tolist(), true[there].tolist(), level=level)
+    part = float(there.sum() / named.sum())  # a class that is only predicted counts in macro recall, as not found
+    pairs = zip(right[named].tolist(), (either - 2 * right)[named].tolist(), strict=True)
+    return {
+        "balanced_accuracy": recall,
+        "recall_macro": Interval(part * recall.low, part * recall.high, level),
+        "f1_macro": mean_interval(
+            2 * right[named] / either[named], [f1_interval(*each, level=level) for each in pairs]
+        ),
+    }
+
+
+def weight_of_rare(table: np.ndarray) -> float:
+    """Return what part such intervals have beside drawn tables, nearly none where classes have about as many rows.
+
+    What is drawn of a class with few rows beside many others is too sure; where all have few rows, Newcombe's is.
+    """
+    true = table.sum(axis=1)[table.sum(axis=1) > 0]
+    return RARE_WEIGHT * (1 - float(true.min() / true.mean())) ** 2
+
+
+def between(first: Interval, second: Interval, weight: float) -> Interval:
+    """Return the interval whose ends lie between those of two, as far from the first as the weight of the second."""
+    low = (1 - weight) * first.low + weight * second.low
+    return Interval(low, (1 - weight) * first.high + weight * second.high, first.level)
 
 
 def area_interval(area: float, variance: float, n_up: int, n_down: int, *, level: float = 0.95) -> Interval:
@@ -105,10 +141,15 @@ def drawn_tables(table: np.ndarray, *, seed: int = 0, n_draws: int = N_DRAWS) ->
     """Return tables that these counts speak for, of shape (n_draws, *table.shape), class counts drawn too.
 
     Tables are drawn from Dirichlet's distribution with the counts and 1.5 rows spread over all cells, each count taken
-    for less than it is, by a fifth where the rarest class has few rows.
+    for less than it is, by a fifth where the rarest class has few rows. A class that is nowhere stays so, and one that
+    is only predicted has no rows.
     """
-    counts = np.asarray(table, dtype=float)
+    true = table.sum(axis=1)
+    there = np.flatnonzero(true + table.sum(axis=0))
+    counts = np.asarray(table[np.ix_(there, there)], dtype=float)
     rarest = float(counts.sum(axis=1).min())
     weight = 1 - 0.2 / (1 + rarest / 50)
-    draw = np.random.default_rng(seed)
-    return draw.gamma((counts + 1.5 / counts.size) * weight, size=(n_draws, *counts.shape)) + 1e-300
+    draw, found = np.random.default_rng(seed), np.zeros((n_draws, *table.shape))
+    drawn = draw.gamma((counts + 1.5 / counts.size) * weight, size=(n_draws, *counts.shape)) + 1e-300
+    found[:, there[:, None], there] = drawn * (true[there] > 0)[:, None]
+    return found

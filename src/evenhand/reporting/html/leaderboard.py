@@ -31,7 +31,7 @@ from evenhand.reporting.html.elements import (
 from evenhand.reporting.html.svg import Strip, strip_ends
 from evenhand.reporting.html.templates import render
 from evenhand.reporting.leaderboard_columns import CandidateLine, columns, columns_of_page
-from evenhand.reporting.new_row_words import few_rows_words
+from evenhand.reporting.new_row_words import FEW_FOR_INTERVAL, few_rows_words
 from evenhand.statistics.group_draws import FAR_OFF
 
 Columns = Sequence[tuple[str, Sequence[str]]]
@@ -290,7 +290,10 @@ def _who(row: CandidateRow) -> Html:
 
 
 def _interval(row: CandidateRow) -> str:
-    return "" if row.holdout_low is None else f" ({number(row.holdout_low)} to {number(row.holdout_high)})"
+    """The ends of the interval of a figure on held-out rows, or why there is none."""
+    if row.holdout_low is None:
+        return f" ({FEW_FOR_INTERVAL})"
+    return f" ({number(row.holdout_low)} to {number(row.holdout_high)})"
 
 
 def _values(row: CandidateRow) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from evenhand.records.report import Report
 from evenhand.records.standing import Recalled, Standing
 from evenhand.records.verdicts import VERDICT_MARKS
 from evenhand.reporting.leaderboard_columns import CandidateLine, ColumnEntry, columns
-from evenhand.reporting.new_row_words import few_rows_words
+from evenhand.reporting.new_row_words import FEW_FOR_INTERVAL, few_rows_words
 from evenhand.runtime.plain_console import PlainConsole
 from evenhand.runtime.text import counted, in_short, time_text
 from evenhand.study.registry import MODELS
@@ -188,6 +188,9 @@ def verdict_lines(judgement: Judgement) -> list[str]:
         few = few_rows_words(expected, lambda value: f"{value:.4f}")
         figure = f"expected {expected.metric} of {expected.whose} on new rows"
         lines.append(f"{figure}: {expected.estimate:.4f} ({ends}){few}")
+    best, metric = judgement.best, judgement.metric
+    if metric in best.holdout and metric not in best.holdout_interval:
+        lines.append(f"{FEW_FOR_INTERVAL} of {metric} on the holdout")
     return lines
 
 
