@@ -56,14 +56,14 @@ def spreads_of(
     if len(predicted.truth) < 2:
         return {}
     known = metrics_of(predicted, n_classes, minority) if known is None else known
-    influences = Influences(predicted, n_classes, minority)
+    influences = Influences(predicted, n_classes, minority, known)
     found = _intervals(influences, known, level)
     return {name: Spread(each.low, each.high, _error(influences, name, each)) for name, each in found.items()}
 
 
 def error_of(predicted: PredictionSet, metric: str, n_classes: int, minority: int = 1) -> float:
     """The standard error of one metric from drawing the judged rows anew; 0 where it cannot be had."""
-    if (error := Influences(predicted, n_classes, minority).error(metric)) > STILL:
+    if (error := Influences(predicted, n_classes, minority, [metric]).error(metric)) > STILL:
         return error
     spreads = spreads_of(predicted, n_classes, minority)  # all of them: no row moves the metric, as at its bounds
     return spreads[metric].error if metric in spreads else 0.0
