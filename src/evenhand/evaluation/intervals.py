@@ -115,13 +115,14 @@ def _percentiles(drawn: Mapping[str, np.ndarray], level: float) -> dict[str, Int
 
 def _of_table(table: np.ndarray, minority: int, known: Iterable[str], level: float) -> dict[str, Interval]:
     """Plain shares by Wilson, others by tables drawn with their class counts."""
-    drawn = figures_of_tables(drawn_tables(table) * (table.sum(axis=1) > 0)[:, None], minority, known)
-    found = _percentiles(drawn, level)
     right, true = np.diag(table), table.sum(axis=1)
+    found = _of_two(table, level) if len(table) == 2 else {}
     found["accuracy"] = share_interval(int(right.sum()), int(table.sum()), level=level)
     if true[minority]:
         found["minority_accuracy"] = share_interval(int(right[minority]), int(true[minority]), level=level)
-    return found | _of_two(table, level) if len(table) == 2 else found
+    others = [name for name in known if name not in found]
+    drawn = figures_of_tables(drawn_tables(table) * (true > 0)[:, None], minority, others)
+    return found | _percentiles(drawn, level)
 
 
 def _of_two(table: np.ndarray, level: float) -> dict[str, Interval]:
