@@ -150,7 +150,7 @@ def _built_or_failed(
 
 
 def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, table: Table, seed: int) -> dict[str, Any]:
-    training, held = local(balanced.training.stored), read_packed(local(prepared.held.stored))
+    training, held = local(balanced.training.stored), read_packed(asked := local(prepared.held.stored))
     X, y = fit_form(plan, read_packed(training)), read_labels(training)
     with PeakMemory() as memory:
         started = time.perf_counter()
@@ -166,7 +166,7 @@ def _build(folder: Path, plan: Plan, prepared: Prepared, balanced: Balanced, tab
     with failing_alone(plan):
         _, training_scores, training_predictions = scores_in_blocks(plan, estimator, original)
     check_finite(plan, scores, predictions)
-    truth = read_labels(local(prepared.held.stored))  # not opened before everything is fitted and predicted
+    truth = read_labels(asked)  # not opened before everything is fitted and predicted
     found = {"scores": scores, "decisions": decisions, "predictions": predictions}
     found |= {"training_scores": training_scores, "training_predictions": training_predictions}
     found |= {"training_decisions": decisions_in_blocks(plan, estimator, original)}
@@ -195,7 +195,7 @@ def _or_nothing(values: np.ndarray | None) -> np.ndarray:
 
 def _training_rows(plan: Plan, prepared: Prepared) -> tuple[Any, np.ndarray]:
     """The fold's training rows before balancing, thinned out evenly where asking about all of them costs too much."""
-    X, y = read_packed(local(prepared.training.stored)), read_labels(local(prepared.training.stored))
+    X, y = read_packed(folder := local(prepared.training.stored)), read_labels(folder)
     if not _is_thinned(plan, prepared):
         return X, y
     chosen = thinned_places(len(y), MOST_ROWS_SCORED)

@@ -63,7 +63,7 @@ from evenhand.reporting.run_record import (
     members_text,
     outlier_notes,
     positive_counts,
-    regression_of,
+    regressions_of,
     roc_by_percent,
     run_tags,
     trial_table,
@@ -124,6 +124,12 @@ class Results:
         """For each row of the table its place among the rows of the source."""
         return read_order(self.table)
 
+    @cached_property
+    def regressions(self) -> dict[str, RegressionTable]:
+        """The tables of the linear regressions among the candidates, best first."""
+        found = regressions_of(self.scores)
+        return {each.plan.name: found[each.plan.name] for each in self.judgement.figures if each.plan.name in found}
+
 
 @contextmanager
 def opened(study: Study) -> Iterator[OpenRun]:
@@ -174,7 +180,7 @@ def _report(run: OpenRun, results: Results) -> Report:
         checks=results.checks,
         tuned=results.tuned,
         explained=results.explained,
-        regressions=_regressions(results),
+        regressions=tuple(results.regressions.values()),
         taken=results.table.taken,
         notes=_notes(run),
         stages=tuple(run.stages),
@@ -265,18 +271,12 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
         with _optional(run, f"a picture of {plan.name}"):
             for name, picture in (*pictures_of(scored, results.table), *results.pictures.of(plan.name)):
                 mlflow_client.log_text(run.place, run_id, picture, name)
-        if (table := regression_of(results.scores, plan.name)) is not None:
+        if (table := results.regressions.get(plan.name)) is not None:
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.as_columns())), COEFFICIENTS)
             mlflow_client.log_text(run.place, run_id, json.dumps(as_plain(table.measures)), "fit.json")
         if searches := [each for each in results.tuned if each.plan == plan.name]:
             mlflow_client.log_text(run.place, run_id, json.dumps(trial_table(searches)), "tuning.json")
     return run_id
-
-
-def _regressions(results: Results) -> tuple[RegressionTable, ...]:
-    """The tables of the linear regressions among the candidates, fitted on all training rows, best first."""
-    found = (regression_of(results.scores, each.plan.name) for each in results.judgement.figures)
-    return tuple(table for table in found if table is not None)
 
 
 def _record_parent(run: OpenRun, report: Report, results: Results, scored: list[CandidatePredictions]) -> None:

@@ -9,9 +9,10 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, fbeta_score, matthews_corrcoef
 
+from evenhand.evaluation import calibration
 from evenhand.evaluation.calibration import (
     RISE,
-    _fit,
+    _fits,
     best_by_cost,
     best_by_metric,
     calibration_report,
@@ -104,7 +105,7 @@ def test_probabilities_by_steps_rank_rows_as_their_scores_do(scale):
     y = (draw.random(400) < expit(3 * margin)).astype(int)
     score = expit(margin) if scale == "probability" else margin
 
-    chances = _fit("isotonic", y, score, np.ones(400))(score)
+    chances = _fits(["isotonic"], y, score, np.ones(400))["isotonic"](score)
 
     assert np.array_equal(np.argsort(chances), np.argsort(score))
     assert average_precision_score(y, chances) == average_precision_score(y, score)
@@ -114,7 +115,7 @@ def test_probabilities_by_steps_rank_rows_as_their_scores_do(scale):
 def test_steps_without_any_order_in_the_rows_stay_level():
     y, score = np.tile([1, 0], 50), np.tile([0.0, 1.0], 50)  # higher scores have fewer positives
 
-    found = _fit("isotonic", y, score, np.ones(100))
+    found = _fits(["isotonic"], y, score, np.ones(100))["isotonic"]
 
     assert found.rise == 0.0
     assert found([0.0, 1.0]).tolist() == [0.5, 0.5]
@@ -320,7 +321,7 @@ def test_the_steps_are_those_of_scikit_learn(kind):
     weight = np.ones(200) if kind in {"plain", "ties"} else random.integers(kind == "weights", 4, 200).astype(float)
     least, asked = 0.5 / 200, np.linspace(-4, 4, 300)
 
-    ours = replace(_fit("isotonic", y, scores, weight), rise=0.0)(asked)
+    ours = replace(_fits(["isotonic"], y, scores, weight)["isotonic"], rise=0.0)(asked)
 
     theirs = IsotonicRegression(y_min=least, y_max=1 - least, out_of_bounds="clip").fit(scores, y, weight)
     np.testing.assert_allclose(ours, theirs.predict(asked), atol=1e-12)
@@ -341,3 +342,18 @@ def test_a_limit_that_is_just_met_is_met():
     assert with_precision(points, 2 / 3).threshold == 0.5
     assert with_false_positive_rate(points, 1 / 3).threshold == 0.5
     assert for_capacity(points, 3).threshold == 0.5
+
+
+def test_the_curve_that_steps_rise_along_is_that_of_the_same_rows_and_fitted_once(monkeypatch):
+    random = np.random.default_rng(0)
+    y, score = random.integers(0, 2, 300), random.normal(size=300)
+    fitted = []
+    monkeypatch.setattr(calibration, "fit_logistic", lambda *given: fitted.append(given) or fit_logistic(*given))
+
+    found = _fits(["isotonic", "sigmoid"], y, score, np.ones(300))
+
+    assert len(fitted) == 1
+    assert (found["isotonic"].intercept, found["isotonic"].slope) == (
+        found["sigmoid"].intercept,
+        found["sigmoid"].slope,
+    )

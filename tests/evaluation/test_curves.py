@@ -27,6 +27,33 @@ def test_roc_of_four_rows_is_the_one_drawn_by_hand():
     assert found.area == 0.75
 
 
+@pytest.mark.parametrize(("n_rows", "places"), [(3000, 1), (3000, 9), (300, 0), (2, 9)])
+def test_curves_of_rows_that_tie_are_those_of_scikit_learn(n_rows, places):
+    truth, score = scored_rows(n_rows, 0.5)
+    truth[:2], score = (0, 1), score.round(places)
+
+    roc, steps, sweep = (make(truth, score, most=10**6) for make in (curves.roc, curves.precision_recall, curves.sweep))
+
+    fpr, tpr, thresholds = metrics.roc_curve(truth, score)
+    kept = [thresholds.tolist().index(each) for each in roc.thresholds]
+    assert (roc.fpr, roc.tpr) == (tuple(fpr[kept]), tuple(tpr[kept]))
+    assert roc.area == metrics.auc(fpr, tpr)
+    assert curves.tpr_by_fpr_percent(truth, score) == pytest.approx(
+        np.interp(np.arange(101) / 100, *metrics.roc_curve(truth, score, drop_intermediate=False)[:2]), abs=0
+    )
+    precision, recall, thresholds = metrics.precision_recall_curve(truth, score)
+    known = set(zip(recall.tolist(), precision.tolist(), strict=True))
+    assert {(x, y) for x, y in zip(steps.recall, steps.precision, strict=True) if x} & known
+    assert set(steps.thresholds) <= set(thresholds.tolist())
+    assert steps.area == pytest.approx(metrics.average_precision_score(truth, score), abs=1e-12)
+    tn, fp, fn, tp, _ = metrics.confusion_matrix_at_thresholds(truth, score)
+    found = set(zip(sweep.tn, sweep.fp, sweep.fn, sweep.tp, strict=True))
+    assert found <= {
+        *zip(*(each.tolist() for each in (tn, fp, fn, tp)), strict=True),
+        (n_rows - sum(truth), 0, sum(truth), 0),
+    }
+
+
 def test_thinned_roc_stays_within_half_a_pixel_of_the_full_one():
     truth, score = scored_rows(60_000, 0.01)
 

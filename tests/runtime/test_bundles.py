@@ -93,3 +93,50 @@ def test_on_a_cluster_each_call_is_a_task_run(monkeypatch):
 
     with sending(lambda function, arguments, named: function(*arguments, **named)):
         assert not engine._are_bundled(CALLS)
+
+
+def test_of_very_many_candidates_each_task_run_takes_the_next_ones(prefect_server, monkeypatch):
+    from evenhand.runtime.engines import bundles
+
+    monkeypatch.setattr(bundles, "MOST", 2)
+    spared, before = {}, Step.n_called
+
+    found = in_threads()(lambda stage, key, error: spared.setdefault(key, error))
+
+    assert Step.n_called - before == 2 + 1  # three candidates in shares of two, and the box around them
+    assert set(found) | set(spared) == set(CALLS)
+    assert list(spared) == [("knn", "fold_1")]
+    assert ASKED.index(("nb", 0)) < ASKED.index(("svm", 0))
+
+
+def test_candidates_that_task_runs_did_not_come_to_end_as_these_did(prefect_server, monkeypatch):
+    from evenhand.runtime.engines import bundles
+
+    in_turn, begun = bundles._in_turn, []
+
+    def cancelled(bundle):
+        begun.append(bundle)
+        if bundle is begun[0]:
+            raise RuntimeError("cancelled")
+        in_turn(bundle)
+
+    monkeypatch.setattr(bundles, "MOST", 2)
+    monkeypatch.setattr(bundles, "_in_turn", cancelled)
+    spared = {}
+
+    found = in_threads()(lambda stage, key, error: spared.setdefault(key, str(error)))
+
+    assert set(found) | set(spared) == set(CALLS)
+    assert {words for key, words in spared.items() if key != ("knn", "fold_1")} == {"cancelled"}
+    assert len({key[0] for key in spared if spared[key] == "cancelled"}) in (1, 2)
+
+
+def test_names_of_task_runs_say_what_they_do():
+    from evenhand.runtime.engines import bundles
+
+    few = {(name, f"fold_{fold}"): () for name in ("a", "b") for fold in range(2)}
+    many = {(f"c{k}", "fold_0"): () for k in range(250)}
+
+    assert [name for name, *_ in bundles._shares(bundles._by_candidate(few))] == [("a", "2 parts"), ("b", "2 parts")]
+    shares = list(bundles._shares(bundles._by_candidate(many)))
+    assert (len(shares), shares[0][0], shares[0][2]) == (84, ("250 candidates", "share 1 of 84"), 3)  # 84 x 3 >= 250

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from makers import make_study, make_table, two_clouds, work, write_rows
+from makers import make_plan, make_study, make_table, two_clouds, work, write_rows
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 from evenhand.data import frames
 from evenhand.data.splits import fold_rows
@@ -218,3 +220,15 @@ def test_a_model_of_packed_rows_says_of_raw_rows_what_was_judged(name, tmp_path,
     model = refit.fn(found.judgement, found.prepared, found.balanced, found.table, found.study)
 
     assert model.largest_difference <= 1e-9
+
+
+def test_rows_are_not_made_dense_for_decision_values_that_a_model_does_not_give(monkeypatch):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 1] * 3)
+    bayes, logistic = GaussianNB().fit(X, y), LogisticRegression().fit(X, y)
+    made = []
+    monkeypatch.setattr(forms, "_blocks", lambda plan, matrix: made.append(matrix) or [matrix])
+
+    assert forms.decisions_in_blocks(make_plan("gaussian_nb"), bayes, X) is None
+    assert made == []
+    found = forms.decisions_in_blocks(make_plan("logistic"), logistic, X)
+    assert found.tolist() == logistic.decision_function(X).tolist()

@@ -5,11 +5,11 @@ from contextlib import closing
 
 import pytest
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from mlflow.exceptions import MlflowException
 
 from evenhand.tracking import mlflow_client
-from evenhand.tracking.recorded.run_writer import write_rows
+from evenhand.tracking.recorded.run_writer import write_end, write_inputs, write_rows, write_run
 
 METRICS = [
     Metric("late", 0.25, 1000, 3),
@@ -93,12 +93,80 @@ def test_a_store_that_is_no_database_and_metrics_of_a_model_are_left_to_mlflow(p
 
 
 def test_what_mlflow_refuses_is_refused(place, store):
-    run_id = mlflow_client.start_run(place, "ours", {})
+    run_id, log_first = mlflow_client.start_run(place, "ours", {}), mlflow_client._client(place.uri).log_first
 
     with pytest.raises(MlflowException, match=r"Invalid value .* for parameter"):
         write_rows(store, run_id, [Metric("a\tb", 1.0, 1000, 0)], [])
     with pytest.raises(MlflowException, match="not found"):
-        write_rows(store, "0" * 32, METRICS, PARAMS)
+        log_first("0" * 32, METRICS, PARAMS)
     MlflowClient(place.uri).delete_run(run_id)
     with pytest.raises(MlflowException, match="must be in the 'active' state"):
-        write_rows(store, run_id, METRICS, PARAMS)
+        log_first(run_id, METRICS, PARAMS)
+    with pytest.raises(MlflowException, match="must be in the 'active' state"):
+        mlflow_client.end_run(place, run_id)
+    MlflowClient(place.uri).delete_experiment(place.experiment_id)
+    with pytest.raises(MlflowException, match="must be in the 'active' state"):
+        mlflow_client.start_run(place, "late", {})
+
+
+def everything_of(place, table, run_id, column="run_uuid"):
+    """All columns of the rows of a run, but for names made at random and moments."""
+    with closing(sqlite3.connect(place.uri.removeprefix("sqlite:///").partition("?")[0])) as database:
+        database.row_factory = sqlite3.Row
+        rows = [dict(row) for row in database.execute(f"SELECT * FROM {table} WHERE {column} = ?", (run_id,))]
+    shown = [{key: str(value).replace(run_id, "its id") for key, value in row.items()} for row in rows]
+    return sorted(
+        ({key: len(value) if key in ("start_time", "end_time", "input_uuid") else value for key, value in row.items()}
+        for row in shown),
+        key=str,
+    )  # fmt: skip
+
+
+def test_a_run_begins_and_ends_as_one_of_mlflow(place, store):
+    tags = {"evenhand.kind": "candidate", "mlflow.parentRunId": "above"}
+    theirs = MlflowClient(place.uri).create_run(place.experiment_id, tags=tags, run_name="knn").info.run_id
+    ours = write_run(store, place.experiment_id, "knn", tags)
+
+    assert everything_of(place, "runs", ours) == everything_of(place, "runs", theirs)
+    assert everything_of(place, "tags", ours) == everything_of(place, "tags", theirs)
+
+    MlflowClient(place.uri).set_terminated(theirs, "FAILED")
+    assert write_end(store, ours, "FAILED")
+
+    assert everything_of(place, "runs", ours) == everything_of(place, "runs", theirs)
+
+
+def test_the_data_of_a_run_is_noted_of_others_as_mlflow_notes_it(place, store):
+    data = DatasetInput(Dataset("storm", "abc", "local", "{}"), [InputTag("mlflow.data.context", "training")])
+    first, theirs, ours = (mlflow_client.start_run(place, name, {}) for name in "abc")
+    for run_id in (first, theirs):
+        MlflowClient(place.uri).log_inputs(run_id, [data])
+
+    assert write_inputs(store, first, [ours])
+
+    (expected,), (found,) = (everything_of(place, "inputs", each, "destination_id") for each in (theirs, ours))
+    assert found == expected
+    (read,) = MlflowClient(place.uri).get_run(ours).inputs.dataset_inputs
+    assert (read.dataset.digest, [(tag.key, tag.value) for tag in read.tags]) == (
+        "abc",
+        [("mlflow.data.context", "training")],
+    )
+    assert not write_inputs(store, first, [ours])  # it has it already: left to MLflow
+    assert not write_inputs(object(), first, [ours])
+
+
+def test_runs_of_a_store_that_is_no_database_begin_and_end_by_mlflow(place, store, monkeypatch):
+    assert write_run(object(), place.experiment_id, "knn", {}) is None
+    assert not write_end(object(), "0" * 32, "FINISHED")
+    assert not write_end(store, "0" * 32, "FINISHED")
+    for writer in ("write_run", "write_end", "write_inputs"):
+        monkeypatch.setattr(mlflow_client, writer, lambda *given: None)
+    data = DatasetInput(Dataset("storm", "abc", "local", "{}"), [])
+
+    runs = [mlflow_client.start_run(place, name, {"a": "b"}) for name in ("knn", "svm")]
+    mlflow_client._client(place.uri).log_dataset(runs, data)
+    mlflow_client.end_run(place, runs[1], "KILLED")
+
+    found = MlflowClient(place.uri).get_run(runs[1])
+    assert (found.info.run_name, found.info.status, found.data.tags["a"]) == ("svm", "KILLED", "b")
+    assert [each.dataset.name for each in found.inputs.dataset_inputs] == ["storm"]

@@ -143,7 +143,7 @@ class Run:
         """
         from evenhand.reporting.prediction_table import predictions_of
 
-        return predictions_of(self._prediction_set(candidate), self.classes, self._recorded.places)
+        return predictions_of(self._prediction_set(candidate), self.classes, self._recorded.places).to_pandas()
 
     def slices(self, by: Any, candidate: str | None = None) -> "pd.DataFrame":
         """Every metric on the rows of each value of `by`, with its interval: how a candidate does by region or by age.

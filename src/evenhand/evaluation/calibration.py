@@ -91,10 +91,10 @@ def choose_calibration(
         StratifiedKFold(folds, shuffle=True, random_state=seed) if np.ndim(folds) == 0 else PredefinedSplit(folds)
     )
     splits = list(splitter.split(scores[:, None], y))
-    chances = {kind: _cross_fitted(kind, y, scores, weight, splits) for kind in kinds}
+    chances = _cross_fitted(kinds, y, scores, weight, splits)
     losses = {kind: _log_loss(y, chance, weight) for kind, chance in chances.items()}
     kind = min(kinds, key=losses.__getitem__)
-    return Calibration(kind, losses, _fit(kind, y, scores, weight), chances[kind])
+    return Calibration(kind, losses, _fits([kind], y, scores, weight)[kind], chances[kind])
 
 
 def _are_probabilities(scores: np.ndarray) -> bool:
@@ -102,11 +102,16 @@ def _are_probabilities(scores: np.ndarray) -> bool:
 
 
 def _cross_fitted(
-    kind: str, y: np.ndarray, scores: np.ndarray, weight: np.ndarray, splits: list[tuple[np.ndarray, np.ndarray]]
-) -> np.ndarray:
-    found = np.empty(len(y))
+    kinds: Sequence[str],
+    y: np.ndarray,
+    scores: np.ndarray,
+    weight: np.ndarray,
+    splits: list[tuple[np.ndarray, np.ndarray]],
+) -> dict[str, np.ndarray]:
+    found = {kind: np.empty(len(y)) for kind in kinds}
     for fitted, judged in splits:
-        found[judged] = _fit(kind, y[fitted], scores[fitted], weight[fitted])(scores[judged])
+        for kind, fit in _fits(kinds, y[fitted], scores[fitted], weight[fitted]).items():
+            found[kind][judged] = fit(scores[judged])
     return found
 
 
@@ -115,13 +120,16 @@ def _log_loss(y: np.ndarray, chance: np.ndarray, weight: np.ndarray) -> float:
     return float(-np.average(np.where(y == 1, np.log(chance), np.log1p(-chance)), weights=weight))
 
 
-def _fit(kind: str, y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
-    fits = {"none": _fit_nothing, "prior": _fit_prior, "sigmoid": _fit_sigmoid, "isotonic": _fit_isotonic}
-    return fits[kind](y, scores, weight)
-
-
-def _fit_nothing(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
-    return ScoreMap("none")
+def _fits(kinds: Sequence[str], y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> dict[str, ScoreMap]:
+    """The maps of some kinds; steps rise along the logistic curve, which is fitted once for both."""
+    found = {"none": ScoreMap("none")}
+    if "prior" in kinds:
+        found["prior"] = _fit_prior(y, scores, weight)
+    if not {"sigmoid", "isotonic"}.isdisjoint(kinds):
+        found["sigmoid"] = _fit_sigmoid(y, scores, weight)
+    if "isotonic" in kinds:
+        found["isotonic"] = _fit_isotonic(y, scores, weight, found["sigmoid"])
+    return {kind: found[kind] for kind in kinds}
 
 
 def _fit_prior(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
@@ -162,7 +170,7 @@ def _platt_targets(y: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.where(y == 1, (up + 1) / (up + 2), 1 / (down + 2))
 
 
-def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> ScoreMap:
+def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray, curve: ScoreMap) -> ScoreMap:
     """Fit steps that rise a little, kept half a row away from 0 and 1 so that no surprise costs an infinite loss."""
     least, counts = 0.5 / len(y), weight > 0
     places, place = np.unique(scores[counts], return_inverse=True)
@@ -171,7 +179,6 @@ def _fit_isotonic(y: np.ndarray, scores: np.ndarray, weight: np.ndarray) -> Scor
     levels = np.clip(isotonic_regression(shares, weights=mass).x, least, 1 - least)
     is_end = np.ones(len(levels), dtype=bool)
     is_end[1:-1] = (levels[1:-1] != levels[:-2]) | (levels[1:-1] != levels[2:])
-    curve = _fit_sigmoid(y, scores, weight)
     rise = RISE if curve.slope > 0 else 0.0
     return replace(curve, kind="isotonic", x=places[is_end], y=levels[is_end], rise=rise)
 

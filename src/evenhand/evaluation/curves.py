@@ -3,7 +3,6 @@
 `truth` is 1 or True where the row is positive. A row is called positive where its score is at or above the threshold.
 """
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn import metrics
 
 from evenhand.errors import DataError
+from evenhand.evaluation.pictures.curve_outline import outline
 
 Numbers = tuple[float, ...]
 MOST_POINTS = 200
@@ -152,9 +152,15 @@ class Decile:
 def roc(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS) -> Roc:
     """The ROC curve in at most `most` points; its area is that of all points."""
     truth, score, weights = _checked(truth, score, weights, "A ROC curve")
-    fpr, tpr, thresholds = metrics.roc_curve(truth, score, sample_weight=weights)
+    fp, tp, thresholds = _counted(truth, score, weights)
+    is_corner = np.concatenate([[True], (np.diff(fp, 2) != 0) | (np.diff(tp, 2) != 0), [True]])[: len(fp)]
+    fpr, tpr, thresholds = (
+        np.concatenate([[first], values[is_corner]]) for first, values in ((0.0, fp), (0.0, tp), (np.inf, thresholds))
+    )
+    fpr, tpr = fpr / fpr[-1], tpr / tpr[-1]
     kept = outline(fpr, tpr, most)
-    return Roc(_numbers(fpr[kept]), _numbers(tpr[kept]), _numbers(thresholds[kept]), float(metrics.auc(fpr, tpr)))
+    area = float(np.trapezoid(tpr, fpr))
+    return Roc(_numbers(fpr[kept]), _numbers(tpr[kept]), _numbers(thresholds[kept]), area)
 
 
 def precision_recall(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS) -> PrecisionRecall:
@@ -205,8 +211,8 @@ def macro(each: Sequence[RankingCurves], name: str) -> RankingCurves:
 def tpr_by_fpr_percent(truth: Any, score: Any, weights: Any = None) -> Numbers:
     """The true positive rate at false positive rates of 0, 1, ... 100 percent; the top of a vertical step."""
     truth, score, weights = _checked(truth, score, weights, "A ROC curve")
-    fpr, tpr, _ = metrics.roc_curve(truth, score, sample_weight=weights, drop_intermediate=False)
-    return _numbers(np.interp(PERCENTS, fpr, tpr))
+    fp, tp, _ = _counted(truth, score, weights)
+    return _numbers(np.interp(PERCENTS, np.append(0.0, fp / fp[-1]), np.append(0.0, tp / tp[-1])))
 
 
 def mean_roc(folds: Sequence[tuple[Any, Any]]) -> Band:
@@ -250,7 +256,8 @@ def sweep(truth: Any, score: Any, weights: Any = None, most: int = MOST_POINTS, 
     A `chosen` threshold is one of them, with the counts of the rows at it or above.
     """
     truth, score, weights = _checked(truth, score, weights, "A cost curve")
-    tn, fp, fn, tp, thresholds = metrics.confusion_matrix_at_thresholds(truth, score, sample_weight=weights)
+    fp, tp, thresholds = _counted(truth, score, weights)
+    tn, fn = fp[-1] - fp, tp[-1] - tp
     if np.isfinite(thresholds[0]):
         tn, fp, fn, tp = (np.concatenate([[first], rest]) for first, rest in _nothing_flagged(tn, fp, fn, tp))
         thresholds = np.concatenate([[np.inf], thresholds])
@@ -317,23 +324,6 @@ def deciles(actual: Any, predicted: Any) -> tuple[Decile, ...]:
     return tuple(_decile(actual[rows], predicted[rows]) for rows in parts)
 
 
-def outline(x: Any, y: Any, most: int) -> Any:
-    """The indices of at most `most` points between which straight lines stay closest to all points.
-
-    Each further point is the one that lies farthest from the lines drawn so far (Ramer 1972, Douglas and Peucker 1973,
-    here by largest distance first so that the number of points is what is bounded).
-    """
-    kept, waiting = {0, len(x) - 1}, [_farthest(x, y, 0, len(x) - 1)]
-    while waiting and len(kept) < most:
-        distance, at, start, end = heapq.heappop(waiting)
-        if -distance <= 1e-9:
-            break
-        kept.add(at)
-        heapq.heappush(waiting, _farthest(x, y, start, at))
-        heapq.heappush(waiting, _farthest(x, y, at, end))
-    return np.array(sorted(kept))
-
-
 def wilson(successes: float, trials: float, z: float = 1.959963984540054) -> tuple[float, float]:
     """The Wilson score interval of a share, 95 % unless given otherwise."""
     share, z2 = successes / trials, z * z
@@ -343,21 +333,22 @@ def wilson(successes: float, trials: float, z: float = 1.959963984540054) -> tup
     return max(0.0, low), min(1.0, high)
 
 
-def _farthest(x: Any, y: Any, start: int, end: int) -> tuple[float, int, int, int]:
-    if end - start < 2:
-        return 0.0, start, start, end
-    run, rise = x[end] - x[start], y[end] - y[start]
-    along, up = x[start + 1 : end] - x[start], y[start + 1 : end] - y[start]
-    length = np.hypot(run, rise)
-    distance = np.abs(run * up - rise * along) / length if length > 0 else np.hypot(along, up)
-    at = int(np.argmax(distance))
-    return -float(distance[at]), start + 1 + at, start, end
-
-
 def _falling(truth: Any, score: Any, weights: Any) -> tuple[Any, Any, Any]:
     """Precision, recall and threshold from the highest score down, without the made-up first point."""
-    precision, recall, thresholds = metrics.precision_recall_curve(truth, score, sample_weight=weights)
-    return precision[-2::-1], recall[-2::-1], thresholds[::-1]
+    fp, tp, thresholds = _counted(truth, score, weights)
+    return tp / (tp + fp), tp / tp[-1], thresholds
+
+
+def _counted(truth: Any, score: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """False and true positives at each score from the highest down; scikit-learn's numbers without its checks."""
+    if weights is not None:
+        _, fp, _, tp, thresholds = metrics.confusion_matrix_at_thresholds(truth, score, sample_weight=weights)
+        return fp, tp, thresholds
+    order = np.argsort(-score)
+    falling = score[order]
+    last = np.append(np.flatnonzero(np.diff(falling)), len(falling) - 1)  # of rows with the same score
+    tp = np.cumsum(truth[order])[last]
+    return 1.0 + last - tp, tp, falling[last]
 
 
 def _nothing_flagged(tn: Any, fp: Any, fn: Any, tp: Any) -> tuple[tuple[float, Any], ...]:

@@ -6,7 +6,7 @@ squared influences over n². For areas under the ROC curve these are DeLong's co
 are differentiated cell by cell.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -26,10 +26,13 @@ RATIOS: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarra
 
 
 class Influences:
-    """The influence of every row on each metric of one model, found once, and the standard errors they give."""
+    """The influence of every row on metrics of one model, found once, and the standard errors they give."""
 
-    def __init__(self, predicted: PredictionSet, n_classes: int, minority: int = 1) -> None:
+    def __init__(
+        self, predicted: PredictionSet, n_classes: int, minority: int = 1, metrics: Iterable[str] = METRICS
+    ) -> None:
         self.predicted, self.n_classes, self.minority = predicted, n_classes, minority
+        self._metrics = metrics
         self._known: dict[str, np.ndarray | None] = {}
 
     def of(self, metric: str) -> np.ndarray | None:
@@ -47,13 +50,13 @@ class Influences:
 
     @cached_property
     def _errors_by_table(self) -> dict[str, float]:
-        """Those of all metrics of the confusion table: rows of a cell are alike, so that cells are enough."""
+        """Those of the metrics of the confusion table: rows of a cell are alike, so that cells are enough."""
         if not self.n_classes or self.predicted.is_multilabel:
             return {}
         table = confusion(self.predicted.truth, self.predicted.predictions, self.n_classes)
         counts, n = table.ravel(), table.sum()
         found = {}
-        figures = figures_of_tables(_nudged(table / n), self.minority, METRICS)
+        figures = figures_of_tables(_nudged(table / n), self.minority, self._metrics)
         for metric, slopes in zip(figures, map(_slopes, figures.values()), strict=True):
             there, times = slopes[counts > 0], counts[counts > 0]
             moved = there - there @ times / n

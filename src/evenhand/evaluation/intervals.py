@@ -60,14 +60,14 @@ def spreads_of(
     if len(predicted.truth) < 2:
         return {}
     known = metrics_of(predicted, n_classes, minority) if known is None else known
-    influences = Influences(predicted, n_classes, minority)
+    influences = Influences(predicted, n_classes, minority, known)
     found = _intervals(influences, known, level)
     return {name: Spread(each.low, each.high, _error(influences, name, each)) for name, each in found.items()}
 
 
 def error_of(predicted: PredictionSet, metric: str, n_classes: int, minority: int = 1) -> float:
     """The standard error of one metric from drawing the judged rows anew; 0 where it cannot be had."""
-    if (error := Influences(predicted, n_classes, minority).error(metric)) > STILL:
+    if (error := Influences(predicted, n_classes, minority, [metric]).error(metric)) > STILL:
         return error
     spreads = spreads_of(predicted, n_classes, minority)  # all of them: no row moves the metric, as at its bounds
     return spreads[metric].error if metric in spreads else 0.0
@@ -123,17 +123,17 @@ def _of_table(table: np.ndarray, minority: int, known: Mapping[str, float], leve
     A figure that all drawn tables miss, as at its bounds, is an end of its own interval.
     """
     right, true = np.diag(table), table.sum(axis=1)
-    found = {
-        name: Interval(min(each.low, known[name]), max(each.high, known[name]), level)
-        for name, each in _percentiles(figures_of_tables(drawn_tables(table), minority, known), level).items()
-    }
+    found = _of_two(table, level) if len(table) == 2 else {}
     found["accuracy"] = share_interval(int(right.sum()), int(table.sum()), level=level)
     if true[minority]:
         found["minority_accuracy"] = share_interval(int(right[minority]), int(true[minority]), level=level)
+    drawn = figures_of_tables(drawn_tables(table), minority, [name for name in known if name not in found])
+    for name, each in _percentiles(drawn, level).items():
+        found[name] = Interval(min(each.low, known[name]), max(each.high, known[name]), level)
     if len(table) == 2:
-        return found | _of_two(table, level)
-    others, weight = means_over_classes(table, level=level), weight_of_rare(table)
-    return found | {name: between(found[name], other, weight) for name, other in others.items() if name in found}
+        return found
+    means, weight = means_over_classes(table, level=level), weight_of_rare(table)
+    return found | {name: between(found[name], other, weight) for name, other in means.items() if name in found}
 
 
 def _of_two(table: np.ndarray, level: float) -> dict[str, Interval]:

@@ -157,9 +157,14 @@ def _scored(estimator: Any, X: Any) -> tuple[str, np.ndarray | None, np.ndarray]
     return "value", None, estimator.predict(X)
 
 
+def has_decisions(estimator: Any) -> bool:
+    """Whether there may be decision values behind probabilities."""
+    return hasattr(estimator, "predict_proba") and hasattr(estimator, "decision_function")
+
+
 def decisions_of(estimator: Any, X: Any) -> np.ndarray | None:
     """The decision values behind probabilities of two classes: where those round to 1, rows still have an order."""
-    if not (hasattr(estimator, "predict_proba") and hasattr(estimator, "decision_function")):
+    if not has_decisions(estimator):
         return None
     if X.shape[0] == 0:
         found = decisions_of(estimator, np.zeros((1, X.shape[1])))

@@ -190,12 +190,14 @@ def commit_tag() -> dict[str, str]:
     return {"mlflow.source.git.commit": found.stdout.strip()}
 
 
-def regression_of(scores: Sequence[Scores], name: str) -> RegressionTable | None:
-    """The table of one candidate fitted on all training rows, if it is a linear regression."""
-    last = next((each for each in scores if each.plan == name and each.fold == FINAL), None)
-    if last is None or not (file := local(last.stored.beside(COEFFICIENTS))).exists():
-        return None
-    return RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
+def regressions_of(scores: Sequence[Scores]) -> dict[str, RegressionTable]:
+    """The tables of the candidates that are linear regressions, fitted on all training rows."""
+    last = {each.plan: local(each.stored.beside(COEFFICIENTS)) for each in scores if each.fold == FINAL}
+    return {
+        name: RegressionTable.from_facts(name, json.loads(file.read_text(encoding="utf-8")))
+        for name, file in last.items()
+        if file.exists()
+    }
 
 
 def roc_by_percent(candidate: CandidatePredictions, table: Table) -> tuple[float, ...]:

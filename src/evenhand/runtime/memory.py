@@ -1,9 +1,11 @@
 """How much memory a stretch of work took at its highest, and who must wait until there is enough of it."""
 
+import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -45,7 +47,10 @@ class PeakMemory:
 
 
 def _in_use() -> int:
-    return int(psutil.Process().memory_info().rss)
+    return int(_process(os.getpid()).memory_info().rss)
+
+
+_process: Callable[[int], psutil.Process] = cache(psutil.Process)  # it looks up when the process began, each time
 
 
 class _Watcher:

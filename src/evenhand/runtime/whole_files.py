@@ -27,7 +27,8 @@ def whole(file: Path, moment: str = "file") -> Iterator[Path]:
     """
     unfinished = unfinished_name(file)
     with writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.parent.is_dir():
+            file.parent.mkdir(parents=True, exist_ok=True)
         sweep(file)
         try:
             with around(f"{moment}.write"):
@@ -70,13 +71,8 @@ def to_disk(path: Path) -> None:
 def sweep(file: Path) -> None:
     """Remove what processes that are gone left of a file."""
     before, after = f".{file.stem}-", f"{UNFINISHED}{file.suffix}"
-    for left in file.parent.glob(f".{_literal(file.stem)}-*{UNFINISHED}{_literal(file.suffix)}"):
-        owner = left.name.removeprefix(before).removesuffix(after).partition("-")[0]
-        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+    for name in os.listdir(file.parent):
+        owner = name.removeprefix(before).removesuffix(after).partition("-")[0] if name.startswith(before) else ""
+        if name.endswith(after) and owner.isdigit() and not psutil.pid_exists(int(owner)):
             with suppress(OSError):
-                left.unlink(missing_ok=True)
-
-
-def _literal(text: str) -> str:
-    """Text of which nothing is a wildcard."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
+                file.with_name(name).unlink(missing_ok=True)

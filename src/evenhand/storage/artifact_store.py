@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -62,13 +63,17 @@ class Entry:
 
 def home() -> Path:
     """The folder of the store and of what must outlive a run: $EVENHAND_HOME, or .evenhand here."""
-    given = os.environ.get("EVENHAND_HOME") or ".evenhand"
+    return _home(os.environ.get("EVENHAND_HOME") or ".evenhand", os.getcwd())
+
+
+@cache
+def _home(given: str, here: str) -> Path:
     if "://" in given:
         raise PlaceError(
             f"EVENHAND_HOME={masked_text(given)} is an address, but what is kept there lies in a folder of this "
             "machine: name a folder, and give the address of a store that machines share as EVENHAND_STORE"
         )
-    return Path(given).absolute()
+    return Path(here, given)
 
 
 def _most_cached() -> int:

@@ -1,6 +1,7 @@
 """Whether an entry is what was written: its facts by their own digest, its files by those that the facts hold."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,14 +42,14 @@ def parsed_facts(text: str) -> dict[str, Any]:
 
 def _seen(path: Path, names: Iterable[str]) -> dict[str, tuple[int, int, int]]:
     """By what a file that was touched is recognised."""
-    stats = {name: (path / name).stat() for name in names}
+    stats = {name: os.stat(f"{path}/{name}") for name in names}
     return {name: (found.st_size, found.st_mtime_ns, found.st_ino) for name, found in stats.items()}
 
 
 def is_verified(path: Path) -> bool:
     """Whether this process verified an entry that nobody touched since."""
     try:
-        return (path / FACTS).exists() and path in _verified and _seen(path, _verified[path]) == _verified[path]
+        return path in _verified and (path / FACTS).exists() and _seen(path, _verified[path]) == _verified[path]
     except OSError:
         return False
 

@@ -1,6 +1,7 @@
 """A folder that is seen whole or not at all: brought to the disk, and then renamed."""
 
 import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +15,7 @@ def to_disk(folder: Path) -> None:
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    yield from (path for path in folder.rglob("*") if path.is_dir())
-    yield folder
+    yield from (Path(place) for place, _, _ in os.walk(folder, topdown=False))
 
 
 def rename_whole(unfinished: Path, path: Path) -> bool:
@@ -36,4 +36,4 @@ def rename_whole(unfinished: Path, path: Path) -> bool:
 
 def files_in(folder: Path) -> list[Path]:
     """All files below a folder, by name."""
-    return sorted(file for file in folder.rglob("*") if file.is_file())
+    return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import gen_batches
 
 from evenhand.models.catalogue import listing
-from evenhand.models.fitting import decisions_of, scores_of, unfit
+from evenhand.models.fitting import decisions_of, has_decisions, scores_of, unfit
 from evenhand.records.pipeline import Plan
 from evenhand.runtime.memory import free_bytes
 from evenhand.storage.packed import Packed
@@ -75,13 +75,13 @@ def scores_in_blocks(plan: Plan, estimator: Any, matrix: Any) -> Found:
 
 
 def decisions_in_blocks(plan: Plan, estimator: Any, matrix: Any) -> np.ndarray | None:
-    """As decisions_of, with one block of rows dense at a time."""
-    found = []
-    for X in _blocks(plan, matrix):
+    """As decisions_of, with one block of rows dense at a time, and none where there are no such values."""
+    found: list[np.ndarray] = []
+    for X in _blocks(plan, matrix) if has_decisions(estimator) else ():
         if (decisions := decisions_of(estimator, X)) is None:
             return None
         found.append(decisions)
-    return np.concatenate(found)
+    return np.concatenate(found) if found else None
 
 
 def _form(plan: Plan, matrix: Packed) -> str:

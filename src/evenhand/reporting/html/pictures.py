@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from evenhand.evaluation import curves
+from evenhand.evaluation.metrics import confusion
 from evenhand.evaluation.predictions import CandidatePredictions
 from evenhand.records.pipeline import Table
 from evenhand.reporting.html.chart import Chart
@@ -38,8 +39,8 @@ def pictures_of(candidate: CandidatePredictions, table: Table) -> Iterator[tuple
         return
     labels = [str(label) for label in table.classes]
     if not table.is_multilabel:
-        counted = curves.confusion(part.truth, part.predicted, range(len(labels)))
-        yield "confusion.svg", confusion_picture(counted, labels, candidate.name)
+        counts = confusion(part.truth, part.predicted, len(labels)).tolist()
+        yield "confusion.svg", confusion_picture(counts, labels, candidate.name)
     if shown := shown_curves(candidate, labels):
         keys = [f"{one.name} {number(one.roc.area)}" for one in shown]
         yield "roc.svg", _of_chart(roc_chart(shown), candidate.name, keys)
@@ -60,12 +61,12 @@ def shown_curves(candidate: CandidatePredictions, labels: Sequence[str]) -> list
     return [CandidateCurves("mean over classes", whole.roc, whole.precision_recall), *each]
 
 
-def confusion_picture(found: curves.Confusion, labels: Sequence[str], name: str) -> str:
+def confusion_picture(found: Sequence[Sequence[int]], labels: Sequence[str], name: str) -> str:
     """True classes in rows, predicted ones in columns; a cell is the darker the greater its share of its true class."""
     shown = list(labels[:MOST_CELLS])
     cells = [
         _cell(place, row, n, sum(counts))
-        for place, counts in enumerate(found.counts[: len(shown)])
+        for place, counts in enumerate(found[: len(shown)])
         for row, n in enumerate(counts[: len(shown)])
     ]
     sides = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.evaluation.curves import outline
+from evenhand.evaluation.pictures.curve_outline import outline
 from evenhand.reporting.html.elements import Html, joined, number, tag
 
 WIDTH, HEIGHT = 400, 330

@@ -1,14 +1,17 @@
-"""Many calls of a task as few task runs: one does the calls of a candidate, fold after fold.
+"""Many calls of a task as few task runs: one does the calls of a candidate, or of several, fold after fold.
 
-A task run costs about 20 ms of processor time in Prefect's client and server, whatever it does. A few hundred of them
-are worth the boxes that they are in Prefect's pages; thousands of fits of some milliseconds are not.
+A task run costs about 20 ms of processor time in Prefect's client and server, whatever it does. A hundred of them are
+worth the boxes that they are in Prefect's pages; thousands of fits of some milliseconds are not. Of more candidates
+each task run takes the next that nobody has begun: they are done in the order given, and no core waits at the end.
 """
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from math import ceil
 from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Any, TypeVar
@@ -24,18 +27,31 @@ from evenhand.runtime.text import counted
 Key = TypeVar("Key", bound=Hashable)
 Thing = TypeVar("Thing")
 MANY = 200  # calls; fewer are a task run each
+MOST = 100  # task runs of a stage
+Calls = Mapping[Any, tuple[Any, ...]]
 WAKE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class _Bundle:
-    """Calls of one function, the queue that hears what came of each, and whether anybody still listens."""
+    """What one task run does: the calls of so many candidates of those that wait; and who hears what came of each."""
 
     function: Callable[..., Any]
-    calls: Mapping[Any, tuple[Any, ...]]
+    waiting: deque[Calls]
+    n_candidates: int
     heard: SimpleQueue[tuple[Any, Callable[[], Any]]]
     is_over: Event
+    begun: list[Calls] = field(default_factory=list)
     ended: set[Any] = field(default_factory=set)
+
+    def candidates(self) -> Iterator[Calls]:
+        """The calls of the next candidates, up to the number of this bundle."""
+        while len(self.begun) < self.n_candidates:
+            try:
+                self.begun.append(self.waiting.popleft())
+            except IndexError:
+                return
+            yield self.begun[-1]
 
 
 @contextmanager
@@ -48,9 +64,8 @@ def bundled(
     in_turn = step(task.name)(_in_turn)
     try:
         with deaf_to_ctrl_c():
-            for what, keys in _by_candidate(calls).items():
-                bundle = _Bundle(task.fn, {key: calls[key] for key in keys}, heard, is_over)
-                name = (*what, counted(len(keys), "part")) if len(keys) > 1 else keys[0]
+            for name, waiting, n_candidates in _shares(_by_candidate(calls)):
+                bundle = _Bundle(task.fn, waiting, n_candidates, heard, is_over)
                 named(in_turn, name).submit(bundle).add_done_callback(partial(_lost, bundle))
         yield (next_of(heard) for _ in calls)
     finally:
@@ -66,18 +81,31 @@ def next_of(queue: SimpleQueue[Thing]) -> Thing:
             continue
 
 
-def _by_candidate(calls: Mapping[Key, Any]) -> dict[tuple[Any, ...], list[Key]]:
-    """Keys that differ in their last part alone, which is the fold."""
-    found: dict[tuple[Any, ...], list[Key]] = {}
-    for key in calls:
-        found.setdefault(key[:-1] if isinstance(key, tuple) else (key,), []).append(key)
-    return found
+def _by_candidate(calls: Mapping[Key, tuple[Any, ...]]) -> list[Mapping[Key, tuple[Any, ...]]]:
+    """Calls whose keys differ in their last part alone, which is the fold."""
+    found: dict[tuple[Any, ...], dict[Key, tuple[Any, ...]]] = {}
+    for key, given in calls.items():
+        found.setdefault(key[:-1] if isinstance(key, tuple) else (key,), {})[key] = given
+    return list(found.values())
+
+
+def _shares(candidates: list[Calls]) -> Iterator[tuple[Any, deque[Calls], int]]:
+    """For each task run its name, from where it takes candidates, and how many."""
+    if len(candidates) <= MOST:
+        for each in candidates:
+            first = next(iter(each))
+            yield (*first[:-1], counted(len(each), "part")) if len(each) > 1 else first, deque([each]), 1
+        return
+    size = ceil(len(candidates) / MOST)
+    n_shares, waiting = ceil(len(candidates) / size), deque(candidates)
+    for place in range(1, n_shares + 1):
+        yield (counted(len(candidates), "candidate"), f"share {place} of {n_shares}"), waiting, size
 
 
 def _in_turn(bundle: _Bundle) -> None:
     """One call after the other, until nobody listens; the first error is that of the task run, too."""
     errors = []
-    for key, arguments in bundle.calls.items():
+    for key, arguments in (call for calls in bundle.candidates() for call in calls.items()):
         if bundle.is_over.is_set():
             return
         outcome: Future[Any] = Future()
@@ -94,7 +122,8 @@ def _in_turn(bundle: _Bundle) -> None:
 
 def _lost(bundle: _Bundle, future: PrefectFuture[Any]) -> None:
     """Have the calls that a task run did not come to end as it did, such as cancelled."""
-    for key in bundle.calls.keys() - bundle.ended:
+    begun = [*bundle.begun, *bundle.candidates()]
+    for key in (key for calls in begun for key in calls if key not in bundle.ended):
         bundle.heard.put((key, partial(_outcome, future)))
 
 
