@@ -58,8 +58,8 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
 def pytest_xdist_auto_num_workers():
-    """`-n auto` is a worker more than cores: some tests mostly wait, for servers and for what is due."""
-    return (yield) + 1
+    """`-n auto` is two workers more than cores: some tests mostly wait, for servers and for what is due."""
+    return (yield) + 2
 
 
 @pytest.hookimpl(wrapper=True)
