@@ -1,7 +1,6 @@
 """Frequencies of all rows: the rows to be judged are shown without labels, declared, marked and never served."""
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -84,11 +83,11 @@ def test_labels_of_rows_to_be_judged_change_no_score(tmp_path):
 
 
 def test_the_file_of_labels_is_opened_after_the_scores_are_there(tmp_path, monkeypatch):
-    steps, load, scores_in_blocks = [], np.load, fitting.scores_in_blocks
+    steps, read, scores_in_blocks = [], matrices.read_array, fitting.scores_in_blocks
 
-    def noted_load(file, *more, **named):
-        found = load(file, *more, **named)
-        if Path(file).name == matrices.TARGET and len(found) == len(HELD[1]):
+    def noted_read(file, **named):
+        found = read(file, **named)
+        if file.name == matrices.TARGET and len(found) == len(HELD[1]):
             steps.append("labels of held rows")
         return found
 
@@ -96,7 +95,7 @@ def test_the_file_of_labels_is_opened_after_the_scores_are_there(tmp_path, monke
         steps.append(f"scores of {X.shape[0]} rows")
         return scores_in_blocks(made, estimator, X)
 
-    monkeypatch.setattr(np, "load", noted_load)
+    monkeypatch.setattr(matrices, "read_array", noted_read)
     monkeypatch.setattr(fitting, "scores_in_blocks", noted_scores)
     fitted(tmp_path)
 
