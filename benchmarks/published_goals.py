@@ -5,7 +5,7 @@ of those, is judged on the latest fifth. California: nested, a fifth kept away a
 alone, and what it serves is judged on the fifth. KDD's three tasks have weights of rows, which no study has:
 estimators_kdd.py measures them.
 
-usage: [EVENHAND_DATA=folder] python benchmarks/published_goals.py [cards] [california] [--minutes 5] [--folds 5]
+usage: [EVENHAND_DATA=folder] python benchmarks/published_goals.py [cards] [california] [--preset balanced] [--minutes 5]
 """
 
 import argparse
@@ -30,7 +30,7 @@ QUIET = {"DO_NOT_TRACK": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_LOGGI
 def cards(given: argparse.Namespace) -> None:
     """Average precision and the area of the winner on the latest fifth, beside those of every other candidate."""
     began = time.perf_counter()
-    study = eh.draft(DATA / "creditcard.parquet", "Class", minutes=given.minutes).study
+    study = eh.draft(DATA / "creditcard.parquet", "Class", preset=given.preset, minutes=given.minutes).study
     drafted = time.perf_counter() - began
     run = eh.run(study, progress=False)
     seconds = time.perf_counter() - began - drafted
@@ -52,7 +52,7 @@ def california(given: argparse.Namespace) -> None:
         if place == given.folds:
             break
         rows, others = (frame.iloc[part].reset_index(drop=True) for part in (rest, kept))
-        found = evenhand(rows, others, given.minutes, place, "balanced")
+        found = evenhand(rows, others, given.minutes, place, given.preset)
         figures.append(r2_score(others["target"], found["predicted"]))
         said = found.get("said", [float("nan")])[0]
         print(
@@ -68,6 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=["cards", "california"])
     parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--preset", default="balanced")
     parser.add_argument("--folds", type=int, default=5, help="of California: the first so many")
     given = parser.parse_args()
     for part in given.parts:
