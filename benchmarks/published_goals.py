@@ -5,7 +5,7 @@ of those, is judged on the latest fifth. California: nested, a fifth kept away a
 alone, and what it serves is judged on the fifth. KDD's three tasks have weights of rows, which no study has:
 estimators_kdd.py measures them.
 
-usage: [EVENHAND_DATA=folder] python benchmarks/published_goals.py [cards] [california] [--preset balanced] [--minutes 5]
+usage: python benchmarks/published_goals.py [cards] [california] [--preset balanced] [--minutes 5] [--folds 5]
 """
 
 import argparse
