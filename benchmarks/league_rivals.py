@@ -122,20 +122,22 @@ def pycaret(rows: pd.DataFrame, others: pd.DataFrame, minutes: float, seed: int)
     """PyCaret: compare, tune and blend the best three, a third of the time each."""
     import importlib
 
-    kind = "regression" if rows["target"].dtype.kind == "f" else "classification"
-    tool = importlib.import_module(f"pycaret.{kind}")
+    is_number = rows["target"].dtype.kind == "f"
+    tool = importlib.import_module(f"pycaret.{'regression' if is_number else 'classification'}")
     began = time.perf_counter()
     tool.setup(rows, target="target", session_id=seed, verbose=False, html=False, n_jobs=2)
     best = tool.compare_models(n_select=3, budget_time=minutes / 3, verbose=False)
     tuned = [tool.tune_model(each, n_iter=5, verbose=False) for each in (best if isinstance(best, list) else [best])]
     final = tool.finalize_model(tool.blend_models(tuned, verbose=False) if len(tuned) > 1 else tuned[0])
     seconds = time.perf_counter() - began
-    table = tool.predict_model(final, data=others.drop(columns="target"), raw_score=kind == "classification")
+    table = tool.predict_model(final, others.drop(columns="target"), **({} if is_number else {"raw_score": True}))
     found: dict[str, Any] = {"seconds": seconds, "predicted": table["prediction_label"].tolist()}
-    if kind == "classification":
+    if not is_number:
         names = [name for name in table.columns if name.startswith("prediction_score_")]
-        found["classes"] = [name.removeprefix("prediction_score_") for name in names]
-        found["probabilities"] = table[names].to_numpy().tolist()
+        # what is blended by votes gives labels alone
+        chances = table[names] if names else pd.get_dummies(table["prediction_label"].astype(str), dtype=float)
+        found["classes"] = [str(name).removeprefix("prediction_score_") for name in chances]
+        found["probabilities"] = chances.to_numpy().tolist()
     return found
 
 
