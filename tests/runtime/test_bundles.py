@@ -139,4 +139,4 @@ def test_names_of_task_runs_say_what_they_do():
 
     assert [name for name, *_ in bundles._shares(bundles._by_candidate(few))] == [("a", "2 parts"), ("b", "2 parts")]
     shares = list(bundles._shares(bundles._by_candidate(many)))
-    assert (len(shares), shares[0][0], shares[0][2]) == (84, ("250 candidates", "share 1 of 84"), 3)  # 84 x 3 >= 250
+    assert (len(shares), shares[0][0], shares[0][2]) == (84, ("share 1 of 84", "of 250 candidates"), 3)  # 84 x 3 >= 250

@@ -99,7 +99,7 @@ def _shares(candidates: list[Calls]) -> Iterator[tuple[Any, deque[Calls], int]]:
     size = ceil(len(candidates) / MOST)
     n_shares, waiting = ceil(len(candidates) / size), deque(candidates)
     for place in range(1, n_shares + 1):
-        yield (counted(len(candidates), "candidate"), f"share {place} of {n_shares}"), waiting, size
+        yield (f"share {place} of {n_shares}", f"of {counted(len(candidates), 'candidate')}"), waiting, size
 
 
 def _in_turn(bundle: _Bundle) -> None:
