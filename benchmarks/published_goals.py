@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from league import QUIET
 from league_rivals import evenhand
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
@@ -24,7 +25,6 @@ import evenhand as eh
 
 DATA = Path(os.environ.get("EVENHAND_DATA", "data")).absolute()
 FOLD_SEED = 0
-QUIET = {"DO_NOT_TRACK": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PREFECT_LOGGING_LEVEL": "ERROR"}
 
 
 def cards(given: argparse.Namespace) -> None:

@@ -46,26 +46,21 @@ def reporting_io() -> Iterator[None]:
     """
     try:
         yield
+    except OSError as error:
+        if error.errno is not None and error.errno not in OF_THE_MACHINE:
+            raise
+        named = f"'{error.filename}'" if error.filename else "a file or a connection"
+        raise PlaceError(
+            f"the machine did not let {named} be used: {error.strerror or error}. Nothing half-written counts: look at "
+            "the disk, its space and the rights on it with `evenhand doctor`, and run again."
+        ) from error
     except Exception as error:
-        if isinstance(error, OSError):
-            _report_machine(error)
-        elif words := _words_of_prefect(error):
-            raise PlaceError(
-                f"Prefect's server {words}: it could not keep or find the records of this run. Look at the space and "
-                "the rights of its database with `evenhand doctor`, and run again."
-            ) from error
-        raise
-
-
-def _report_machine(error: OSError) -> None:
-    """Raise what the machine refused as such; what is a fault of the program is left to the caller."""
-    if error.errno is not None and error.errno not in OF_THE_MACHINE:
-        return
-    named = f"'{error.filename}'" if error.filename else "a file or a connection"
-    raise PlaceError(
-        f"the machine did not let {named} be used: {error.strerror or error}. Nothing half-written counts: look at "
-        "the disk, its space and the rights on it with `evenhand doctor`, and run again."
-    ) from error
+        if not (words := _words_of_prefect(error)):
+            raise
+        raise PlaceError(
+            f"Prefect's server {words}: it could not keep or find the records of this run. Look at the space and "
+            "the rights of its database with `evenhand doctor`, and run again."
+        ) from error
 
 
 def _words_of_prefect(error: Exception) -> str:
