@@ -15,10 +15,9 @@ from sklearn.pipeline import Pipeline
 from evenhand.data.frames import as_features
 from evenhand.estimators._door import named_at
 from evenhand.models.acceleration import (
-    asked_of_trees,
+    asked_of_few,
     asked_of_vectors,
     few_threads,
-    is_quick,
     is_radial,
     one_thread_for_products,
 )
@@ -240,10 +239,10 @@ def _asked(estimator: Any, X: Any) -> np.ndarray:
         return np.asarray(estimator.transformer_.inverse_transform(found.reshape(-1, 1))[:, 0])
     if is_radial(estimator, X):
         return asked_of_vectors(estimator, X)
-    is_few = is_quick(estimator, X)
+    of_few = asked_of_few(estimator, X)
     if hasattr(estimator, "predict_proba"):
-        probabilities = asked_of_trees(estimator, X) if is_few else estimator.predict_proba(X)
+        probabilities = estimator.predict_proba(X) if of_few is None else of_few
         return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function(X)
-    return asked_of_trees(estimator, X) if is_few else estimator.predict(X)
+    return estimator.predict(X) if of_few is None else of_few
