@@ -62,9 +62,8 @@ def retrain(
         ends = partial(running.ends_for, end_of_fits=end_of_fits)
         folds, failures = [*ledger.folds, FINAL], Failures(running.left, study.strict, running.stopped)
         each = partial(side_by_side, spares=failures.spares)
-        prepared = each(
-            prepare, {(e, f): (table, ledger, study, e, f) for e, f in product(encodings_of(running.left), folds)}
-        )
+        encoded = product(encodings_of(running.left), folds)
+        prepared = each(prepare, {(e, f): (table, ledger, study, e, f) for e, f in encoded})
         balanced = each(
             balance,
             {

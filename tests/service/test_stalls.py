@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from evenhand.service.prefect_server.application import LOG, log_in
-from evenhand.service.prefect_server.stalls import Watched
+from evenhand.service.prefect_server.stalls import StallsSeen
 
 SCOPE = {"type": "http", "method": "POST", "path": "/api/artifacts/"}
 
@@ -17,7 +17,7 @@ def test_a_request_that_waits_is_reported_once_with_what_each_task_waits_for():
             await asyncio.sleep(0.05)
         await asyncio.sleep(0.2)  # long enough for another look
 
-    asyncio.run(Watched(slow, written.append, longest=0.05)(SCOPE, None, None))
+    asyncio.run(StallsSeen(slow, written.append, longest=0.05)(SCOPE, None, None))
 
     (text,) = written
     assert "POST /api/artifacts/: " in text
@@ -37,7 +37,7 @@ def test_an_event_loop_that_stands_still_is_seen_by_its_stack():
         written.append(text)
         reported.set()
 
-    asyncio.run(Watched(still, write, longest=0.05)(SCOPE, None, None))
+    asyncio.run(StallsSeen(still, write, longest=0.05)(SCOPE, None, None))
 
     assert "reported.wait(60)" in written[0]
 
@@ -49,7 +49,7 @@ def test_a_request_that_is_answered_in_time_is_not_reported():
         await asyncio.sleep(0)
 
     async def asked():
-        watched = Watched(quick, written.append, longest=60)
+        watched = StallsSeen(quick, written.append, longest=60)
         await watched(SCOPE, None, None)
         watched.look()
 

@@ -17,14 +17,14 @@ def application(write: Callable[[str], None]) -> Any:
     from evenhand.service.prefect_server.batches import write_together
     from evenhand.service.prefect_server.cursors import close_what_failed
     from evenhand.service.prefect_server.routes import ask_for_own_paths
-    from evenhand.service.prefect_server.stalls import Watched
+    from evenhand.service.prefect_server.stalls import StallsSeen
     from evenhand.service.prefect_server.writers import begin_as_writers
 
     begin_as_writers()
     close_what_failed()
     write_together()
     ask_for_own_paths(API_ROUTERS)
-    return Watched(AgainWhenLocked(create_app()), write)
+    return StallsSeen(AgainWhenLocked(create_app()), write)
 
 
 def log_in(home: Path) -> Callable[[str], None]:

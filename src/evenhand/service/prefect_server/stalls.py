@@ -13,7 +13,7 @@ LONGEST_SECONDS, LOOK_SECONDS = 10.0, 1.0
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-class Watched:
+class StallsSeen:
     """An application; a thread looks after its requests, since the event loop itself may be what stands still."""
 
     def __init__(self, app: App, write: Callable[[str], None], longest: float = LONGEST_SECONDS) -> None:
