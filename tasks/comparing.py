@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import hypot
 
 import numpy as np
@@ -136,12 +137,10 @@ def _verdicts(evidence: _Evidence, study: Study) -> list[GapToBest]:
     asked = study.equivalence if metric == study.metric or study.metric is None else None
     region = region_of(metric, evidence.figures[0].mean(metric), asked)
     share, (least, most) = study.split.repeats / len(joint.folds), bounds_of(metric)
-    found = verdicts(joint, region=region, alpha=study.alpha, test_share=share, span=most - least)
+    decided = partial(verdicts, region=region, alpha=study.alpha, test_share=share, span=most - least)
     rows = evidence.predicted if evidence.has_holdout else [each.out_of_fold for each in evidence.predicted]
     cut = clipped_joint(rows, metric, joint.leader, has_holdout=evidence.has_holdout)
-    if cut is None:
-        return found
-    return firmer(found, verdicts(cut, region=region, alpha=study.alpha, test_share=share, span=most - least))
+    return decided(joint) if cut is None else firmer(decided(joint), decided(cut))
 
 
 def _expected(best: Figures, evidence: _Evidence) -> Expected:
