@@ -439,8 +439,10 @@ def test_files_that_nobody_touched_are_read_for_their_digest_once_in_a_process(m
     assert sorted(read) == ["beside", "content"]
 
 
-def test_files_and_folders_are_on_the_disk_before_the_entry_has_its_name(monkeypatch):
+@pytest.mark.parametrize("is_costly", [True, False])
+def test_of_what_is_costly_files_and_folders_are_on_the_disk_before_the_entry_has_its_name(monkeypatch, is_costly):
     happened, fsync, rename = [], os.fsync, store_module.rename_whole
+    monkeypatch.setattr(store_module, "COSTLY_SECONDS", 0.0 if is_costly else 1e9)
 
     def told_fsync(number):
         happened.append(Path(os.readlink(f"/proc/self/fd/{number}")).name)
@@ -456,6 +458,9 @@ def test_files_and_folders_are_on_the_disk_before_the_entry_has_its_name(monkeyp
 
     entry = kept(writing("same"))
 
+    if not is_costly:
+        assert happened == ["renamed"]
+        return
     *before, its_folder = happened[: happened.index("renamed")]
     assert sorted(before) == ["beside", "content", "facts.json", "part"]
     assert its_folder.startswith(f"{os.getpid()}-")

@@ -40,6 +40,7 @@ _under_way: dict[Path, threading.Lock] = {}
 _guard = threading.Lock()
 NOTED_SECONDS, KNOWN_SECONDS, OPENING_SECONDS = 86_400.0, 3600.0, 60.0
 PARTS_OF_CACHE = 20
+COSTLY_SECONDS = 1.0  # to make again
 _added: dict[Path, int] = {}
 _known: dict[tuple[str, Reference], float] = {}
 
@@ -216,7 +217,9 @@ class Store:
     def _build(self, reference: Reference, build: Callable[[Path], Mapping[str, Any]]) -> Entry:
         try:
             with self._unfinished() as folder:
-                made = self.put(reference, folder, build(folder))
+                began = time.monotonic()
+                facts = build(folder)
+                made = self.put(reference, folder, facts, is_costly=time.monotonic() - began >= COSTLY_SECONDS)
         except OSError as error:
             raise _place_error(error, self.shown) from error
         return made or self._found(reference) or self._build(reference, build)
@@ -231,20 +234,28 @@ class Store:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def put(self, reference: Reference, folder: Path, facts: Mapping[str, Any]) -> Entry | None:
-        """Make a folder on the disk of the store an entry; None where somebody else made the same one meanwhile."""
+    def put(
+        self, reference: Reference, folder: Path, facts: Mapping[str, Any], *, is_costly: bool = True
+    ) -> Entry | None:
+        """Make a folder on the disk of the store an entry; None where somebody else made the same one meanwhile.
+
+        What is costly to make again is on the disk before it has its name. The rest the kernel writes when it likes: if
+        power is lost before, the entry is not what its facts say, and is made again.
+        """
         found = json.loads(json.dumps(dict(facts), default=plain))
         files = {str(file.relative_to(folder)): file_digest(file) for file in files_in(folder)}
         content = digest([files, _counted(found)])
         kept = {"digest": content, "facts": found, "files": files}
         with around("store.facts"):
             (folder / FACTS).write_text(json.dumps({**kept, "seal": digest(kept)}), encoding="utf-8")
-        to_disk(folder)
+        if is_costly:
+            to_disk(folder)
         if self.shared is not None and not self.shared.put(reference, folder, files):
             return None
         with around("store.rename"):
             is_ours = rename_whole(folder, self._place(reference))
-        whole_files.to_disk(self._place(reference).parent)
+        if is_costly:
+            whole_files.to_disk(self._place(reference).parent)
         if self.shared is not None:
             self._bound(sum(file.stat().st_size for file in files_in(self._place(reference))))
         return Entry(content, reference, self._place(reference), found, False, files) if is_ours else None
