@@ -19,7 +19,7 @@ from evenhand.errors import EvenhandError
 from evenhand.runtime.io_errors import reporting_io
 from evenhand.service.schedules import fail
 from evenhand.service.tick_ledger import Tick, ticks_of
-from evenhand.storage import verification
+from evenhand.storage import artifact_store, verification
 from evenhand.tasks.operation.ticking import begin, finish
 from evenhand.tracking import champion as champions
 from evenhand.tracking import mlflow_client
@@ -28,6 +28,9 @@ from evenhand.tracking.model_registry import ModelRegistry
 
 SCENES = ("run", "rerun", "score", "promote", "tick", "prune")
 AS_OF = datetime(2026, 5, 1, 3, tzinfo=UTC).isoformat()
+
+
+ALL_FSYNCED = mock.patch.object(artifact_store, "COSTLY_SECONDS", 0.0)  # also entries that are quick to make
 
 
 def run():
@@ -92,7 +95,7 @@ class Loop:
     def measured(self):
         """What the scene comes to and how many deeds of each kind it does, undisturbed."""
         self._prepare()
-        with finished.inside(self.room.folder), failing(Faults(self.room.folder)) as faults:
+        with ALL_FSYNCED, finished.inside(self.room.folder), failing(Faults(self.room.folder)) as faults:
             self.expected = finished.plain(self.act())
         return faults.counted
 
@@ -100,7 +103,7 @@ class Loop:
         """How the scene ended with one fault, and what is wrong with that or with the next start; empty for nothing."""
         self._prepare()
         faults = Faults(self.room.folder, kind, number, lasting)
-        with finished.inside(self.room.folder):
+        with ALL_FSYNCED, finished.inside(self.room.folder):
             with failing(faults):
                 how, wrong = self._outcome()
             if not wrong:
