@@ -18,13 +18,13 @@ from evenhand.data.casting import as_configured, as_dates, as_numbers, as_text
 from evenhand.data.column_roles import given_roles, grouped_notes, inferred_role, judged_by, summary
 from evenhand.data.frames import DATES, ORDER, ROWS, SLICES, TARGET, as_array, columns_of, in_one_piece
 from evenhand.data.row_filter import compile_rule
-from evenhand.data.snapshot import Fingerprint, fingerprint, rows_at_once
+from evenhand.data.snapshot import Fingerprint, canonical_writer, fingerprint, rows_at_once
 from evenhand.data.splits import canonical_order, table_hashes
 from evenhand.data.targets import target_of
 from evenhand.data.type_inference import TIME, ZONED_TIME, read_as
 from evenhand.errors import DataError, listed, nearest
 from evenhand.records.pipeline import Feature, Snapshot, Table
-from evenhand.runtime.engines.ahead import ahead
+from evenhand.runtime.engines.ahead import ahead, each_beside
 from evenhand.runtime.logs import logger
 from evenhand.runtime.progress import remark
 from evenhand.runtime.steps import step
@@ -137,12 +137,9 @@ def _build(snapshot: Snapshot, study: Study, until: pa.Scalar | None, folder: Pa
 def _write_in_order(kept: pa.Table, order: np.ndarray, file: Path) -> str:
     """Write rows in this order, piece by piece, so that they are not held twice; their fingerprint."""
     content, size = Fingerprint(kept.schema), rows_at_once(kept.num_columns)
-    pieces = (kept.take(order[start : start + size]) for start in range(0, len(order), size))
-    with pq.ParquetWriter(
-        file, kept.schema, compression="zstd", compression_level=1, use_dictionary=_texts(kept)
-    ) as writer:
+    pieces = (content.add(kept.take(order[start : start + size])) for start in range(0, len(order), size))
+    with canonical_writer(file, kept.schema) as writer:
         for piece in ahead(pieces):
-            content.add(piece)
             writer.write_table(piece)
     return content.digest()
 
@@ -258,8 +255,10 @@ def _repeats(rows: pa.Table) -> np.ndarray:
 def _roles(rows: pa.Table, given: Mapping[str, str], notes: list[str]) -> dict[str, str]:
     """The role of every column in their order."""
     roles, found = {}, []
-    for name in rows.column_names:
-        role, note = _role(name, as_array(rows, name), given.get(name))
+    names = rows.column_names
+    for name, (role, note) in zip(
+        names, each_beside(lambda each: _role(each, as_array(rows, each), given.get(each)), names), strict=True
+    ):
         roles[name] = role
         found += [(name, note)] * bool(note)
     notes += grouped_notes(found)
@@ -317,10 +316,6 @@ def _infinite(columns: Mapping[str, pa.Array]) -> Iterator[str]:
     for name, array in columns.items():
         if n_infinite := pc.sum(pc.is_inf(array)).as_py():
             yield f"'{name}' has {n_infinite:,}"
-
-
-def _texts(rows: pa.Table) -> list[str]:
-    return [field.name for field in rows.schema if pa.types.is_string(field.type)]
 
 
 def _check_some(features: list[Feature], roles: Mapping[str, str]) -> None:

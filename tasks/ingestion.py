@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.data.remote import Unreachable
 from evenhand.data.schema_contract import columns_from, hold
-from evenhand.data.snapshot import examine, write_rows
+from evenhand.data.snapshot import write_examined
 from evenhand.data.sources import Opened, opened
 from evenhand.records.pipeline import Snapshot
 from evenhand.runtime.fault_injection import around
@@ -53,8 +53,7 @@ def snapshot_of(study: Study) -> Snapshot:
 
 def _build(source: Opened, folder: Path) -> Mapping[str, Any]:
     with around("snapshot.write"):
-        n_rows = write_rows(folder / ROWS, source.read())
-    content, columns = examine(folder / ROWS)
+        n_rows, content, columns = write_examined(folder / ROWS, source.read())
     return {"digest": content, "n_rows": n_rows, "columns": [vars(column) for column in columns]}
 
 

@@ -72,7 +72,7 @@ from evenhand.runtime.logs import logger
 from evenhand.runtime.redaction import masked
 from evenhand.runtime.steps import keeping_stages, step
 from evenhand.runtime.wall_clock import began
-from evenhand.runtime.whole_files import write_text
+from evenhand.runtime.whole_files import names_at_once, write_text
 from evenhand.service.prefect_server.at_hand import page_of_run
 from evenhand.service.supervisor import pages_kept_up
 from evenhand.storage.artifact_store import Store, home, local, versions
@@ -252,7 +252,7 @@ def _record_candidate(run: OpenRun, results: Results, figures: Figures, scored: 
     plan = figures.plan
     tags = {"evenhand.kind": "candidate", mlflow_client.NOTE: candidate_note(results.judgement, plan.name)}
     tags |= {"evenhand.split_id": results.ledger.split_id, **candidate_tags(results.judgement, figures, rank)}
-    with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id:
+    with mlflow_client.running(run.place, plan.name, tags, parent=run.run_id) as run_id, names_at_once():
         shown: dict[str, Any] = {"model": plan.model, "encoding": plan.encoding, "balance": plan.balance}
         shown |= {"params": {**plan.params, **plan.settled}} if plan.params or plan.settled else {}
         shown |= {"solver": figures.solver}

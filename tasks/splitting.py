@@ -29,7 +29,7 @@ from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD,
 from evenhand.reporting.split_words import share_words
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
-from evenhand.statistics.group_draws import draw_parts, drawn_by_place
+from evenhand.statistics.group_draws import draw_parts, drawn_by_place, shared_places
 from evenhand.storage.artifact_store import Store
 from evenhand.storage.digests import digest
 from evenhand.study.study import Split, Study
@@ -291,10 +291,11 @@ def _folds(training: np.ndarray, rows: _Rows, table: Table, study: Study) -> lis
 def _check_folds(fold_of: list[np.ndarray], training: np.ndarray, rows: _Rows, table: Table, study: Study) -> None:
     """Every fold needs training rows, and rows of every class among them, once copies of judged rows are left out."""
     how, links, y = fold_kind(study, table), rows.links[training], rows.y[training]
-    members = splits.sides_of(y, table)
+    members, places = splits.sides_of(y, table), shared_places(links)
     for numbers, number in [(each, k) for each in fold_of for k in np.unique(each[each >= 0])]:
         is_judged = numbers == number
-        is_trained = (numbers < number if how == "time" else ~is_judged) & ~np.isin(links, links[is_judged])
+        is_trained = numbers < number if how == "time" else ~is_judged
+        is_trained[places] &= ~np.isin(links[places], links[places][is_judged[places]])
         missing = [name for name, member in members.items() if not member[is_trained].any()]
         if is_trained.any() and not missing:
             continue

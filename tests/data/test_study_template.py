@@ -13,7 +13,7 @@ from evenhand.cli.main import main
 from evenhand.data.presets.balances import balances_of
 from evenhand.data.presets.portfolio import FAMILIES, family, preset_of
 from evenhand.data.presets.profile import DataProfile, flow, folds_of, is_imbalanced, scalar
-from evenhand.data.study_proposal import source_of
+from evenhand.data.presets.unread import source_of
 from evenhand.data.study_template import study_text
 from evenhand.errors import DataError, EvenhandError
 from evenhand.study.loader import load_study

@@ -1,10 +1,10 @@
 """The next item is made while one is worked on."""
 
-from threading import Event
+from threading import Barrier, Event
 
 import pytest
 
-from evenhand.runtime.engines.ahead import ahead
+from evenhand.runtime.engines.ahead import ahead, each_beside
 
 
 def test_items_keep_their_order_and_the_next_is_made_before_it_is_asked_for():
@@ -43,3 +43,31 @@ def test_no_more_than_one_item_waits():
     items.close()
 
     assert len(begun) <= 2
+
+
+def test_two_items_are_worked_on_at_a_time_and_keep_their_order():
+    both = Barrier(2, timeout=60)
+
+    def squared(number):
+        both.wait()  # nobody passes alone
+        return number**2
+
+    assert list(each_beside(squared, range(6))) == [0, 1, 4, 9, 16, 25]
+
+
+def test_what_was_made_beside_does_not_pile_up():
+    begun = []
+    made = each_beside(lambda number: begun.append(number) or number, range(100))
+
+    assert next(made) == 0
+    made.close()
+
+    assert len(begun) <= 3
+
+
+def test_an_error_beside_comes_up_where_its_item_would_have():
+    made = each_beside(lambda number: 1 // number, [1, 0, 1])
+
+    assert next(made) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(made)

@@ -13,7 +13,7 @@ import pytest
 from prefect.client.schemas.objects import State, StateType
 
 from evenhand.data.remote import Unreachable
-from evenhand.data.snapshot import Rows, examine, fingerprint, write_rows
+from evenhand.data.snapshot import Rows, fingerprint, write_examined, write_rows
 from evenhand.errors import ContractError, DataError, PlaceError
 from evenhand.records.pipeline import Column
 from evenhand.storage.artifact_store import local
@@ -131,9 +131,9 @@ def test_a_gap_is_not_the_value_that_stands_for_it():
 
 def test_a_file_and_the_same_rows_in_memory_have_one_fingerprint(tmp_path):
     table = pa.table({"a": [1, None], "b": ["x", "y"]})
-    write_rows(tmp_path / "kept.parquet", Rows(table.schema, table.to_batches))
+    content = write_examined(tmp_path / "kept.parquet", Rows(table.schema, table.to_batches))[1]
 
-    assert examine(tmp_path / "kept.parquet")[0] == fingerprint(table)
+    assert content == fingerprint(table) == fingerprint(pq.read_table(tmp_path / "kept.parquet"))
 
 
 def test_rows_are_written_in_pieces_that_lose_none(tmp_path, monkeypatch):
@@ -149,7 +149,7 @@ def test_rows_are_written_in_pieces_that_lose_none(tmp_path, monkeypatch):
 
 def test_an_unchanged_source_is_not_read_again(monkeypatch):
     first = snapshot_of(FRAME)
-    monkeypatch.setattr("evenhand.tasks.ingestion.write_rows", None)
+    monkeypatch.setattr("evenhand.tasks.ingestion.write_examined", None)
 
     second = ingest.fn(study("rows.parquet"))
 
@@ -207,7 +207,9 @@ def test_a_full_disk_is_reported_and_leaves_nothing(home, monkeypatch, call):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a device that is always full")
 def test_a_disk_that_is_really_full_is_reported(monkeypatch):
-    monkeypatch.setattr("evenhand.tasks.ingestion.write_rows", lambda path, rows: write_rows(Path("/dev/full"), rows))
+    monkeypatch.setattr(
+        "evenhand.tasks.ingestion.write_examined", lambda path, rows: write_examined(Path("/dev/full"), rows)
+    )
 
     with pytest.raises(PlaceError, match="disk is full"):
         snapshot_of(FRAME)

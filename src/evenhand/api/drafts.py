@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import yaml
@@ -63,16 +64,22 @@ def draft(
     """
     be_quiet()
     from evenhand.data.presets.portfolio import preset_of
-    from evenhand.data.study_proposal import look, read_back, unread
-    from evenhand.data.study_template import study_text
-    from evenhand.tasks.cleaning import clean
+    from evenhand.data.presets.unread import unread
     from evenhand.tasks.ingestion import ingest
-    from evenhand.tasks.planning import plan
-    from evenhand.tasks.splitting import split
 
     asked = preset_of(preset, minutes)
     unknown = unread(data, target)
-    seen = look(ingest.fn(unknown, True), unknown, task)
+    beside = Thread(target=_import_stages, daemon=True)
+    beside.start()
+    snapshot = ingest.fn(unknown, True)
+    beside.join()
+    from evenhand.data.study_proposal import look, read_back
+    from evenhand.data.study_template import study_text
+    from evenhand.tasks.cleaning import clean
+    from evenhand.tasks.planning import plan
+    from evenhand.tasks.splitting import split
+
+    seen = look(snapshot, unknown, task)
     text = study_text(seen, asked, heading)
     study = read_back(text)
     plans = plan.fn(study)
@@ -87,3 +94,11 @@ def draft(
         f"{study.split.holdout}; {len(plans)} candidates in {asked.minutes:g} minutes (preset {asked.name})",
     )
     return Draft(text, lines, name)
+
+
+def _import_stages() -> None:
+    """Import what is needed once the rows were read, while they are: compressing them needs no interpreter."""
+    import evenhand.data.study_proposal
+    import evenhand.tasks.cleaning
+    import evenhand.tasks.planning
+    import evenhand.tasks.splitting  # noqa: F401

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from evenhand.data.frames import ColumnSource, read_target
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING, Ledger, Table
-from evenhand.runtime.engines.ahead import ahead
+from evenhand.runtime.engines.ahead import ahead, each_beside
 from evenhand.statistics.group_draws import shared_places
 from evenhand.statistics.label_sets import label_columns
 from evenhand.statistics.near_copies import near_links
@@ -65,6 +65,12 @@ def _column_hashes(column: pd.Series, is_near: bool = False) -> np.ndarray:
     return pd.util.hash_pandas_object(column, index=False).to_numpy()
 
 
+def _both_hashes(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Of what each cell holds, and of that on a grid of numbers."""
+    hashes = _column_hashes(column)
+    return hashes, _column_hashes(column, is_near=True) if column.dtype.kind == "f" else hashes
+
+
 @dataclass(frozen=True)
 class RowHashes:
     """A number for what each row holds, one for what it holds on a grid of numbers, and one that linked rows share."""
@@ -80,10 +86,11 @@ def row_hashes(features: ColumnSource) -> RowHashes:
     numbers = [name for name in names if pd.api.types.is_numeric_dtype(features.dtypes[name])]
     content, near = _Joined(len(features), len(names)), _Joined(len(features), len(names))
     others = _Joined(len(features), len(names) - len(numbers))
-    for name, column in ahead((name, features[name]) for name in names):
-        hashes = _column_hashes(column)
+    for name, (hashes, on_grid) in zip(
+        names, each_beside(_both_hashes, ahead(map(features.__getitem__, names))), strict=True
+    ):
         content.add(hashes)
-        near.add(_column_hashes(column, is_near=True) if column.dtype.kind == "f" else hashes)
+        near.add(on_grid)
         if name not in numbers:
             others.add(hashes)
     blocks = others.hashes if len(numbers) < len(names) else np.zeros(len(features), dtype=np.uint64)
@@ -133,7 +140,7 @@ def canonical_order(rows: pa.Table, time: str | None) -> np.ndarray:
 
 def table_hashes(rows: pa.Table) -> np.ndarray:
     """`content_hashes` of an Arrow table, with one column as a series at a time."""
-    return joined_hashes((_column_hashes(column.to_pandas()) for column in rows.columns), rows.shape)
+    return joined_hashes(each_beside(lambda column: _column_hashes(column.to_pandas()), rows.columns), rows.shape)
 
 
 def sides_of(y: np.ndarray, table: Table) -> dict[str, np.ndarray]:

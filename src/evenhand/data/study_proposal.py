@@ -1,31 +1,27 @@
 """Looking at a data set that no study knows yet, so that a first study can be written for it."""
 
-import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
 from evenhand.data.casting import as_dates, as_numbers
 from evenhand.data.column_roles import FEATURES, inferred_role
-from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
 from evenhand.data.frames import columns_of
-from evenhand.data.in_memory import keep
-from evenhand.data.presets.profile import FEW_ROWS, HOLDOUT_SHARE, DataProfile, folds_of
-from evenhand.data.sources import find_files, format_of
+from evenhand.data.presets.by_time import with_time_fits
+from evenhand.data.presets.profile import DataProfile
 from evenhand.data.targets import EXACT, UNADORNED, is_adorned
 from evenhand.data.type_inference import has_codes
 from evenhand.errors import ConfError, DataError, listed, nearest
 from evenhand.records.pipeline import Snapshot
-from evenhand.runtime.io_errors import reading
-from evenhand.statistics.row_numbers import row_numbers
+from evenhand.runtime.engines.ahead import each_beside
+from evenhand.statistics.row_numbers import MANY_VALUES, row_numbers
 from evenhand.storage.artifact_store import local
-from evenhand.study.study import Source, Study
+from evenhand.study.study import Study
 
 MOST_CLASSES, MOST_ODD_WORDS, NUMBERLIKE = 20, 8, 0.95
 TASKS = ("classification", "regression")
@@ -40,31 +36,6 @@ NUMBERED = {
     "rising": "rises from row to row, as a time or a running number does, so it is not learned from; to split by it, "
     "name it in time",
 }
-
-
-def source_of(data: Any) -> dict[str, Any]:
-    """The `source` of a study that reads this path or address, with delimiter and encoding as found in a text file.
-
-    A data frame is kept by its content, and the source names its fingerprint.
-    """
-    if not isinstance(data, str | os.PathLike):
-        return {"frame": keep(data).stem}
-    data = os.fspath(data)
-    if "://" in data:
-        return {"url": data}
-    file = find_files([data])[0]
-    if format_of(file) != "csv":
-        return {"path": data}
-    with reading(file), open_binary(file) as stream:
-        sample = stream.read(SAMPLE)
-    encoding = guessed_encoding(file, sample)
-    text = sample.decode(encoding, errors="ignore")
-    return {"path": data, "delimiter": guessed_delimiter(text[: text.rfind("\n") + 1] or text), "encoding": encoding}
-
-
-def unread(data: Any, target: str) -> Study:
-    """A study that does no more than read the source."""
-    return Study(name="drafted", source=Source(**source_of(data)), target=target, candidates={"dummy": {}})
 
 
 def look(snapshot: Snapshot, study: Study, task: str | None = None) -> DataProfile:
@@ -101,14 +72,20 @@ class _Look:
         self.why: dict[str, str] = {}
 
     def seen(self, source: dict[str, Any]) -> DataProfile:
-        for name in self.columns:
-            self._read(name)
+        names = list(self.columns)
+        for name, read in zip(names, each_beside(self._read, names), strict=True):
+            if read is not None:
+                self.types[name], self.columns[name], odd, n_unreadable = read
+                self.odd |= dict.fromkeys(odd)
+                self.unreadable += n_unreadable
         goal = self.columns[self.target]
         counts = self._classes(goal)
         is_known = goal.is_valid()
-        for name, array in self.columns.items():
-            if name != self.target:
-                self._role(name, array.filter(is_known) if goal.null_count else array)
+        names.remove(self.target)
+        for name, (role, why, words) in zip(names, each_beside(partial(self._role, is_known), names), strict=True):
+            self.roles[name] = role
+            self.why |= {name: why} if why else {}
+            self.odd |= dict.fromkeys(words)
         self._settle_time()
         if "time" not in self.roles.values():
             self._settle_groups()
@@ -134,30 +111,27 @@ class _Look:
                 (_n_values(self.columns[name]) for name in numbers if self.roles[name] == "categorical"), default=0
             ),
         )
-        if (seen := _replaced(first, self.columns) if first.of("time") else first).time_fits:
+        if (seen := with_time_fits(first, self.columns) if first.of("time") else first).time_fits:
             self._settle_groups()
         return seen
 
-    def _read(self, name: str) -> None:
-        """Read text as numbers or dates where nearly all of it is that, and write down what the study needs for it."""
+    def _read(self, name: str) -> "tuple[str, pa.Array, list[str], int] | None":
+        """Text as numbers or dates where nearly all of it is that; odd words in it, and how many values are others."""
         array = self.columns[name]
         if not pa.types.is_string(array.type) or array.null_count == len(array):
-            return
+            return None
         n_values = len(array) - array.null_count
         numbers, wrong = as_numbers(array, signs=True)
         is_mostly_read = len(wrong) <= (1 - NUMBERLIKE) * n_values and numbers.null_count < len(numbers)
         if is_mostly_read and not has_codes(pc.unique(array)):
             odd = pc.unique(wrong).to_pylist()
-            self.odd |= dict.fromkeys(odd[:MOST_ODD_WORDS])
-            self.unreadable += int(pc.sum(pc.is_in(wrong, pa.array(odd[MOST_ODD_WORDS:], pa.string()))).as_py() or 0)
-            self.types[name], self.columns[name] = "numeric", numbers
-            return
+            others = pc.sum(pc.is_in(wrong, pa.array(odd[MOST_ODD_WORDS:], pa.string()))).as_py()
+            return "numeric", numbers, odd[:MOST_ODD_WORDS], int(others or 0)
         try:
             dates, wrong = as_dates(name, array)
         except DataError:
-            return
-        if not len(wrong) and dates.null_count < len(dates):
-            self.types[name], self.columns[name] = "date", dates
+            return None
+        return None if len(wrong) or dates.null_count == len(dates) else ("date", dates, [], 0)
 
     def _classes(self, goal: pa.Array) -> dict[Any, int]:
         """The rows of each class, the most common first; none where the target is a quantity."""
@@ -201,25 +175,24 @@ class _Look:
             return self.task == "regression"
         return has_fractions or (is_number and len(counts) > MOST_CLASSES)
 
-    def _role(self, name: str, array: pa.Array) -> None:
+    def _role(self, is_known: pa.Array, name: str) -> tuple[str, str, tuple[str, ...]]:
+        """The role of a column, why it has it, and numbers in it that mean missing."""
+        array = self.columns[name].filter(is_known) if self.columns[self.target].null_count else self.columns[name]
         role, note = inferred_role(name, array)
         if role == "ignored" and pa.types.is_timestamp(array.type):
-            self.roles[name], self.why[name] = "date", "holds dates"
-        elif role != "dropped" and not pa.types.is_floating(array.type) and self._is_key(name, array, role):
-            self.roles[name] = "key"
-            self.why[name] = "has a value of its own in every row, so it decides the row's side and is not learned from"
-        elif role == "ignored":
-            self.roles[name], self.why[name] = "ignore", note.replace("holds dates; ", "")
-        elif role == "numeric" and NAMES_OF_TIME.fullmatch(name) and _rises(array):
-            self.roles[name], self.why[name] = "date", "rises from row to row"
-        elif role == "numeric" and (numbered := _numbered(array)):
-            self.roles[name], self.why[name] = ("key" if numbered == "unique" else "ignore"), NUMBERED[numbered]
-        else:
-            self.roles[name] = role
-            if role == "text":
-                self.why[name] = "holds sentences, read as words"
-            if role == "numeric" and pa.types.is_floating(array.type) and pc.any(pc.is_inf(array)).as_py():
-                self.odd |= {"-inf": None, "inf": None}
+            return "date", "holds dates", ()
+        if role != "dropped" and not pa.types.is_floating(array.type) and self._is_key(name, array, role):
+            why = "has a value of its own in every row, so it decides the row's side and is not learned from"
+            return "key", why, ()
+        if role == "ignored":
+            return "ignore", note.replace("holds dates; ", ""), ()
+        if role == "numeric" and NAMES_OF_TIME.fullmatch(name) and _rises(array):
+            return "date", "rises from row to row", ()
+        if role == "numeric" and (numbered := _numbered(array)):
+            return ("key" if numbered == "unique" else "ignore"), NUMBERED[numbered], ()
+        is_float = role == "numeric" and pa.types.is_floating(array.type)
+        odd = ("-inf", "inf") if is_float and pc.any(pc.is_inf(array)).as_py() else ()
+        return role, "holds sentences, read as words" if role == "text" else "", odd
 
     def _is_key(self, name: str, array: pa.Array, role: str) -> bool:
         if array.null_count or len(array) < ROWS_TO_FIND_KEYS or pc.count_distinct(array).as_py() < len(array):
@@ -275,6 +248,8 @@ def _numbered(array: pa.Array) -> str:
     """How a column of numbers, in the order of the source, shows that it numbers rows; empty where it does not."""
     if array.null_count:
         return ""
+    if pc.count_distinct(array).as_py() < min(MANY_VALUES, len(array) / 2):
+        return ""
     values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return "rising" if (found := row_numbers(values)) and _rises(array) else found
 
@@ -294,30 +269,3 @@ def _skew(goal: pa.Array) -> float:
 
 def _n_values(array: pa.Array) -> int:
     return pc.count_distinct(array).as_py()
-
-
-def _replaced(seen: DataProfile, columns: Mapping[str, pa.Array]) -> DataProfile:
-    """The same with the reason, if there is one, why rows cannot be split by their time."""
-    goal, times = columns[seen.target], columns[seen.of("time")[0]]
-    known = goal.is_valid()
-    times, goal = times.filter(known), goal.filter(known)
-    order = pc.sort_indices(times)
-    y = np.unique(np.asarray(goal.take(order).to_pylist(), dtype=object).astype(str), return_inverse=True)[1]
-    return replace(seen, time_fits=_why_not_by_time(y, times.take(order), folds_of(seen), bool(seen.counts)))
-
-
-def _why_not_by_time(y: np.ndarray, times: pa.Array, folds: int, has_classes: bool) -> str:
-    """Why the latest rows and blocks of rising time cannot be judged, or an empty text."""
-    n_training = int(np.ceil(len(y) * (1 - HOLDOUT_SHARE)))
-    if pc.count_distinct(times).as_py() < 2 * folds:
-        return "too few different times"
-    if len(y) < FEW_ROWS // 10:
-        return "too few rows for blocks of time"
-    if not has_classes:
-        return ""
-    first = y[: n_training // (folds + 1)]
-    parts = [y[n_training:], *np.array_split(y[first.size : n_training], folds)]
-    n_classes = len(np.unique(y))
-    if np.bincount(first, minlength=n_classes).min() < 2 or any(len(np.unique(part)) < n_classes for part in parts):
-        return "some blocks of time have no row of a class"
-    return ""

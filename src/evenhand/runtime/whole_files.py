@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 import psutil
@@ -12,6 +13,7 @@ from evenhand.runtime.fault_injection import around
 from evenhand.runtime.io_errors import writing
 
 UNFINISHED = ".unfinished"
+_renamed_in: ContextVar[set[Path] | None] = ContextVar("renamed_in", default=None)
 
 
 def unfinished_name(file: Path) -> Path:
@@ -44,7 +46,23 @@ def put_in_place(unfinished: Path, file: Path, moment: str = "file") -> None:
     to_disk(unfinished)
     with around(f"{moment}.rename"):
         unfinished.replace(file)
-    to_disk(file.parent)
+    if (folders := _renamed_in.get()) is None:
+        to_disk(file.parent)
+    else:
+        folders.add(file.parent)
+
+
+@contextmanager
+def names_at_once() -> Iterator[None]:
+    """Bring the names of all files of the block to the disk at its end, each folder once; contents are there before."""
+    folders: set[Path] = set()
+    token = _renamed_in.set(folders)
+    try:
+        yield
+    finally:
+        _renamed_in.reset(token)
+        for folder in folders:
+            to_disk(folder)
 
 
 def write_text(file: Path, text: str, moment: str = "file") -> Path:

@@ -1,10 +1,13 @@
 """Making the next thing while one is worked on: reading, hashing and compressing columns leave a second core free."""
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar, cast
 
 Item = TypeVar("Item")
+Made = TypeVar("Made")
+WORKERS = 2
 _END = object()
 
 
@@ -16,3 +19,14 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
         while (item := following.result()) is not _END:
             following = maker.submit(next, made, _END)
             yield cast("Item", item)
+
+
+def each_beside(function: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+    """What a function makes of each item, in their order; it works on two at a time, and few are held at once."""
+    with ThreadPoolExecutor(WORKERS, "beside") as workers:
+        begun: deque[Future[Made]] = deque()
+        for item in items:
+            begun.append(workers.submit(function, item))
+            if len(begun) > WORKERS:
+                yield begun.popleft().result()
+        yield from (each.result() for each in begun)
