@@ -107,6 +107,17 @@ def own_room(tmp_path, tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture(scope="module")
+def home_of_all(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def same_home(own_room, home_of_all, monkeypatch):
+    """The home is one for all tests of a module that ask for it: what is the same work in two of them is done once."""
+    monkeypatch.setenv("EVENHAND_HOME", str(home_of_all))
+
+
+@pytest.fixture(scope="module")
 def blank_pictures():
     """The pictures of all runs of a module are kept without being drawn."""
     from makers import leave_pictures_blank
