@@ -4,14 +4,16 @@ import fcntl
 import gc
 import os
 import shutil
+import socket
 import sqlite3
+import ssl
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from tempfile import mkdtemp
 from types import SimpleNamespace
 
 import pytest
@@ -84,6 +86,11 @@ def pytest_collection_modifyitems(config, items):
     items.sort(key=lambda item: (places.get(item.path, len(places)), -n_slow[item.path]))
 
 
+def pytest_sessionfinish():
+    """What is still there at the end, when pytest has garbage looked for twice, is not gone through for it."""
+    gc.freeze()
+
+
 def drawn(seed, name):
     """A place in an order that is the same in every worker."""
     return sha256(f"{seed} {name}".encode()).digest()
@@ -97,6 +104,17 @@ def own_room(tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.setenv("MPLCONFIGDIR", FONTS)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+@pytest.fixture(scope="module")
+def home_of_all(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def same_home(own_room, home_of_all, monkeypatch):
+    """The home is one for all tests of a module that ask for it: what is the same work in two of them is done once."""
+    monkeypatch.setenv("EVENHAND_HOME", str(home_of_all))
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +147,7 @@ def empty_database(tmp_path_factory, forked_proofs):
         from mlflow import MlflowClient
 
         MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
+        put_into_one_file(file)
 
     return made_once("mlflow.db", made, tmp_path_factory)
 
@@ -150,31 +169,42 @@ def empty_prefect(tmp_path_factory):
     def made(file):
         done = nursery.ran("-c", PREFECT_SCHEMA, PREFECT_SERVER_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{file}")
         assert done.returncode == 0, done.stderr
+        put_into_one_file(file)
 
     return made_once("prefect.db", made, tmp_path_factory)
 
 
-def made_once(name, make, tmp_path_factory):
-    """A database that the first worker that needs it makes for all of them."""
+def put_into_one_file(database):
+    """Have nothing of a database stand in files beside it, so that it can be copied and renamed."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+
+
+def shared_room(tmp_path_factory):
+    """The folder of all workers."""
     room = tmp_path_factory.getbasetemp()
-    room = room.parent if "PYTEST_XDIST_WORKER" in os.environ else room
+    return room.parent if "PYTEST_XDIST_WORKER" in os.environ else room
+
+
+def made_once(name, make, tmp_path_factory):
+    """A file that the first worker that needs it makes for all of them."""
+    room = shared_room(tmp_path_factory)
     file, unfinished = room / name, room / f"unfinished-{name}"
     with (room / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel lets go of it, however a worker ends
         if not file.exists():
             unfinished.unlink(missing_ok=True)
             make(unfinished)
-            with closing(sqlite3.connect(unfinished)) as database:
-                database.execute("pragma wal_checkpoint(truncate)")
             unfinished.rename(file)
     return file
 
 
 @pytest.fixture(scope="session")
-def prefect_server(empty_prefect, forked_proofs):
-    """Prefect's temporary server, started once; no flow run sends heartbeats, whose end takes a second each."""
+def prefect_server(empty_prefect, forked_proofs, tmp_path_factory):
+    """Prefect's server, one for all workers; no flow run sends heartbeats, whose end takes a second each."""
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
+    from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import (
         PREFECT_API_REQUEST_TIMEOUT,
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
@@ -184,6 +214,8 @@ def prefect_server(empty_prefect, forked_proofs):
     )
     from prefect.testing import utilities
 
+    # each of the clients of a run reads all certificates of the world, though it asks this machine
+    read_once = cache(ssl.create_default_context)
     unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
     def drain():
@@ -191,52 +223,95 @@ def prefect_server(empty_prefect, forked_proofs):
         for workers in (APILogWorker, EventsWorker):
             workers.drain_all(timeout=DRAIN_SECONDS)
 
+    def joined(server):
+        return SharedServer(server, empty_prefect, tmp_path_factory)
+
     with (
         temporary_settings(
             {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 300, **dict.fromkeys(unread, False)}
         ),
         pytest.MonkeyPatch.context() as patch,
-        prepared(patch, utilities, empty_prefect),
-        utilities.prefect_test_harness(server_startup_timeout=300),
     ):
-        patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
-        yield
+        patch.setattr(ssl, "create_default_context", read_once)
+        patch.setattr(SubprocessASGIServer, "_run_uvicorn_command", joined)
+        with utilities.prefect_test_harness(server_startup_timeout=300):
+            patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))
+            yield
 
 
 SERVED = """
+import fcntl
+import os
+import socket
 import sys
+import threading
+from pathlib import Path
+
 from evenhand.runtime.starting import importing, seldom
 
+number, users, port_file = sys.argv[1:]
+
+
+def end():
+    with open(users) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # once no worker holds it any more
+        Path(port_file).unlink(missing_ok=True)
+        os._exit(0)
+
+
+threading.Thread(target=end, daemon=True).start()
 seldom()
 with importing():
     import uvicorn
     from evenhand.service.prefect_server.application import application
 
     served = application(sys.stderr.write)
-uvicorn.run(served, host="127.0.0.1", port=int(sys.argv[1]), log_level="error", lifespan="on")
+config = uvicorn.Config(served, log_level="error", lifespan="on")
+uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(number))])
 """
 
 
-def served(server):
-    """The process of Prefect's harness, with the application as our servers serve it."""
-    from prefect.settings import get_current_settings
+class SharedServer:
+    """The process of Prefect's harness: one for all workers, with the application as our servers serve it.
 
-    role = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
-    given = get_current_settings().to_environment_variables(exclude_unset=True)
-    command = [sys.executable, "-c", SERVED, str(server.port), "-m uvicorn"]  # as which a watcher knows it
-    return subprocess.Popen(command, env={**os.environ, **role, **given})
+    The first worker that needs it starts it, and it ends once none of them holds the lock on `prefect-users`.
+    """
 
+    def __init__(self, server, empty, tmp_path_factory):
+        self._room = shared_room(tmp_path_factory)
+        self._users = (self._room / "prefect-users").open("w")
+        fcntl.flock(self._users, fcntl.LOCK_SH)  # waits for the end of a server that is about to end
 
-@contextmanager
-def prepared(patch, utilities, empty):
-    """Prefect's harness finds an empty database where it would make one, and serves it as our servers do."""
-    from prefect.server.api.server import SubprocessASGIServer
+        def start(port_file):
+            database = shutil.copy(empty, self._room / "prefect-served.db")
+            with socket.socket() as place:
+                place.bind(("127.0.0.1", 0))
+                self._start(place, f"sqlite+aiosqlite:///{database}")
+                port_file.write_text(str(place.getsockname()[1]), encoding="utf-8")
 
-    patch.setattr(SubprocessASGIServer, "_run_uvicorn_command", served)
-    folder = mkdtemp(prefix="prefect-")
-    shutil.copy(empty, Path(folder) / "prefect-test.db")
-    patch.setattr(utilities, "mkdtemp", lambda: folder)
-    yield
+        server.port = int(made_once("prefect-port", start, tmp_path_factory).read_text(encoding="utf-8"))
+
+    def _start(self, place, database):
+        from prefect.settings import get_current_settings
+
+        role = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+        given = get_current_settings().to_environment_variables(exclude_unset=True)
+        subprocess.Popen(
+            [sys.executable, "-c", SERVED, str(place.fileno()), self._users.name, str(self._room / "prefect-port")],
+            env={**os.environ, **role, **given, "PREFECT_SERVER_DATABASE_CONNECTION_URL": database},
+            pass_fds=[place.fileno()], start_new_session=True,
+        )  # fmt: skip
+
+    def poll(self):
+        """Nothing, for it goes on."""
+
+    def terminate(self):
+        """Have it end, if nobody else needs it."""
+        fcntl.flock(self._users, fcntl.LOCK_UN)
+        self._users.close()
+
+    def wait(self, timeout=None):
+        """Wait for nothing: others may need it."""
 
 
 @pytest.fixture

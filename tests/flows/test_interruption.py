@@ -19,6 +19,7 @@ from mlflow import MlflowClient
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import StateType
+from prefect.client.schemas.sorting import FlowRunSort
 
 from evenhand.cli.main import main
 from evenhand.runtime.process_identity import OWNED_BY
@@ -147,7 +148,8 @@ def runs(study="storm"):
 def states_in_prefect(pid):
     """In which states the server has the flow runs of a process, and those of its task runs that are not finished."""
     with get_client(sync_client=True) as client:
-        flows = [run for run in client.read_flow_runs() if any(f"{OWNED_BY}{pid}:" in tag for tag in run.tags)]
+        newest = client.read_flow_runs(sort=FlowRunSort.EXPECTED_START_TIME_DESC)  # others have run theirs there
+        flows = [run for run in newest if any(f"{OWNED_BY}{pid}:" in tag for tag in run.tags)]
         chosen = FlowRunFilter(id=FlowRunFilterId(any_=[run.id for run in flows]))
         tasks = [run for run in client.read_task_runs(flow_run_filter=chosen) if not run.state.is_final()]
     return {run.state_type for run in (*flows, *tasks)}

@@ -38,7 +38,7 @@ CONF = {
     "split": {"folds": 2, "holdout_share": 0.25},
     "candidates": {"gaussian_nb": None},
     "workers": 1,
-    "schedule": {"cron": "* * * * * */20", "grace": "10m"},
+    "schedule": {"cron": "* * * * * */30", "grace": "10m"},
 }
 # In the process of a run that Prefect starts: it stays pending until there is a file `go`.
 PENDING = """
@@ -146,7 +146,7 @@ def under_way():
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory):
-    """A folder with a study that is due every twenty seconds."""
+    """A folder with a study that is due every thirty seconds."""
     folder = tmp_path_factory.mktemp("room")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -270,7 +270,7 @@ def final(up, flow_run_id):
 def test_a_line_reports_the_health_of_each_server_and_schedule(quiet):
     assert f"prefect   up at http://127.0.0.1:{quiet.prefect_port}" in quiet.said()
     assert f"mlflow    up at http://127.0.0.1:{quiet.port}" in quiet.said()
-    assert "schedule  storm: * * * * * */20 UTC, next 20" in quiet.said()
+    assert "schedule  storm: * * * * * */30 UTC, next 20" in quiet.said()
     assert "Traceback" not in quiet.said()
 
 
@@ -402,7 +402,7 @@ def test_status_reports_what_is_up_the_next_tick_and_the_last(quiet):
     last = [line for line in ticks_of("storm") if line.outcome in {"retrained", "skipped"}][-1]
     assert f"Prefect answers at http://127.0.0.1:{quiet.prefect_port}" in found.stdout
     assert f"MLflow answers at http://127.0.0.1:{quiet.port}" in found.stdout
-    assert "storm  * * * * * */20 UTC  paused" in found.stdout
+    assert "storm  * * * * * */30 UTC  paused" in found.stdout
     assert f"  {shown(last.moment)}  {last.outcome}: {last.why}" in found.stdout
     assert evenhand("status", "--check").returncode == 0
 
@@ -424,7 +424,7 @@ def test_a_paused_schedule_is_inactive_until_it_is_resumed(quiet):
 
     assert (again.returncode, resumed.returncode) == (2, 0)
     assert "the schedule 'storm' is paused already" in again.stderr
-    assert listed.stdout == "storm  * * * * * */20 UTC  paused\n"
+    assert listed.stdout == "storm  * * * * * */30 UTC  paused\n"
     assert (while_paused, quiet.api(name)[0]["schedules"][0]["active"]) == (False, True)
 
 

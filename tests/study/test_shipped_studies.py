@@ -75,7 +75,7 @@ def test_a_file_plans_candidates_of_different_names(file):
 
 
 @pytest.mark.parametrize("file", FROM_DATA)
-def test_the_data_of_a_file_is_ingested_cleaned_and_split(file):
+def test_the_data_of_a_file_is_ingested_cleaned_and_split(file, same_home):
     study = loaded(file)
 
     table = clean.fn(ingest.fn(study), study)
@@ -86,14 +86,14 @@ def test_the_data_of_a_file_is_ingested_cleaned_and_split(file):
     assert ledger.n_training > 3 * ledger.n_holdout > 0
 
 
-def test_california_leaves_out_exactly_the_censored_and_crowded_rows():
+def test_california_leaves_out_exactly_the_censored_and_crowded_rows(same_home):
     study = loaded("california.yaml")
 
     # 20,640 rows, of which 19,615 are below 5 and have fewer than 10 people to a home
     assert clean.fn(ingest.fn(study), study).n_rows == 19_615
 
 
-def test_no_model_of_upselling_reads_the_two_other_answers():
+def test_no_model_of_upselling_reads_the_two_other_answers(same_home):
     study = loaded("kdd_upselling.yaml")
 
     features = {feature.name for feature in clean.fn(ingest.fn(study), study).features}
@@ -101,7 +101,7 @@ def test_no_model_of_upselling_reads_the_two_other_answers():
     assert not features & {"churn", "appetency", "upselling"}
 
 
-def test_the_holdout_of_card_fraud_comes_after_all_that_is_learned_from():
+def test_the_holdout_of_card_fraud_comes_after_all_that_is_learned_from(same_home):
     import pyarrow.parquet as pq
 
     from evenhand.data.frames import read_rows

@@ -207,7 +207,7 @@ def test_a_metric_that_does_not_fit_the_classes_found_is_refused_before_any_fit(
 
 
 @pytest.mark.parametrize("metric", [name for name, entry in METRICS.items() if "binary" in entry.tasks])
-def test_every_metric_of_two_classes_steers_a_selection(metric):
+def test_every_metric_of_two_classes_steers_a_selection(metric, same_home):
     write_two_clouds()
     entry = METRICS[metric]
 
@@ -220,7 +220,7 @@ def test_every_metric_of_two_classes_steers_a_selection(metric):
 
 
 @pytest.mark.parametrize("metric", [name for name, entry in METRICS.items() if "multiclass" in entry.tasks])
-def test_every_metric_of_several_classes_steers_a_selection(metric):
+def test_every_metric_of_several_classes_steers_a_selection(metric, same_home):
     columns, y = two_clouds()
     write_rows("rows.csv", columns, np.array(["calm", "rain", "storm"])[y + (columns["noise"] > 0)])
 
@@ -366,7 +366,7 @@ def test_only_the_best_vote_where_voters_are_counted():
 @pytest.mark.parametrize(
     "name", ["soft_vote", "hard_vote", "weighted_soft_vote", "weighted_hard_vote", "stack", "ensemble"]
 )
-def test_each_is_served_as_the_one_model_that_was_judged(name, n_classes):
+def test_each_is_served_as_the_one_model_that_was_judged(name, n_classes, same_home):
     columns, y = two_clouds()
     labels = y if n_classes == 2 else y + (columns["noise"] > 0)
     write_rows("rows.csv", columns, np.array(["calm", "rain", "storm"])[labels])
