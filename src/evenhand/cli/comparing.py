@@ -33,9 +33,10 @@ def compare(
         from evenhand.reporting.figures.comparison import save_comparison
         from evenhand.reporting.terminal.comparison import show_runs, show_studies_ranked
 
-    if json_file != STDOUT:
-        show = show_studies_ranked if isinstance(compared.found, StudyContrast) else show_runs
-        show(compared.found)
+    if json_file != STDOUT and isinstance(compared.found, StudyContrast):
+        show_studies_ranked(compared.found)
+    elif json_file != STDOUT:
+        show_runs(compared.found)
     if json_file:
         write_json(json_file, compared.as_json())
     if output:
