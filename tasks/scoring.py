@@ -135,11 +135,9 @@ def _manifest_of(output: Path) -> Path:
     return output.with_name(f"{output.name}.manifest.json")
 
 
-def _incoming(rows: Any, model: RawRowModel, study: Study, profile: Path | None) -> Incoming:
+def _incoming(rows: Any, model: RawRowModel, study: Study, kept: Path | None) -> Incoming:
     features = [Feature(name, kind) for name, kind in model.features]  # type: ignore[arg-type]
-    return Incoming(
-        rows, features, Cleaning.model_validate(model.cleaning or {}), study.columns.key, shapes_in(profile)
-    )
+    return Incoming(rows, features, Cleaning.model_validate(model.cleaning or {}), study.columns.key, shapes_in(kept))
 
 
 def _score(

@@ -1,5 +1,6 @@
 """The command that sets runs side by side and ranks candidates over studies."""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -33,10 +34,12 @@ def compare(
         from evenhand.reporting.figures.comparison import save_comparison
         from evenhand.reporting.terminal.comparison import show_runs, show_studies_ranked
 
-    if json_file != STDOUT and isinstance(compared.found, StudyContrast):
-        show_studies_ranked(compared.found)
-    elif json_file != STDOUT:
-        show_runs(compared.found)
+    if isinstance(found := compared.found, StudyContrast):
+        show = partial(show_studies_ranked, found)
+    else:
+        show = partial(show_runs, found)
+    if json_file != STDOUT:
+        show()
     if json_file:
         write_json(json_file, compared.as_json())
     if output:
