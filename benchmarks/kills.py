@@ -283,5 +283,6 @@ def main(n_kills: int = 200, seed: int = 7, share: float = 1.0) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # its server and its runs have groups of their own
     n, seed, share = (*sys.argv[1:], *("200", "7", "1")[len(sys.argv) - 1 :])
     sys.exit(main(int(n), int(seed), float(share)))

@@ -18,6 +18,7 @@ from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import load_model
 from evenhand.monitoring.input_check import Incoming
 from evenhand.monitoring.output_files import Unfinished, check_output, finished_together, own_files, write_manifest
+from evenhand.monitoring.reference_profile import PROFILE_FILE, shapes_in
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
@@ -27,7 +28,7 @@ from evenhand.study.study import Cleaning, Source, Study
 from evenhand.tracking import mlflow_client
 from evenhand.tracking.champion_ledger import Contender, decisions_of
 from evenhand.tracking.recorded import run_reader
-from evenhand.tracking.recorded_models import check_logged, recorded_model, study_of_model
+from evenhand.tracking.recorded_models import check_if_logged, recorded_model, study_of_model
 from evenhand.tracking.run_names import latest_run
 
 BATCH_ROWS = 65_536
@@ -45,6 +46,7 @@ class ChosenModel:
     digest: str
     models: tuple[str, ...] = ()
     background: Path | None = None
+    profile: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ def choose_model(name: str, run_id: str | None = None) -> ChosenModel:
     folder = run_reader.model_folder(place, run_id)
     version = _version(champion, run_id, folder)
     found = recorded_model(name, run_id, folder)
-    background = check_logged(found, place, BACKGROUND) if BACKGROUND in (found.logged or {}) else None
-    return ChosenModel(study_of_model(found, place), run_id, version, folder, found.digest, found.models, background)
+    kept = [check_if_logged(found, place, each) for each in (BACKGROUND, PROFILE_FILE)]
+    return ChosenModel(study_of_model(found, place), run_id, version, folder, found.digest, found.models, *kept)
 
 
 def _version(champion: Contender | None, run_id: str, folder: Path) -> int:
@@ -101,7 +103,7 @@ def score_rows(
     model = load_model(chosen.folder, chosen.digest, list(chosen.models))
     study = chosen.study.model_copy(update={"source": Source(path=(source,))})
     with opened(study) as found:
-        incoming = _incoming(found.read(), model, study)
+        incoming = _incoming(found.read(), model, study, chosen.profile)
         with finished_together(output, quarantine) as (scored, aside):
             n_rows = _score(incoming, _scorer(model, chosen, n_reasons), scored, aside, chosen, batch_rows)
             _check_any(scored, incoming, n_rows)
@@ -133,9 +135,9 @@ def _manifest_of(output: Path) -> Path:
     return output.with_name(f"{output.name}.manifest.json")
 
 
-def _incoming(rows: Any, model: RawRowModel, study: Study) -> Incoming:
+def _incoming(rows: Any, model: RawRowModel, study: Study, kept: Path | None) -> Incoming:
     features = [Feature(name, kind) for name, kind in model.features]  # type: ignore[arg-type]
-    return Incoming(rows, features, Cleaning.model_validate(model.cleaning or {}), study.columns.key)
+    return Incoming(rows, features, Cleaning.model_validate(model.cleaning or {}), study.columns.key, shapes_in(kept))
 
 
 def _score(

@@ -73,7 +73,7 @@ def test_the_rarer_class_counts_as_positive_and_that_is_said():
         (["no", "yes", "no "], {}, "classes that differ in spaces alone: 'no', 'no '"),
         ([" no", "no"], {}, "classes that differ in spaces alone: ' no', 'no'"),
         (["no", "yes"], {"positive": "yess"}, r"positive: yess is no value of target 'label'\. Found: 'no', 'yes'"),
-        (["no", "yes"], {"positive": True}, "YAML reads yes, no, on and off as true and false"),
+        (["no", "yes"], {"positive": True}, r"positive: true is no value of target .label.\. Found: .no., .yes.\.$"),
         ([number / 7 for number in range(51)], {}, "51 different decimal numbers.*task: regression"),
     ],
 )

@@ -20,7 +20,7 @@ NAN = math.nan
         ("svm", "C", -1, "-1 is not what svm takes: give a number above 0"),
         ("svm", "C", "much", "'much' is not what svm takes: give a number above 0"),
         ("svm", "C", NAN, "nan is not what svm takes: give a number above 0"),
-        ("svm", "C", "1e-3", "YAML reads 1e-3 as text for want of a point: write 1.0e-3"),
+        ("svm", "C", "1e-3", "It is text: take the quotes off"),
         ("svm", "C", "10", "It is text: take the quotes off"),
         ("svm", "kernel", ["rbf", "linear"], "give one of 'linear', 'poly', 'rbf', 'sigmoid'"),
         ("linear_svm", "C", -1, "-1 is not what linear_svm takes"),

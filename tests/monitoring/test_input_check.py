@@ -8,16 +8,17 @@ import pytest
 from evenhand.data.snapshot import Rows
 from evenhand.monitoring import input_check
 from evenhand.monitoring.input_check import FEWEST_ROWS, Incoming
+from evenhand.monitoring.reference_profile import shape_of
 from evenhand.records.pipeline import Feature
 from evenhand.study.study import Cleaning
 
 FEATURES = (Feature("age", "numeric"), Feature("city", "categorical"))
 
 
-def read(ages, cities):
+def read(ages, cities, shapes=()):
     table = pa.table({"age": pa.array(ages, pa.float64()), "city": pa.array(cities, pa.string())})
     rows = Rows(table.schema, lambda: table.to_batches(max_chunksize=7))
-    return list(Incoming(rows, FEATURES, Cleaning()).batches(5))
+    return list(Incoming(rows, FEATURES, Cleaning(), (), shapes).batches(5))
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,23 @@ def test_a_column_without_any_value_is_warned_of(caplog, monkeypatch, ages, citi
 
     assert sum(batch.n_rows for batch in batches) == len(ages)
     assert [record.getMessage().partition(". ")[0] for record in caplog.records] == [named] * bool(named)
+
+
+@pytest.mark.parametrize(
+    ("cities", "is_warned"),
+    [
+        (["BERN"] * FEWEST_ROWS, True),
+        ([None, "BERN"] * FEWEST_ROWS, True),
+        (["BERN"] * FEWEST_ROWS + ["basel"], False),  # a value that is known, though the rarest
+        ([None] * FEWEST_ROWS + ["bern"], False),
+        (["BERN"] * (FEWEST_ROWS - 1), False),
+    ],
+)
+def test_a_category_of_which_no_row_has_a_known_value_is_warned_of(caplog, monkeypatch, cities, is_warned):
+    monkeypatch.setattr(input_check, "logger", lambda: logging.getLogger("here"))
+    shape = shape_of("city", "categorical", pa.array(["bern"] * 3 + ["basel"]))
+
+    read([1.0] * len(cities), cities, [shape])
+
+    expected = [f"no value that the model knows in any of {len(cities)} rows: 'city'"] * is_warned
+    assert [record.getMessage().partition(". ")[0] for record in caplog.records] == expected

@@ -231,6 +231,42 @@ def test_page_fits_a_narrow_window(tmp_path, width):
         assert seen["smallest"] >= 9
 
 
+OUTCOME = """
+seen.lines = all(".outcome td span").map((words) => words.getClientRects().length);
+seen.hidden = one(".outcome").scrollWidth - one(".outcome").parentElement.clientWidth;
+"""
+WIDE = """
+for (const fold of all("#leaderboard details")) fold.open = true;
+seen.beyond = all("#leaderboard .scroll").map((one) => one.scrollWidth - one.clientWidth);
+"""
+
+
+def test_counts_at_a_threshold_keep_their_unit_beside_them_on_a_phone(tmp_path):
+    base = makers.binary()
+    sweep = base.thresholds.sweep
+    many = replace(sweep, **{name: tuple(100 * n for n in getattr(sweep, name)) for name in ("tp", "fp", "fn", "tn")})
+    content = replace(base, thresholds=replace(base.thresholds, sweep=many, held=many))
+
+    told, _, _ = visit(tmp_path, OUTCOME, width=390, page=content)
+
+    assert set(told["page"]["lines"]) == {1}
+    assert told["page"]["hidden"] <= 0
+
+
+def test_all_metrics_of_several_classes_fit_a_wide_window(tmp_path):
+    base = makers.multiclass()
+    names = (
+        "accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "precision_weighted", "recall_weighted",
+        "f1_weighted", "minority_recall", "roc_auc_ovr", "roc_auc_ovr_weighted", "average_precision_macro", "log_loss",
+        "matthews_corrcoef",
+    )  # fmt: skip
+    rows = tuple(replace(row, others=tuple((name, 0.5) for name in names)) for row in base.leaderboard)
+
+    told, _, _ = visit(tmp_path, WIDE, width=1400, page=replace(base, leaderboard=rows))
+
+    assert set(told["page"]["beyond"]) == {0}
+
+
 def test_browser_refuses_what_the_policy_of_the_page_forbids(tmp_path):
     base = makers.binary()
     name = "<i>sly</i></script>"

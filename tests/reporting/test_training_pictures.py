@@ -12,9 +12,18 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from evenhand.data.frames import read_rows
 from evenhand.data.splits import fold_rows
-from evenhand.evaluation.pictures.training_pictures import STEPS, cells, correlations, plane, strongest, thinned
+from evenhand.evaluation.pictures.training_pictures import (
+    STEPS,
+    Correlations,
+    cells,
+    correlations,
+    plane,
+    strongest,
+    thinned,
+)
 from evenhand.evaluation.pictures.tree_outline import tree_outline
 from evenhand.records.pipeline import FINAL
+from evenhand.reporting.html.pictures import confusion_picture
 from evenhand.reporting.html.run_pictures import pictures_of_rows, trees_of
 from evenhand.reporting.html.training import correlation_picture, region_picture, scatter_picture, tree_picture
 from evenhand.storage.artifact_store import local
@@ -184,3 +193,38 @@ def test_trees_among_the_candidates_are_drawn_from_the_model_of_all_training_row
     (name,) = drawn
     assert name.startswith("decision_tree")
     assert f"{found.ledger.n_training} rows" in words_in(drawn[name])
+
+
+def test_names_that_are_cut_say_so_and_numbers_of_correlations_can_be_read(tmp_path):
+    found = Correlations(("mean concave points", "worst area"), ((1.0, -0.7), (-0.7, 1.0)), 8)
+
+    picture = correlation_picture(found)
+
+    assert {"mean concave po…", "mean concave p…", "worst area"} <= set(words_in(picture))
+    shades = re.findall(r'fill="(#c2500a|#0065a8)" fill-opacity="([\d.]+)"', picture)
+    assert len(shades) == 4
+    assert min(contrast("#1d2126", shade, float(part)) for shade, part in shades) >= 4.5
+    assert picture.count('fill="#1d2126"') == 1 + 4  # the title, and each number
+
+
+def test_counts_of_a_confusion_can_be_read(tmp_path):
+    picture = confusion_picture([[9, 1], [4, 6]], ["no", "yes"], "knn")
+
+    shades = re.findall(r'fill="(#0065a8)" fill-opacity="([\d.]+)"', picture)
+    assert len(shades) == 4
+    assert min(contrast("#1d2126", shade, float(part)) for shade, part in shades) >= 4.5
+    assert picture.count('fill="#1d2126"') == 1 + 4
+
+
+def contrast(ink, shade, part):
+    """Of ink on a shade that covers white by this part, as WCAG counts it."""
+    of_ink, of_shade = (
+        light([int(each[k : k + 2], 16) for k in (1, 3, 5)], by) for each, by in ((ink, 1), (shade, part))
+    )
+    return (of_shade + 0.05) / (of_ink + 0.05)
+
+
+def light(channels, part):
+    over = [(255 - part * (255 - one)) / 255 for one in channels]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in over]
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

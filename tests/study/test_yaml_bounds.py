@@ -25,7 +25,7 @@ REFUSED = {
     "many values": ("a:\n" + "- 1\n" * 200_000, "comes to more than 100,000 values"),
     "long text": ("a: " + "x" * 3_000_000, "has 3,000,003 signs"),
     "long number": ("a: " + "9" * 6000, "is not YAML"),
-    "no such day": ("a: 2024-99-99", "is not YAML"),
+    "no such day": ("a: 2024-99-99", "line 1: a: unknown key"),
     "object": ("a: !!python/object/apply:os.system [ls]", "is not YAML: could not determine a constructor"),
     "tag": ("a: !mine x", r"line 1, column 4: a: !mine x \^: a study has no tags, so write the value without `!`"),
     "tab before a key": ("a: 1\n\tb: 2", "line 2, column 1: write blanks instead of the tab"),
@@ -46,7 +46,7 @@ def test_what_is_no_study_is_refused_in_time(name, tmp_path):
     assert time.process_time() - began < 2
 
 
-@pytest.mark.parametrize("value", ["[" * 1000, BOMB, "9" * 6000, "2024-99-99"])
+@pytest.mark.parametrize("value", ["[" * 1000, BOMB, "9" * 6000])
 def test_values_set_on_the_command_line_have_the_same_bounds(value, tmp_path):
     (tmp_path / "good.yaml").write_text("source: rows.csv\ntarget: y\ncandidates: gaussian_nb\n")
 

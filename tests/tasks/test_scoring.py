@@ -1,4 +1,5 @@
 import json
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from evenhand.errors import ConfError, DataError, EvenhandError, PlaceError
 from evenhand.models.encoder import TableEncoder
 from evenhand.models.raw_row_model import RawRowModel
 from evenhand.models.serialization import load_model
+from evenhand.monitoring import input_check
+from evenhand.monitoring.reference_profile import Profile, shape_of
 from evenhand.storage.digests import file_digest
 from evenhand.storage.model_files import Distrusted, folder_digest
 from evenhand.study.study import Encoding
@@ -189,6 +192,19 @@ def test_gaps_and_unseen_categories_are_what_they_are_to_the_model():
 
     assert result.n_quarantined == 0
     assert found.score.to_numpy() == pytest.approx(model.scores(frame), abs=1e-12)
+
+
+def test_rows_whose_categories_are_all_new_are_scored_with_a_warning(monkeypatch, caplog):
+    monkeypatch.setattr(input_check, "logger", lambda: logging.getLogger("here"))
+    frame = rows()[0].assign(id=range(60))
+    shape = shape_of("sky", "categorical", pa.array(frame.sky))
+    Path("profile.json").write_text(Profile((shape,), ()).as_json())
+    chosen = replace(kept(fitted(GaussianNB())), profile=Path("profile.json"))
+
+    result, _ = scored(chosen, frame.assign(sky="BLUE"))
+
+    assert result.n_scored == 60
+    assert "no value that the model knows in any of 60 rows: 'sky'" in caplog.text
 
 
 def test_what_the_study_calls_missing_is_missing():

@@ -292,6 +292,24 @@ def test_the_comparison_is_shown_and_written(runs, tmp_path):
     assert [side["label"] for side in kept["sides"]] == ["tiny@1", "tiny@3"]
 
 
+@pytest.mark.parametrize(
+    "words", [("compare", "tiny@1", "tiny@3"), ("compare", "tiny", "other"), ("show", "tiny", "--history")]
+)
+def test_json_on_stdout_stands_alone(runs, words):
+    result = typed(*words, "--json", "-")
+
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)
+    assert not Path("-").exists()
+
+
+def test_a_comparison_in_a_pipe_has_no_blanks_at_the_ends_of_lines(runs):
+    result = typed("compare", "tiny@1", "tiny@3")
+
+    assert "tiny: roc_auc" in result.stdout
+    assert [line for line in result.stdout.splitlines() if line != line.rstrip()] == []
+
+
 LONG = "knn(n_neighbors=11)/standard/undersample"
 CELLS = {"": "A", "run": "storm@12", "folds": "0.9500", "±": "0.0100", "holdout": "0.9400", "95 %": "0.900-0.980"}
 

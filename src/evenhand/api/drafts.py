@@ -6,11 +6,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import yaml
-
 from evenhand.runtime.text import counted
 from evenhand.service.prefect_session import be_quiet
 from evenhand.study.study import Study
+from evenhand.study.yaml_values import read_yaml
 
 __all__ = ["Draft", "draft"]
 
@@ -26,7 +25,7 @@ class Draft:
     @property
     def study(self) -> Study:
         """The study itself, to be run or changed."""
-        return Study(**{"name": self.name, **yaml.safe_load(self.text)})
+        return Study(**{"name": self.name, **read_yaml(self.text)})
 
     def write(self, file: str | os.PathLike[str], *, replaces: bool = False) -> Path:
         """Write the study file, whole or not at all; where it is."""

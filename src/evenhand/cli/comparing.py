@@ -1,11 +1,11 @@
 """The command that sets runs side by side and ranks candidates over studies."""
 
-import json
+from functools import partial
 from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import RegistryOption, echo, write
+from evenhand.cli.shared import STDOUT, RegistryOption, check_json, echo, json_option, write_json
 
 
 @click.command()
@@ -14,7 +14,7 @@ from evenhand.cli.shared import RegistryOption, echo, write
     "--metric", cls=RegistryOption, registry="METRICS", help="Compare by this metric instead of the study's own."
 )
 @click.option("--rescore", is_flag=True, help="Ask the models again, about rows that neither was trained on.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the comparison as JSON to this file.")
+@json_option
 @click.option("--output", type=click.Path(dir_okay=False), help="Draw it into this file (.svg, .png or .pdf).")
 def compare(
     runs: tuple[str, ...], metric: str | None, rescore: bool, json_file: str | None, output: str | None
@@ -27,21 +27,24 @@ def compare(
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting
 
+    check_json(json_file)
     with waiting("asking the models again" if rescore else "comparing"):
         compared = eh.compare(*runs, metric=metric, rescore=rescore)
         from evenhand.records.comparison import StudyContrast
         from evenhand.reporting.figures.comparison import save_comparison
         from evenhand.reporting.terminal.comparison import show_runs, show_studies_ranked
 
-    if isinstance(compared.found, StudyContrast):
-        show_studies_ranked(compared.found)
+    if isinstance(found := compared.found, StudyContrast):
+        show = partial(show_studies_ranked, found)
     else:
-        show_runs(compared.found)
+        show = partial(show_runs, found)
+    if json_file != STDOUT:
+        show()
     if json_file:
-        write(Path(json_file), json.dumps(compared.as_json(), indent=2) + "\n")
+        write_json(json_file, compared.as_json())
     if output:
         save_comparison(compared.found, Path(output))
-        echo(f"drew {output}")
+        echo(f"drew {output}", err=json_file == STDOUT)
 
 
 COMMANDS = (compare,)

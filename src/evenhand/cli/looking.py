@@ -1,10 +1,8 @@
 """Commands that show what was found: leaderboards, pages, and the state of this machine."""
 
-from pathlib import Path
-
 import click
 
-from evenhand.cli.shared import RegistryOption, echo, write
+from evenhand.cli.shared import STDOUT, RegistryOption, check_json, echo, json_option, write_json
 
 
 @click.command()
@@ -13,7 +11,7 @@ from evenhand.cli.shared import RegistryOption, echo, write
     "--metric", cls=RegistryOption, registry="METRICS", help="Rank by this metric instead of the study's own."
 )
 @click.option("--history", is_flag=True, help="Show the winners of all runs over time, with the verdicts on them.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="With --history: write it to this file too.")
+@json_option
 def show(study: str | None, metric: str | None, history: bool, json_file: str | None) -> None:
     """Show the leaderboard of the latest run of STUDY, read from MLflow; without STUDY, list the studies."""
     from evenhand.reporting.terminal.waiting import waiting
@@ -40,18 +38,18 @@ def show(study: str | None, metric: str | None, history: bool, json_file: str | 
 
 
 def _show_history(study: str, metric: str | None, json_file: str | None) -> None:
-    import json
-
     from evenhand.reporting.terminal.waiting import waiting
 
+    check_json(json_file)
     with waiting("reading MLflow"):
         from evenhand.api.comparisons import history_of
         from evenhand.reporting.terminal.comparison import show_history
 
         found = history_of(study, metric)
-    show_history(found)
+    if json_file != STDOUT:
+        show_history(found)
     if json_file:
-        write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
+        write_json(json_file, found.as_json())
 
 
 @click.command()

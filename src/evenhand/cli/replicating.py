@@ -1,11 +1,10 @@
 """The command that compares with the published figures."""
 
-import json
 from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import write
+from evenhand.cli.shared import STDOUT, check_json, json_option, write, write_json
 
 
 @click.command()
@@ -13,7 +12,7 @@ from evenhand.cli.shared import write
 @click.option("--exact", is_flag=True, help="Only the figures that hang on no random split.")
 @click.option("--beyond", is_flag=True, help="Also run Evenhand's best on the same rows.")
 @click.option("--all", "every_line", is_flag=True, help="Show every figure, not only those that differ.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the table as JSON to this file.")
+@json_option
 @click.option(
     "--markdown", "page_file", type=click.Path(dir_okay=False), help="Write the table as Markdown to this file."
 )
@@ -23,13 +22,15 @@ def replicate(
     """Run the studies behind the published figures and compare; NAME is one of them, left out: all."""
     import evenhand as eh
 
+    check_json(json_file)
     found = eh.replicate(*names, exact=exact, beyond=beyond)
     from evenhand.replication.terminal import show
     from evenhand.replication.wording import markdown
 
-    show(found, every_line)
+    if json_file != STDOUT:
+        show(found, every_line)
     if json_file:
-        write(Path(json_file), json.dumps(found.as_json(), indent=2) + "\n")
+        write_json(json_file, found.as_json())
     if page_file:
         write(Path(page_file), markdown(found.lines, found.with_beyond))
 

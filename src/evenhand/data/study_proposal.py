@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 
 from evenhand.data.casting import as_dates, as_numbers
 from evenhand.data.column_roles import FEATURES, inferred_role
@@ -22,6 +21,7 @@ from evenhand.runtime.engines.ahead import each_beside
 from evenhand.statistics.row_numbers import MANY_VALUES, row_numbers
 from evenhand.storage.artifact_store import local
 from evenhand.study.study import Study
+from evenhand.study.yaml_values import read_yaml
 
 MOST_CLASSES, MOST_ODD_WORDS, NUMBERLIKE = 20, 8, 0.95
 TASKS = ("classification", "regression")
@@ -56,7 +56,7 @@ def look(snapshot: Snapshot, study: Study, task: str | None = None) -> DataProfi
 
 def read_back(text: str) -> Study:
     """The study that a file with this text holds."""
-    return Study.model_validate({"name": "drafted", **yaml.safe_load(text)})
+    return Study.model_validate({"name": "drafted", **read_yaml(text)})
 
 
 class _Look:

@@ -150,11 +150,8 @@ def _positive(classes: tuple[Any, ...], study: Study) -> Any:
     found = [value for value in classes if value == study.positive or _word(value) == _word(study.positive)]
     if found:
         return found[0]
-    is_yaml = isinstance(study.positive, bool)
-    hint = " YAML reads yes, no, on and off as true and false: put them in quotes." if is_yaml else ""
     spaced = [value for value in classes if _word(value).strip().lower() == _word(study.positive).strip().lower()]
-    if spaced:
-        hint = f" '{_word(spaced[0])}' differs only in spaces or in case: write it so, in quotes."
+    hint = f" '{_word(spaced[0])}' differs only in spaces or in case: write it so, in quotes." if spaced else ""
     raise DataError(
         f"positive: {_word(study.positive)} is no value of target '{study.target}'. Found: {listed(classes)}.{hint}"
     )

@@ -12,6 +12,7 @@ from evenhand.data.casting import NUMBER_FORMS, as_numbers, as_text, in_form, wi
 from evenhand.data.snapshot import Rows, as_kept, kept_type
 from evenhand.data.type_inference import tidy
 from evenhand.errors import DataError, listed, nearest
+from evenhand.monitoring.reference_profile import Shape, Tally
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
 from evenhand.runtime.text import counted
@@ -61,7 +62,14 @@ class Checked:
 class Incoming:
     """The rows of a file against what a model was trained on; missing columns are refused, others left out."""
 
-    def __init__(self, rows: Rows, features: Sequence[Feature], cleaning: Cleaning, keys: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        features: Sequence[Feature],
+        cleaning: Cleaning,
+        keys: Sequence[str] = (),
+        shapes: Sequence[Shape] = (),
+    ) -> None:
         names = rows.schema.names
         lacking = [feature.name for feature in features if feature.name not in names]
         if lacking:
@@ -74,20 +82,32 @@ class Incoming:
         self.extra = [name for name in names if name not in {feature.name for feature in features} | {*self.keys}]
         self.strange = {feature.name: Strange() for feature in features}
         self._n_values: Counter[str] = Counter()
+        self._categories = {each.name: Tally(each) for each in shapes if each.kind == "categorical"}
         self._forms = {name: self._form(name) for name in self._written_numbers()}
 
     def batches(self, n_rows: int) -> Iterator[Checked]:
-        """Batches of at most so many rows; at the end columns without any value are warned of."""
+        """Batches of at most so many rows; at the end columns without any value, or with none known, are warned of."""
         n_all = 0
         for batch in self.rows.batches():
             n_all += batch.num_rows
             for start in range(0, batch.num_rows, n_rows):
                 yield self._checked(batch.slice(start, n_rows))
+        if n_all >= FEWEST_ROWS:
+            self._warn(n_all)
+
+    def _warn(self, n_rows: int) -> None:
         empty = [feature.name for feature in self.features if not self._n_values[feature.name]]
-        if empty and n_all >= FEWEST_ROWS:
+        if empty:
             logger().warning(
                 "no value in any of %s: %s. The scores are those of rows that lack %s; see where the rows come from",
-                counted(n_all, "row"), listed(empty), "it" if len(empty) == 1 else "them",
+                counted(n_rows, "row"), listed(empty), "it" if len(empty) == 1 else "them",
+            )  # fmt: skip
+        new = [name for name, found in self._categories.items() if found.n_unseen and not found.n_known]
+        if new:
+            logger().warning(
+                "no value that the model knows in any of %s: %s. The scores are those of rows with a value that is "
+                "rare; see whether these columns are written as they were in the training rows",
+                counted(n_rows, "row"), listed(new),
             )  # fmt: skip
 
     def _checked(self, batch: pa.RecordBatch) -> Checked:
@@ -102,6 +122,8 @@ class Incoming:
             elif self.cleaning.types.get(feature.name) != "date":
                 array = as_text(array)
             columns[feature.name] = array
+            if (categories := self._categories.get(feature.name)) and not categories.n_known:
+                categories.add(array)
             self._n_values[feature.name] += len(array) - array.null_count
         beside = {name: batch.column(name) for name in self.keys}
         return Checked(columns, beside, wrong, batch.num_rows)

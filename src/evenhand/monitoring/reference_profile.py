@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -69,6 +70,11 @@ class Profile:
             raise PlaceError(
                 f"the {PROFILE_FILE} of the champion cannot be read ({error}): run the study again"
             ) from None
+
+
+def shapes_in(file: Path | None) -> tuple[Shape, ...]:
+    """The columns of the profile in a file; none without a file."""
+    return () if file is None else Profile.from_json(file.read_text(encoding="utf-8")).columns
 
 
 def profile_of(table: Table, ledger: Ledger) -> Profile:

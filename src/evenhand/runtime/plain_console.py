@@ -1,5 +1,6 @@
 """A console that shows text from data as text: no byte of it can move the cursor, colour lines or rename the window."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,3 +20,12 @@ class PlainConsole(Console):
                 yield segment
             else:
                 yield Segment(printable(segment.text), segment.style)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as rich does; lines of a file or a pipe do not end in the blanks that fill a table or a window."""
+        if self.is_terminal or self.is_jupyter:
+            super().print(*objects, **options)
+            return
+        with self.capture() as caught:
+            super().print(*objects, **options)
+        self.file.write(re.sub(" +$", "", caught.get(), flags=re.MULTILINE))

@@ -18,4 +18,5 @@ __all__ = [
     "study",
     "validation",
     "yaml_bounds",
+    "yaml_values",
 ]

@@ -17,6 +17,7 @@ from evenhand.study.own_code import find_beside
 from evenhand.study.study import Study, as_named
 from evenhand.study.validation import Inconsistent, Mistake, Place
 from evenhand.study.yaml_bounds import MOST_DEPTH, check_bounds
+from evenhand.study.yaml_values import composed, read_yaml, value_of
 
 ROUNDS = 3
 DELIMITERS = {",", "\t", "|"}  # which YAML takes for signs of its own
@@ -107,10 +108,10 @@ def _remedy(error: Exception, text: str) -> str:
 def _parsed(text: str, file: Path) -> tuple[dict[str, Any], dict[Place, int]]:
     try:
         check_bounds(text, str(file))
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = composed(text)
         lines: dict[Place, int] = {}
         repeated = _note_lines(node, (), lines)
-        content = yaml.safe_load(text)
+        content = value_of(node)
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise ConfError(f"{file} is not YAML: {_where(error)}{_remedy(error, text)}") from None
     if repeated:
@@ -160,7 +161,7 @@ def _set(content: dict[str, Any], change: str) -> None:
 
 def _value(text: str, key: str) -> Any:
     check_bounds(text, f"--set {key}")
-    return yaml.safe_load(text)
+    return read_yaml(text, *key.split("."))
 
 
 def _mistakes_beside(error: ValidationError, content: dict[str, Any]) -> list[Mistake]:

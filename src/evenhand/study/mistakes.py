@@ -50,6 +50,8 @@ def _in_words(item: Mapping[str, Any], place: Place, settings: type[BaseModel]) 
         return f"needs keys of its own below it; found {_shown(item['input'])}. Known here: {', '.join(known)}"
     message = item["msg"].removeprefix("Value error, ")
     given = item.get("input")
+    if item["type"] == "string_type" and isinstance(given, bool | int | float):
+        message = "is text, so write it in quotes"
     return message if isinstance(given, dict | BaseModel) else f"{message}; found {_shown(given)}"
 
 

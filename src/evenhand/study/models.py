@@ -1,9 +1,8 @@
 """Settings of the models: encodings, balances, candidates and the ensemble of them."""
 
-import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from evenhand.study.setting_types import (
     As,
@@ -152,16 +151,6 @@ class Range(Settings):
         return self
 
 
-POWER = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
-
-
-def _as_numbers(given: Any) -> Any:
-    """YAML reads 1e-3 as text for want of a point."""
-    if not isinstance(given, list):
-        return given
-    return [float(value) if isinstance(value, str) and POWER.fullmatch(value) else value for value in given]
-
-
 def _form_of_values(given: Any) -> str | None:
     if given is None:
         return "tagged-union[nothing]"
@@ -170,7 +159,7 @@ def _form_of_values(given: Any) -> str | None:
 
 
 Values = Annotated[
-    Annotated[list[Any], BeforeValidator(_as_numbers), Tag("tagged-union[list]")]
+    Annotated[list[Any], Tag("tagged-union[list]")]
     | Annotated[Range, Tag("tagged-union[range]")]
     | Annotated[None, Tag("tagged-union[nothing]")],
     Discriminator(

@@ -74,11 +74,11 @@ CheckName = Annotated[str, Listing(CHECKS)]
 
 
 def _as_switch(value: Any) -> Any:
-    """YAML reads on and off as true and false; editors and programs may give either."""
+    """Words of a study file, and truth values of a program."""
     if isinstance(value, bool):
         return value
-    if value in ("on", "off"):  # a list or a mapping may stand here too, and has no place in a set
-        return value == "on"
+    if value in ("on", "off", "yes", "no"):  # a list or a mapping may stand here too, and has no place in a set
+        return value in ("on", "yes")
     raise ValueError("give on or off")
 
 

@@ -85,6 +85,11 @@ def check_logged(found: RecordedModel, place: mlflow_client.Place, name: str) ->
     return file
 
 
+def check_if_logged(found: RecordedModel, place: mlflow_client.Place, name: str) -> Path | None:
+    """The same of a file that not every run logged; None where it did not."""
+    return check_logged(found, place, name) if name in (found.logged or {}) else None
+
+
 def artifact(place: mlflow_client.Place, run_id: str, name: str) -> Path:
     """A file that a run logged, unless it is known here by another digest; of a run made elsewhere none is known."""
     file = run_reader.artifact(place, run_id, name)

@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import re
 import warnings
 from collections.abc import Iterable, Mapping
 from numbers import Integral
@@ -14,7 +13,6 @@ from sklearn.utils._param_validation import Interval, Options, make_constraint
 from evenhand.estimators.distances import inverse_square
 from evenhand.models.catalogue import INVERSE_SQUARE, class_of
 
-POWER = re.compile(r"[-+]?\d+[eE][-+]?\d+")
 SKIPPED = ("callable", "array-like", "random_state", "instance of", "sparse", "supporting", "implementing")
 LINEAR = ("sklearn.linear_model.", "sklearn.svm.")
 N_ROWS, N_COLUMNS = 40, 4
@@ -149,12 +147,9 @@ def _shown(value: Any) -> str:
 
 
 def _hint(value: Any) -> str:
-    """What YAML made of a number."""
+    """What to do about a number in quotes."""
     if not isinstance(value, str):
         return ""
-    if POWER.fullmatch(value):
-        base, power = re.split("[eE]", value)
-        return f". YAML reads {value} as text for want of a point: write {base}.0e{power}"
     try:
         float(value)
     except ValueError:

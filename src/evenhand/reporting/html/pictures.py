@@ -138,9 +138,8 @@ def _cell(row: int, column: int, n: float, total: float) -> Html:
     part = n / total if total else 0.0
     x, y = NAMES + column * CELL, HEAD + 24 + row * CELL * 0.6
     box = tag("rect", x=f"{x:g}", y=f"{y:g}", width=CELL - 2, height=f"{CELL * 0.6 - 2:g}", fill="#0065a8",
-              fill_opacity=f"{0.06 + 0.7 * part:.2f}")  # fmt: skip
-    ink = {"fill": "#fff"} if part > 0.6 else {}
-    return joined(box, words_at(x + CELL / 2, y + 27, count(n), "middle", **ink))
+              fill_opacity=f"{0.06 + 0.54 * part:.2f}")  # fmt: skip
+    return joined(box, words_at(x + CELL / 2, y + 27, count(n), "middle", fill="#1d2126"))
 
 
 def words_at(x: float, y: float, words: str, anchor: str, **attributes: str) -> Html:

@@ -94,7 +94,7 @@ class Canvas:
             for t, label in zip(self.up.ticks, self.up.labels, strict=True)
         ]
         downs = [
-            _words(self.x(t), bottom + 16, label, "middle")
+            _words(self.x(t), bottom + 18, label, "middle")
             for t, label in zip(self.across.ticks, self.across.labels, strict=True)
         ]
         middle, centre = (LEFT + right) / 2, (TOP + bottom) / 2

@@ -23,8 +23,8 @@ def correlation_picture(found: Correlations) -> str:
     parts = []
     for row, values in enumerate(found.values):
         y = HEAD + 96 + row * SIDE
-        parts.append(_text(NAME - 6, y + 21, found.names[row][:16], "end"))
-        parts.append(_text(0, 0, found.names[row][:14], "start",
+        parts.append(_text(NAME - 6, y + 21, _short(found.names[row], 16), "end"))
+        parts.append(_text(0, 0, _short(found.names[row], 15), "start",
                            transform=f"translate({NAME + row * SIDE + 20} {HEAD + 90}) rotate(-60)"))  # fmt: skip
         for column, value in enumerate(values):
             parts.append(_cell(NAME + column * SIDE, y, value))
@@ -118,9 +118,12 @@ def _cell(x: float, y: float, value: float) -> Html:
     if math.isnan(value):
         return _text(x + SIDE / 2, y + 21, "–", "middle")
     colour, strength = ("#c2500a" if value > 0 else "#0065a8"), min(abs(value), 1.0)
-    box = tag("rect", x=x, y=y, width=SIDE - 2, height=SIDE - 2, fill=colour, fill_opacity=f"{0.85 * strength:.2f}")
-    ink = {"fill": "#fff"} if strength > 0.7 else {}
-    return joined(box, _text(x + SIDE / 2 - 1, y + 20, number(round(value, 1) + 0.0, 1), "middle", **ink))
+    box = tag("rect", x=x, y=y, width=SIDE - 2, height=SIDE - 2, fill=colour, fill_opacity=f"{0.6 * strength:.2f}")
+    return joined(box, _text(x + SIDE / 2 - 1, y + 20, number(round(value, 1) + 0.0, 1), "middle", fill="#1d2126"))
+
+
+def _short(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def _placed(node: Mapping[str, Any], depth: int, left: float) -> tuple[list[tuple[Any, int, float, float]], float]:
