@@ -14,6 +14,7 @@ from evenhand.estimators.ensemble.selection import EnsembleSelection
 from evenhand.evaluation.intervals import intervals_of_means, spreads_of
 from evenhand.evaluation.metrics import PredictionSet, metrics_of
 from evenhand.models.ensembling import (
+    average_of,
     ensembles_of,
     library,
     new_ensemble,
@@ -71,7 +72,7 @@ def _with_ensemble(
     }
 
     def made(truth: np.ndarray) -> EnsembleSelection:
-        return new_ensemble(study, name, metric, members, table, rarest(truth, table))
+        return new_ensemble(study, name, metric, average_of(members), table, rarest(truth, table))
 
     entry = Store().keep(
         "ensembles",

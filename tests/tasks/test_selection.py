@@ -382,3 +382,17 @@ def test_each_is_served_as_the_one_model_that_was_judged(name, n_classes, same_h
     last = rows[rows.fold == FINAL]
     frame = read_rows(found.table).iloc[last.row]
     assert served.predict(frame).tolist() == [found.table.classes[k] for k in last[f"predicted:{name}"]]
+
+
+def test_members_that_give_probabilities_are_served_by_ranks_where_they_were_chosen_by_ranks():
+    write_two_clouds()
+    chosen_one = {"initial": 1, "max_size": 1, "bags": 1, "votes": []}
+    found = work(
+        study(candidates={"logistic": {}, "svm": {"params": {"C": 1e-6, "gamma": 100.0}}}, ensemble=chosen_one)
+    )
+    judgement = replace(found.judgement, chosen="ensemble")
+    assert (judgement.ensemble.average, list(judgement.ensemble.weights)) == ("rank", ["logistic"])
+
+    model = refit.fn(judgement, found.prepared, found.balanced, found.table, found.study)
+
+    assert model.largest_difference < 1e-9

@@ -123,10 +123,8 @@ def kind_of(name: str) -> str:
     return next(kind for kind, called in VOTES.items() if called == name)
 
 
-def new_ensemble(
-    study: Study, name: str, metric: str, members: Sequence[Figures], table: Table, minority: int
-) -> EnsembleSelection:
-    """The unfitted ensemble: of ranks where a selection's scores are not all probabilities."""
+def new_ensemble(study: Study, name: str, metric: str, average: str, table: Table, minority: int) -> EnsembleSelection:
+    """The unfitted ensemble; `average` says whether a selection reads probabilities or ranks."""
     settings = study.ensemble
     assert settings is not None
     if name != ENSEMBLE:
@@ -140,14 +138,14 @@ def new_ensemble(
         bags=settings.bags,
         bag_share=settings.bag_share,
         max_size=settings.max_size,
-        average=average_of(members),
+        average=average,
         random_state=study.seed,
         spare=settings.spare,
     )
 
 
 def average_of(members: Sequence[Figures]) -> str:
-    """Ranks where scores are on different scales."""
+    """Ranks where scores of a library are not all probabilities."""
     return "rank" if any(member.scale == "decision" for member in members) else "probability"
 
 
@@ -218,12 +216,11 @@ def weighted_selection(judgement: Judgement, members: Sequence[Plan], table: Tab
     """The winning ensemble among its members alone, with the weights they were given among all."""
     name = judgement.winner.plan.name
     found = judgement.ensembles[name]
-    figures = [each for each in judgement.figures if each.plan in members]
     weights = np.array([found.weights[plan.name] for plan in members])
     rows = pq.read_table(local(judgement.predictions))
     is_fold = rows["fold"].to_numpy(zero_copy_only=False) != FINAL
     truth = rows["truth"].to_numpy()[is_fold]
-    ensemble = new_ensemble(study, name, found.metric, figures, table, rarest(truth, table))
+    ensemble = new_ensemble(study, name, found.metric, found.average, table, rarest(truth, table))
     scores = score_matrix(rows, [plan.name for plan in members], table, votes=votes_of(ensemble))[is_fold]
     ensemble.fit_weighted(scores, truth, weights)
     if not isinstance(ensemble.metric, str):
