@@ -75,7 +75,27 @@ def test_a_line_break_inside_quotes_stays_in_its_cell(tmp_path):
     assert read(path=path)["note"].to_pylist() == ["one\ntwo", "three"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+OPEN = 'note,label\n1,yes\n2,"no\n3,yes\n4,no\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("text", [OPEN, OPEN.rstrip(), OPEN + "\n\n", OPEN.replace("\n", "\r\n")])
+def test_a_quote_that_is_never_closed_is_refused_with_the_line_where_it_opens(tmp_path, text, encoding):
+    path = put(tmp_path / "rows.csv", text.encode(encoding))
+
+    with pytest.raises(DataError, match="in column 'label' and never closes it: the 3 lines from 'no' on"):
+        read(path=path)
+
+
+@pytest.mark.parametrize("cell", ["two\nlines", "ends\n", 'a ""word""\n""', '""\n', "two\r\nlines\r\n"])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+def test_quotes_that_are_closed_at_the_end_of_a_file_are_read(tmp_path, cell, end):
+    path = put(tmp_path / "rows.csv", f'number,note\n1,one\n2,"{cell}"{end}')
+
+    assert read(path=path)["note"].to_pylist() == ["one", cell.replace('""', '"')]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
 def test_the_encoding_is_guessed(tmp_path, encoding):
     text = "city,label\n" + "Malmö,yes\nZürich,no\nKöln,yes\nTromsø,no\n" * 5
     path = put(tmp_path / "rows.csv", text.encode(encoding))

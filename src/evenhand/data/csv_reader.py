@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from evenhand.data.csv_sniffing import guessed_delimiter, guessed_encoding, n_columns
+from evenhand.data.limits.open_quotes import LastBytes, check_closed
 from evenhand.data.limits.unpacking import open_unpacked
 from evenhand.data.snapshot import Rows
 from evenhand.data.type_inference import Settling, read_settled
@@ -109,7 +110,7 @@ def broken_encoding(path: Path, encoding: str) -> DataError:
 
 def _with_names(file: TextFile) -> TextFile:
     """The file with its column names; a column without a name is called by its number."""
-    with _reader(file, pacsv.ConvertOptions(), SAMPLE) as reader:
+    with _reader(file, pacsv.ConvertOptions(), SAMPLE) as (reader, _):
         written = tuple(reader.schema.names)
     names = tuple(name.strip() or f"unnamed_{number}" for number, name in enumerate(written, 1))
     check_names(file.path, names)
@@ -163,13 +164,18 @@ def _texts(file: TextFile) -> Iterator[pa.RecordBatch]:
         strings_can_be_null=True,
         quoted_strings_can_be_null=True,
     )
-    with _reader(file, options, BLOCK) as reader:
+    cell = None
+    with _reader(file, options, BLOCK) as (reader, ends):
         for batch in reader:
+            cell = batch.columns[-1][-1].as_py() if batch.num_rows else cell
             yield batch.rename_columns(list(file.names))
+    check_closed(file.path, file.names[-1], cell, ends.last)
 
 
 @contextmanager
-def _reader(file: TextFile, options: pacsv.ConvertOptions, block: int) -> Iterator[pacsv.CSVStreamingReader]:
+def _reader(
+    file: TextFile, options: pacsv.ConvertOptions, block: int
+) -> Iterator[tuple[pacsv.CSVStreamingReader, LastBytes]]:
     wrong: list[pacsv.InvalidRow] = []
 
     def note(row: pacsv.InvalidRow) -> str:
@@ -181,7 +187,8 @@ def _reader(file: TextFile, options: pacsv.ConvertOptions, block: int) -> Iterat
     read = pacsv.ReadOptions(block_size=block, encoding=encoding, use_threads=False)
     try:
         with reading(file.path), open_binary(file.path) as stream:
-            yield pacsv.open_csv(stream, read_options=read, parse_options=parse, convert_options=options)
+            ends = LastBytes(stream)
+            yield pacsv.open_csv(pa.PythonFile(ends, mode="r"), read, parse, options), ends
     except UnicodeError:
         raise broken_encoding(file.path, file.encoding) from None
     except pa.ArrowInvalid as error:

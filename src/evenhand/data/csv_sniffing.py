@@ -27,6 +27,8 @@ def guessed_encoding(path: Path, sample: bytes) -> str:
     for mark, name in MARKS:
         if sample.startswith(mark):
             return name
+    if (wide := _of_two_bytes(sample[:SHORT])) is not None:
+        return wide
     if _is_utf8(sample):
         return "utf-8"
     if len(sample) < SHORT and _is_western(sample):
@@ -45,6 +47,14 @@ def guessed_encoding(path: Path, sample: bytes) -> str:
     guess = COMMONEST if western else best.encoding
     logger().warning("the text is not UTF-8 and was read as %s; name source.encoding if that is wrong", guess)
     return guess
+
+
+def _of_two_bytes(sample: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of most of its letters, and of all line ends, is zero."""
+    for name, letters, zeros in (("utf-16-le", sample[::2], sample[1::2]), ("utf-16-be", sample[1::2], sample[::2])):
+        if 2 * zeros.count(0) > len(zeros) and not letters.count(0):
+            return name
+    return None
 
 
 def guessed_delimiter(text: str) -> str:
