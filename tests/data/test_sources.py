@@ -83,7 +83,7 @@ OPEN = 'note,label\n1,yes\n2,"no\n3,yes\n4,no\n'
 def test_a_quote_that_is_never_closed_is_refused_with_the_line_where_it_opens(tmp_path, text, encoding):
     path = put(tmp_path / "rows.csv", text.encode(encoding))
 
-    with pytest.raises(DataError, match="in column 'label' and never closes it: the 3 lines from 'no' on"):
+    with pytest.raises(DataError, match="in column 'label' and never closes it: 3 lines from 'no' on"):
         read(path=path)
 
 

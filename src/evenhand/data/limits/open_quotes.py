@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import IO
 
 from evenhand.errors import DataError
+from evenhand.runtime.text import counted
 
 REMEMBERED = 64  # bytes
 LINE_ENDS = ("\r", "\n")
@@ -33,7 +34,7 @@ def check_closed(path: Path, column: str, cell: str | None, last: bytes) -> None
     if _is_open(cell, last.replace(b"\0", b"").decode("latin-1")):  # quotes and line ends are the same in all encodings
         lines = [line for line in cell.splitlines() if line] or [""]
         raise DataError(
-            f"'{path}' opens a quote in column '{column}' and never closes it: the {len(lines):,} lines from "
+            f"'{path}' opens a quote in column '{column}' and never closes it: {counted(len(lines), 'line')} from "
             f"'{lines[0][:80]}' on would be one cell. Close that quote, or double it."
         )
 
