@@ -43,6 +43,7 @@ FLAGS = (
     "--hide-scrollbars", "--remote-debugging-port=0",
 )  # fmt: skip
 SLOW = 90.0  # seconds that a page may take to show what is waited for
+DRAWING = 6.0  # seconds that the graph of a run takes to be laid out and drawn
 STUDY = "quickstart"
 CLOSE = """{
   const named = [...document.querySelectorAll("button")];
@@ -129,7 +130,12 @@ def main() -> None:
     """All pictures, or those of the places that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("places", nargs="*", help="page, terminal, mlflow, prefect; left out: all")
-    places = parser.parse_args().places or ["page", "terminal", "mlflow", "prefect"]
+    places = parser.parse_args().places or [
+        "page",
+        "mlflow",
+        "prefect",
+        "terminal",
+    ]  # the last one runs the study again
     shutil.rmtree(ROOM, ignore_errors=True)
     (ROOM / "conf").mkdir(parents=True)
     os.environ |= {"EVENHAND_HOME": str(ROOM / "home"), "DO_NOT_TRACK": "1", "MLFLOW_DISABLE_TELEMETRY": "true"}
@@ -226,6 +232,7 @@ def prefect(window: Window, report: dict[str, Any], ports: dict[str, int]) -> No
     window.shoot("prefect-runs")
     run = asked(f"{at}/api/flow_runs/filter", {"sort": "START_TIME_DESC", "flows": {"name": {"any_": ["retrain"]}}})[0]
     window.open(f"{at}/runs/flow-run/{run['id']}", [run["name"]], 1600, 1100)
+    time.sleep(DRAWING)
     window.shoot("prefect-run")
     for tab in ("Task Runs", "Artifacts", "Parameters"):
         window.click(tab)
