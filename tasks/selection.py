@@ -33,7 +33,12 @@ from evenhand.study.registry import LOWER_IS_BETTER, METRICS
 from evenhand.study.study import Study
 
 TASK = "evenhand.records.pipeline:Table.task"
-CODE = ("evenhand.tasks.selection:_build", "evenhand.models.ensembling:new_ensemble", TASK)
+CODE = (
+    "evenhand.tasks.selection:_build",
+    "evenhand.models.ensembling:average_of",
+    "evenhand.models.ensembling:new_ensemble",
+    TASK,
+)
 SELECTION_ONLY, VOTING_ONLY = {"initial", "bags", "bag_share", "max_size", "spare"}, {"voters", "spare"}
 Made = Callable[[np.ndarray], EnsembleSelection]
 

@@ -6,12 +6,10 @@ import os
 import shutil
 import socket
 import sqlite3
-import ssl
 import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -214,8 +212,6 @@ def prefect_server(empty_prefect, forked_proofs, tmp_path_factory):
     )
     from prefect.testing import utilities
 
-    # each of the clients of a run reads all certificates of the world, though it asks this machine
-    read_once = cache(ssl.create_default_context)
     unread = (PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED, PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED)
 
     def drain():
@@ -232,7 +228,6 @@ def prefect_server(empty_prefect, forked_proofs, tmp_path_factory):
         ),
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(ssl, "create_default_context", read_once)
         patch.setattr(SubprocessASGIServer, "_run_uvicorn_command", joined)
         with utilities.prefect_test_harness(server_startup_timeout=300):
             patch.setattr(utilities, "run_coro_as_sync", lambda coroutine: (coroutine.close(), drain()))

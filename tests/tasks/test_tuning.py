@@ -343,10 +343,6 @@ def test_a_plan_reports_what_is_searched():
     assert made.name == "svm"
 
 
-def test_powers_that_yaml_reads_as_text_are_numbers():
-    assert Tune(trials=2, over={"gamma": ["1e-3", 0.1, "scale"]}).over["gamma"] == [1e-3, 0.1, "scale"]
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [(3, "give a list of values, or low and high"), ({"low": 2, "high": 1}, "low 2 is not below high 1")],
