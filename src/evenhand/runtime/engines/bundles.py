@@ -26,7 +26,7 @@ from evenhand.runtime.text import counted
 
 Key = TypeVar("Key", bound=Hashable)
 Thing = TypeVar("Thing")
-MANY = 60  # calls; fewer are a task run each
+MANY = 200  # calls; fewer are a task run each
 MOST = 100  # task runs of a stage
 Calls = Mapping[Any, tuple[Any, ...]]
 WAKE_SECONDS = 0.2
