@@ -26,7 +26,7 @@ from evenhand.data import splits
 from evenhand.data.frames import TableColumns, read_rows, read_target
 from evenhand.errors import DataError
 from evenhand.records.pipeline import HOLDOUT, NEVER_JUDGED, TRAINING, WITHHELD, Ledger, Table
-from evenhand.reporting.split_words import share_words
+from evenhand.reporting.split_words import of_copies, share_words
 from evenhand.runtime.logs import logger
 from evenhand.runtime.steps import step
 from evenhand.statistics.group_draws import draw_parts, drawn_by_place, shared_places
@@ -104,7 +104,7 @@ def _build(folder: Path, table: Table, study: Study) -> dict[str, Any]:
         side = _sides(rows, table, study)
     if study.split.holdout != "none":
         side[(side == TRAINING) & np.isin(rows.links, rows.links[side == HOLDOUT])] = WITHHELD
-    _check_sides(side, rows.y, table, study.split)
+    _check_sides(side, rows, table, study.split)
     judged: dict[str, np.ndarray] = {"side": side.astype(np.int8), "content": rows.content}
     training = np.flatnonzero(side == TRAINING)
     with _as_data_error(f"split.folds: {study.split.folds} by {fold_kind(study, table)}"):
@@ -236,17 +236,17 @@ def _is_linked(links: np.ndarray) -> bool:
     return len(np.unique(links)) < len(links)
 
 
-def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -> None:
+def _check_sides(side: np.ndarray, rows: _Rows, table: Table, split_: Split) -> None:
     n_training, n_holdout = int((side == TRAINING).sum()), int((side == HOLDOUT).sum())
     if n_training < split_.folds or (split_.holdout != "none" and n_holdout == 0):
         raise DataError(
             f"split.holdout: {split_.holdout} with holdout_share {split_.holdout_share} leaves {n_training} training "
-            f"and {n_holdout} holdout rows of {table.n_rows}, too few for {split_.folds} folds: get more rows or "
-            "change split"
+            f"and {n_holdout} holdout rows of {table.n_rows}, too few for {split_.folds} folds{of_copies(rows.links)}: "
+            "get more rows or change split"
         )
     if not table.classes:
         return
-    members = splits.sides_of(y, table)
+    members = splits.sides_of(rows.y, table)
     rarest = min(members, key=lambda name: np.sum(members[name][side == TRAINING]))
     n_rarest = int(np.sum(members[rarest][side == TRAINING]))
     if n_rarest < split_.folds:
@@ -254,7 +254,7 @@ def _check_sides(side: np.ndarray, y: np.ndarray, table: Table, split_: Split) -
         lower = f"lower split.folds to {n_rarest}, " if n_rarest >= 2 else "lower split.holdout_share, "
         raise DataError(
             f"split.folds is {split_.folds}, but {rarest} has {n_rarest} training rows of "
-            f"{int(np.sum(members[rarest]))} in all: {lower}{leave}, or get more rows of it"
+            f"{int(np.sum(members[rarest]))} in all{of_copies(rows.links)}: {lower}{leave}, or get more rows of it"
         )
     held = {name: int(np.sum(member[side == HOLDOUT])) for name, member in members.items()}
     if n_holdout and (only := next((name for name, n in held.items() if n == n_holdout), "")):

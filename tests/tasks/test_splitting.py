@@ -399,13 +399,18 @@ def test_rows_without_a_time_or_group_are_reported(tmp_path, role):
     )
 
 
+def rows_of(n_rows):
+    """Rows of which none is a copy."""
+    return SimpleNamespace(y=np.zeros(n_rows), links=np.arange(n_rows))
+
+
 def test_as_many_training_rows_as_folds_and_one_held_row_will_do():
     table = SimpleNamespace(classes=(), n_rows=4, is_multilabel=False)
     sides = np.array([TRAINING, TRAINING, TRAINING, HOLDOUT])
 
-    _check_sides(sides, np.arange(4.0), table, plain_study(holdout="random", folds=3).split)
+    _check_sides(sides, rows_of(4), table, plain_study(holdout="random", folds=3).split)
 
     with pytest.raises(DataError, match="leaves 2 training and 1 holdout rows"):
-        _check_sides(sides[1:], np.arange(3.0), table, plain_study(holdout="random", folds=3).split)
+        _check_sides(sides[1:], rows_of(3), table, plain_study(holdout="random", folds=3).split)
     with pytest.raises(DataError, match="leaves 3 training and 0 holdout rows"):
-        _check_sides(sides[:3], np.arange(3.0), table, plain_study(holdout="random", folds=3).split)
+        _check_sides(sides[:3], rows_of(3), table, plain_study(holdout="random", folds=3).split)

@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from evenhand.data import splits
 from evenhand.data.splits import fold_rows
+from evenhand.errors import DataError
 from evenhand.records.pipeline import FINAL, HOLDOUT, TRAINING
 from evenhand.storage.artifact_store import local
 from evenhand.storage.code_digest import code_of
@@ -268,3 +269,12 @@ def test_near_copies_that_come_later_move_no_row_where_times_are_known(tmp_path)
 
     assert after.side[:80].tolist() == before.side.tolist()
     assert after.side[80:].tolist() == before.side.tolist()
+
+
+@pytest.mark.parametrize("n_different", [1, 2])
+def test_too_few_different_rows_for_a_holdout_are_named_as_the_reason(tmp_path, n_different):
+    columns = {"colour": np.tile([0.0, n_different - 1.0], 30)}
+    table = make_table(tmp_path / "table", columns, np.tile([0, 1], 30))
+
+    with pytest.raises(DataError, match=f"copies of a row stay on one side, and these are {n_different} different row"):
+        split.fn(table, plain_study())

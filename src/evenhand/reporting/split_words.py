@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from evenhand.runtime.text import counted
 from evenhand.statistics.group_draws import FAR_OFF, misses_share
 
 
@@ -22,3 +23,12 @@ def share_words(
         f"by hash alone the holdout would have {share}: {those}; so each class is held out in the order of the hash "
         "until it has its share, and a few rows may change sides when rows are added"
     )
+
+
+def of_copies(links: np.ndarray) -> str:
+    """That rows are copies of few, as which they stay on one side; nothing where most differ from all others."""
+    n_kinds = len(np.unique(links))
+    if 2 * n_kinds > len(links):
+        return ""
+    different = counted(n_kinds, "different row")
+    return f" (copies of a row stay on one side, and these are {different} by what is learned from)"
