@@ -40,7 +40,7 @@ class TextFile:
 
 def open_delimited(paths: tuple[Path, ...], delimiter: str | None, encoding: str | None) -> Rows:
     """The rows of delimited files with the types that fit all of their values."""
-    files = [_with_names(_sampled(path, delimiter, encoding)) for path in paths]
+    files = [_with_names(sampled(path, delimiter, encoding)) for path in paths]
     names = files[0].names
     for file in files[1:]:
         _check_same(files[0], file)
@@ -61,7 +61,8 @@ def open_binary(path: Path) -> IO[bytes]:
     return open_unpacked(path)
 
 
-def _sampled(path: Path, delimiter: str | None, encoding: str | None) -> TextFile:
+def sampled(path: Path, delimiter: str | None = None, encoding: str | None = None) -> TextFile:
+    """A file with what its beginning says of delimiter and encoding, where they are not given."""
     with reading(path), open_binary(path) as file:
         sample = file.read(SAMPLE)
     if not sample.strip():

@@ -43,7 +43,7 @@ class Rows:
     batches: Callable[[], Iterable[pa.RecordBatch]]
 
 
-def write_rows(path: Path, rows: Rows, look: "Callable[[pa.Table], pa.Table]" = lambda table: table) -> int:
+def write_rows(path: Path, rows: Rows, look: Callable[[pa.Table], pa.Table] = lambda table: table) -> int:
     """Write rows as canonical Parquet, each piece after a look at it; how many there were."""
     schema = kept_schema(rows)
     n_rows = 0

@@ -72,20 +72,11 @@ class _Look:
         self.why: dict[str, str] = {}
 
     def seen(self, source: dict[str, Any]) -> DataProfile:
-        names = list(self.columns)
-        for name, read in zip(names, each_beside(self._read, names), strict=True):
-            if read is not None:
-                self.types[name], self.columns[name], odd, n_unreadable = read
-                self.odd |= dict.fromkeys(odd)
-                self.unreadable += n_unreadable
+        self._read_all()
         goal = self.columns[self.target]
         counts = self._classes(goal)
         is_known = goal.is_valid()
-        names.remove(self.target)
-        for name, (role, why, words) in zip(names, each_beside(partial(self._role, is_known), names), strict=True):
-            self.roles[name] = role
-            self.why |= {name: why} if why else {}
-            self.odd |= dict.fromkeys(words)
+        self._give_roles(is_known)
         self._settle_time()
         if "time" not in self.roles.values():
             self._settle_groups()
@@ -114,6 +105,14 @@ class _Look:
         if (seen := with_time_fits(first, self.columns) if first.of("time") else first).time_fits:
             self._settle_groups()
         return seen
+
+    def _read_all(self) -> None:
+        names = list(self.columns)
+        for name, read in zip(names, each_beside(self._read, names), strict=True):
+            if read is not None:
+                self.types[name], self.columns[name], odd, n_unreadable = read
+                self.odd |= dict.fromkeys(odd)
+                self.unreadable += n_unreadable
 
     def _read(self, name: str) -> "tuple[str, pa.Array, list[str], int] | None":
         """Text as numbers or dates where nearly all of it is that; odd words in it, and how many values are others."""
@@ -174,6 +173,13 @@ class _Look:
         if self.task is not None:
             return self.task == "regression"
         return has_fractions or (is_number and len(counts) > MOST_CLASSES)
+
+    def _give_roles(self, is_known: pa.Array) -> None:
+        names = [name for name in self.columns if name != self.target]
+        for name, (role, why, words) in zip(names, each_beside(partial(self._role, is_known), names), strict=True):
+            self.roles[name] = role
+            self.why |= {name: why} if why else {}
+            self.odd |= dict.fromkeys(words)
 
     def _role(self, is_known: pa.Array, name: str) -> tuple[str, str, tuple[str, ...]]:
         """The role of a column, why it has it, and numbers in it that mean missing."""

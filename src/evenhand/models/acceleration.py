@@ -21,14 +21,17 @@ PAYS_FROM = {"svm": 500_000, "neighbors": 1_000_000}
 HOMES = {"SVC": "svm", "SVR": "svm", "KNeighborsClassifier": "neighbors", "KNeighborsRegressor": "neighbors"}
 FEW_ROWS = 200  # up to which the trees of a forest are asked in turn
 ONE_STEP_ROWS = 16  # up to which all trees of boosting go one step down at a time
-FORESTS_AT = "sklearn.ensemble._forest"  # by name: who serves no forest does not import any
-FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier", "RandomForestRegressor", "ExtraTreesRegressor")
+FORESTS = {  # by name, as all below: who serves no forest does not import any
+    f"sklearn.ensemble._forest.{name}{kind}"
+    for name in ("RandomForest", "ExtraTrees")
+    for kind in ("Classifier", "Regressor")
+}
 BOOSTING = {
     f"sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoosting{kind}"
     for kind in ("Classifier", "Regressor")
 }
 BAGS = {f"evenhand.estimators.BaggedBoosting{kind}" for kind in ("Classifier", "Regressor")}
-SVMS = {"sklearn.svm._classes.SVC", "sklearn.svm._classes.SVR"}  # by name, like forests
+SVMS = {"sklearn.svm._classes.SVC", "sklearn.svm._classes.SVR"}
 KERNEL_BLOCK = 500_000  # values of a kernel at a time
 LEARNED_BY_SVM = (
     "n_features_in_",
@@ -64,6 +67,10 @@ def one_thread_for_products() -> AbstractContextManager[Any]:
     return _get_threadpool_controller().limit(limits=1, user_api="blas")
 
 
+def _name_of(estimator: Any) -> str:
+    return f"{type(estimator).__module__}.{type(estimator).__name__}"
+
+
 def asked_of_few(estimator: Any, X: Any) -> np.ndarray | None:
     """What `predict_proba`, or of numbers `predict`, gives, to the last digit: of few rows, by forests and boosting.
 
@@ -71,12 +78,11 @@ def asked_of_few(estimator: Any, X: Any) -> np.ndarray | None:
     """
     if not isinstance(X, np.ndarray) or not len(X):
         return None
-    found = type(estimator)
-    if found.__module__ == FORESTS_AT and found.__name__ in FORESTS:
+    name = _name_of(estimator)
+    if name in FORESTS:
         return _asked_of_trees(estimator, X) if len(X) <= FEW_ROWS and estimator.n_outputs_ == 1 else None
     if len(X) > ONE_STEP_ROWS:
         return None
-    name = f"{found.__module__}.{found.__name__}"
     if name in BAGS and all(map(_can_step, estimator.bags_)):
         rows = validate_data(estimator, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return np.mean([_asked_in_steps(bag, rows) for bag in estimator.bags_], axis=0)
@@ -154,8 +160,7 @@ def _trees_of(boosting: Any) -> dict[str, np.ndarray]:
 
 def is_radial(estimator: Any, X: Any) -> bool:
     """Whether an estimator is scikit-learn's SVR, or SVC of two classes, with the kernel rbf, and rows are dense."""
-    found = type(estimator)
-    if f"{found.__module__}.{found.__name__}" not in SVMS or not isinstance(X, np.ndarray):
+    if _name_of(estimator) not in SVMS or not isinstance(X, np.ndarray):
         return False
     is_one_machine = len(getattr(estimator, "classes_", (0, 1))) == 2
     return is_one_machine and estimator.kernel == "rbf" and not sparse.issparse(estimator.support_vectors_)

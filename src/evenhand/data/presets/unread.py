@@ -3,10 +3,9 @@
 import os
 from typing import Any
 
-from evenhand.data.csv_reader import SAMPLE, guessed_delimiter, guessed_encoding, open_binary
+from evenhand.data.csv_reader import sampled
 from evenhand.data.in_memory import keep
 from evenhand.data.sources import find_files, format_of
-from evenhand.runtime.io_errors import reading
 from evenhand.study.study import Source, Study
 
 
@@ -23,11 +22,8 @@ def source_of(data: Any) -> dict[str, Any]:
     file = find_files([data])[0]
     if format_of(file) != "csv":
         return {"path": data}
-    with reading(file), open_binary(file) as stream:
-        sample = stream.read(SAMPLE)
-    encoding = guessed_encoding(file, sample)
-    text = sample.decode(encoding, errors="ignore")
-    return {"path": data, "delimiter": guessed_delimiter(text[: text.rfind("\n") + 1] or text), "encoding": encoding}
+    found = sampled(file)
+    return {"path": data, "delimiter": found.delimiter, "encoding": found.encoding}
 
 
 def unread(data: Any, target: str) -> Study:
