@@ -9,7 +9,7 @@ from makers import write_two_clouds
 from prefect.client.orchestration import get_client
 
 from evenhand.flows.tick import tick
-from evenhand.service.deployments import switch
+from evenhand.service.deployments import switches
 from evenhand.service.schedule_server import agree, deployed, heed
 from evenhand.service.schedules import lateness
 from evenhand.service.tick_ledger import Tick, is_paused, note, ticks_of
@@ -39,9 +39,9 @@ def study(prefect_server):
 
 def put(study):
     """What `evenhand up` does for a study at its start."""
-    heed(study.name)
+    heed(study.name, switches().get(study.name))
     deployed("paused.yaml", study, tick).apply()
-    agree(study.name)
+    agree(study.name, switches().get(study.name))
 
 
 def deployment(client):
@@ -70,18 +70,18 @@ def test_what_is_paused_in_prefect_stays_paused_at_the_next_start(study, verb):
 
     (line,) = ticks_of("paused")
     assert (line.outcome, line.why, line.who) == ("paused", "in Prefect's own pages or API", "a person")
-    assert switch("paused").is_paused
+    assert switches()["paused"].is_paused
 
 
 def test_who_resumes_with_our_command_while_nothing_is_up_has_the_last_word(study):
     touch("pause")
-    heed("paused")
+    heed("paused", switches()["paused"])
     say("resumed", datetime.now(UTC) + timedelta(seconds=2))
 
     put(study)
 
     assert [line.outcome for line in ticks_of("paused")] == ["paused", "resumed"]
-    assert not switch("paused").is_paused
+    assert not switches()["paused"].is_paused
 
 
 def test_our_pause_lasts_where_nobody_touched_the_server_since(study):
@@ -90,21 +90,21 @@ def test_our_pause_lasts_where_nobody_touched_the_server_since(study):
     put(study)
 
     assert [line.outcome for line in ticks_of("paused")] == ["paused"]
-    assert switch("paused").is_paused
+    assert switches()["paused"].is_paused
 
 
 def test_what_is_resumed_in_prefect_goes_on(study):
     say("paused", datetime.now(UTC) - timedelta(minutes=1))
     touch("resume")
 
-    heed("paused")
+    heed("paused", switches()["paused"])
 
     assert [line.outcome for line in ticks_of("paused")] == ["paused", "resumed"]
 
 
 def test_a_schedule_that_was_never_on_the_server_is_heeded_as_nothing(prefect_server):
-    assert switch("nobody") is None
-    assert heed("nobody") is None
+    assert "nobody" not in switches()
+    assert heed("nobody", None) is None
 
 
 def test_a_tick_that_was_handed_out_before_the_pause_is_not_run(study):

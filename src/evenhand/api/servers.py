@@ -71,13 +71,16 @@ def serve(study: str, port: int = 5001, run_id: str | None = None, report: Repor
     report("ended")
 
 
-def up(*confs: str, port: int = 5000, prefect_port: int = 4200, report: Report = silent) -> None:
-    """Keep Prefect, MLflow and the schedules of study files or folders up until Ctrl-C; without any those in conf/."""
+def up(*confs: str, port: int = 5000, prefect_port: int = 4200, at_once: int = 4, report: Report = silent) -> None:
+    """Keep Prefect, MLflow and the schedules of study files or folders up until Ctrl-C; without any those in conf/.
+
+    At most `at_once` runs are under way; others that are due wait for their turn.
+    """
     from evenhand.service.status import with_schedule
     from evenhand.service.supervisor import Ports, household, keep_up, place, surroundings
 
     files, ports = with_schedule(confs or ("conf",), must_exist=True), Ports(prefect_port, port)
-    with household(ports, files) as kept:
+    with household(ports, files, at_once) as kept:
         os.environ.update(surroundings(ports))
         be_quiet()
         from evenhand.service.deployments import close_all

@@ -14,13 +14,16 @@ port_type = click.IntRange(1, 65535)
 @click.argument("confs", nargs=-1, metavar="[CONF ...]", type=click.Path())
 @click.option("--port", type=port_type, default=5000, show_default=True, help="Of MLflow's pages.")
 @click.option("--prefect-port", type=port_type, default=4200, show_default=True, help="Of Prefect's pages and API.")
-def up(confs: tuple[str, ...], port: int, prefect_port: int) -> None:
+@click.option(
+    "--at-once", type=click.IntRange(1), default=4, show_default=True, help="Runs at most; others that are due wait."
+)
+def up(confs: tuple[str, ...], port: int, prefect_port: int, at_once: int) -> None:
     """Start Prefect, MLflow and the schedules of study files or folders (left out: conf/), and stay until Ctrl-C."""
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting_reports
 
     with waiting_reports(echo, idle="up; Ctrl-C ends") as report:
-        eh.up(*confs, port=port, prefect_port=prefect_port, report=report)
+        eh.up(*confs, port=port, prefect_port=prefect_port, at_once=at_once, report=report)
 
 
 @click.command()

@@ -10,9 +10,12 @@ from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterTags,
     FlowRunFilter,
     FlowRunFilterDeploymentId,
     FlowRunFilterEndTime,
+    FlowRunFilterExpectedStartTime,
     FlowRunFilterId,
     FlowRunFilterState,
     FlowRunFilterStateType,
@@ -21,6 +24,7 @@ from prefect.client.schemas.filters import (
     TaskRunFilterStateType,
 )
 from prefect.client.schemas.objects import FlowRun, StateType, TaskRun
+from prefect.client.schemas.responses import DeploymentResponse
 from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
@@ -78,7 +82,7 @@ def close_all(confs: Sequence[str], asks_prefect: bool) -> list[str]:
 def close_orphans() -> list[str]:
     """Close the runs that nobody works on: of schedules, which end with what serves them, and of dead processes."""
     with _server() as client:
-        deployments = {one.id: one for one in client.read_deployments(limit=PAGE)}
+        deployments = {one.id: one for one in _deployments(client)}
         return _closed(client, lambda run: _is_orphan(run, deployments), "closed by `evenhand up`")
 
 
@@ -146,7 +150,7 @@ def _is_ours(client: SyncPrefectClient, run_id: UUID) -> bool:
 def drop_missed(deployment_id: UUID, at: datetime) -> int:
     """Take back the runs that were due while nothing was up; one run does for all."""
     with _server() as client:
-        late = [run for run in _coming(client, deployment_id) if run.auto_scheduled and _moment(run) < at]
+        late = [run for run in _coming(client, [deployment_id]) if run.auto_scheduled and _moment(run) < at]
         for run in late:
             client.set_flow_run_state(run.id, Cancelled(message="nothing was up when it was due"), force=True)
     return len(late)
@@ -206,18 +210,29 @@ def wait_for(run_id: UUID, seconds_between: float = 1.0) -> State[Any]:
 def plans() -> list[Planned]:
     """Every schedule of the server, with its next time."""
     with _server() as client:
-        deployments = [one for one in client.read_deployments(limit=PAGE) if TAG in one.tags]
-        return [_planned(client, one) for one in sorted(deployments, key=lambda one: one.name)]
+        deployments = sorted(_deployments(client), key=lambda one: one.name)
+        ids = [one.id for one in deployments]
+        going = {run.deployment_id for run in _all_runs(client, _of(ids, UNDER_WAY))}
+        next_at: dict[UUID | None, datetime] = {}
+        for run in _coming(client, ids):
+            next_at[run.deployment_id] = min(_moment(run), next_at.get(run.deployment_id, _moment(run)))
+    return [
+        Planned(one.name, one.id, _is_active(one), next_at.get(one.id), is_going=one.id in going) for one in deployments
+    ]
 
 
-def switch(name: str) -> Switch | None:
-    """How a schedule stands on the server, where a person may have paused it or its deployment; None if not there."""
+def switches() -> dict[str, Switch]:
+    """How each schedule stands on the server, where a person may have paused it or its deployment."""
     with _server() as client:
-        try:
-            deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
-        except ObjectNotFound:
-            return None
-    is_active = not deployment.paused and any(schedule.active for schedule in deployment.schedules)
+        return {deployment.name: _switch(deployment) for deployment in _deployments(client)}
+
+
+def _is_active(deployment: DeploymentResponse) -> bool:
+    return any(schedule.active for schedule in deployment.schedules)
+
+
+def _switch(deployment: DeploymentResponse) -> Switch:
+    is_active = not deployment.paused and _is_active(deployment)
     touched = [one.updated.timestamp() for one in (deployment, *deployment.schedules) if one.updated is not None]
     return Switch(not is_active, datetime.fromtimestamp(max(touched, default=0), UTC))
 
@@ -232,31 +247,41 @@ def set_active(name: str, is_active: bool) -> None:
             client.update_deployment_schedule(deployment.id, schedule.id, active=is_active)
 
 
-def coming_runs(name: str) -> Sequence[FlowRun]:
-    """The runs of a schedule that the server has put down for later; none where it has no such schedule."""
+def coming_runs(ids: Mapping[UUID, str]) -> dict[str, list[FlowRun]]:
+    """The runs that the server has put down for later, by schedule; `ids` has the name of each deployment."""
+    found: dict[str, list[FlowRun]] = {}
     with _server() as client:
-        try:
-            deployment = client.read_deployment_by_name(f"{FLOW}/{name}")
-        except ObjectNotFound:
-            return []
-        return _coming(client, deployment.id)
+        for run in _coming(client, list(ids)):
+            assert run.deployment_id is not None
+            found.setdefault(ids[run.deployment_id], []).append(run)
+    return found
 
 
-def _coming(client: SyncPrefectClient, deployment_id: UUID) -> Sequence[FlowRun]:
-    of_it = FlowRunFilterDeploymentId(any_=[deployment_id])
-    return _all_runs(client, FlowRunFilter(deployment_id=of_it, state=_in([StateType.SCHEDULED])))
+def due_runs(ids: Mapping[UUID, str], at: datetime) -> dict[str, StateType]:
+    """The schedules with a run that is due and not over, and how it stands: scheduled while it waits for its turn."""
+    due = FlowRunFilterExpectedStartTime(before_=at)
+    with _server() as client:
+        chosen = _of(list(ids), [StateType.SCHEDULED, *UNDER_WAY]).model_copy(update={"expected_start_time": due})
+        runs = _all_runs(client, chosen)
+    return {ids[run.deployment_id]: run.state_type for run in runs if run.deployment_id and run.state_type}
 
 
-def _planned(client: SyncPrefectClient, deployment: Any) -> Planned:
-    of_it = FlowRunFilterDeploymentId(any_=[deployment.id])
-    going = _all_runs(client, FlowRunFilter(deployment_id=of_it, state=_in(UNDER_WAY)))
-    return Planned(
-        name=deployment.name,
-        deployment_id=deployment.id,
-        is_active=any(schedule.active for schedule in deployment.schedules),
-        next_at=min((_moment(run) for run in _coming(client, deployment.id)), default=None),
-        is_going=bool(going),
-    )
+def _coming(client: SyncPrefectClient, ids: list[UUID]) -> Sequence[FlowRun]:
+    return _all_runs(client, _of(ids, [StateType.SCHEDULED]))
+
+
+def _of(ids: list[UUID], kinds: list[StateType]) -> FlowRunFilter:
+    """The runs of deployments in states of some kinds."""
+    return FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=ids), state=_in(kinds))
+
+
+def _deployments(client: SyncPrefectClient) -> list[DeploymentResponse]:
+    """The schedules that we put on the server."""
+    ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
+    found: list[DeploymentResponse] = []
+    while len(more := client.read_deployments(deployment_filter=ours, limit=PAGE, offset=len(found))) == PAGE:
+        found += more
+    return found + more
 
 
 def _is_orphan(run: FlowRun, deployments: Mapping[UUID, Any]) -> bool:

@@ -67,6 +67,7 @@ class Household:
 
     ports: Ports
     confs: list[str]
+    at_once: int
     children: list[Child] = field(default_factory=list)
 
     def start(
@@ -166,14 +167,14 @@ def surroundings(ports: Ports) -> dict[str, str]:
 
 
 @contextmanager
-def household(ports: Ports, confs: Sequence[str]) -> Iterator[Household]:
+def household(ports: Ports, confs: Sequence[str], at_once: int) -> Iterator[Household]:
     """Hold the place for one `evenhand up`, with what an earlier one left behind ended before."""
     with alone(place() / "lock", "`evenhand up` is at work"):
         end_all(kin())
         for port, option in ((ports.prefect, "--prefect-port"), (ports.mlflow, "--port")):
             check_free(port, option)
         own_children()
-        kept = Household(ports, [str(Path(conf).absolute()) for conf in confs])
+        kept = Household(ports, [str(Path(conf).absolute()) for conf in confs], at_once)
         try:
             yield kept
         finally:
@@ -203,7 +204,8 @@ def keep_up(
             kept.check()
             if not ended.is_set():
                 echo("starting the schedules ...")
-                kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], around, echo)
+                limited = {**around, "PREFECT_RUNNER_PROCESS_LIMIT": str(kept.at_once)}
+                kept.start("schedules", [sys.executable, "-m", SERVED, *kept.confs], limited, echo)
             while not ended.wait(0.2):
                 kept.check()
             echo("stopping ...")

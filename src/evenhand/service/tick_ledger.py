@@ -14,7 +14,7 @@ from typing import Any, Literal
 from evenhand.runtime.text import time_text
 from evenhand.storage.artifact_store import home
 from evenhand.storage.digests import digest
-from evenhand.storage.ledger import append_line, held, read_chain, repair_chain
+from evenhand.storage.ledger import append_line, held, ledgers_in, read_chain, repair_chain
 from evenhand.storage.locks import is_held, now, who
 from evenhand.study.study import Schedule, Study
 
@@ -61,6 +61,11 @@ def tick_lock(study: str) -> Path:
 def ticks_of(study: str) -> tuple[Tick, ...]:
     """Every line of a study, the first written first."""
     return tuple(_tick(line) for line in read_chain(ticks_path(study), "record of ticks").lines)
+
+
+def tick_ledgers() -> dict[Path, tuple[int, ...]]:
+    """The records of ticks, each with what changes when it gets a line."""
+    return ledgers_in(home() / "ticks")
 
 
 def note(tick: Tick) -> Tick:
