@@ -10,8 +10,10 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
+from functools import wraps
 from hashlib import sha256
 from pathlib import Path
+from threading import RLock
 from types import SimpleNamespace
 
 import pytest
@@ -72,6 +74,44 @@ def pytest_collection():
         gc.freeze()
         gc.set_threshold(ALLOCATIONS)
         gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """The worker that comes to a module of tests first compiles it for all of them, one module ahead of the others."""
+    if not isinstance(collector, pytest.Module):
+        return (yield)
+    with collector.path.open() as module:
+        fcntl.flock(module, fcntl.LOCK_EX)
+        return (yield)
+
+
+def pytest_collection_finish():
+    """What numba compiles, one worker compiles, and the others read it from the cache."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from numba.core.dispatcher import Dispatcher
+
+        Dispatcher.compile = alone(Dispatcher.compile)
+
+
+def alone(compile_one):
+    """A compilation that begins when no other worker compiles."""
+    lock, outermost = RLock(), []
+
+    @wraps(compile_one)
+    def compile_alone(dispatcher, signature):
+        with lock, Path(__file__).open() as place:
+            if outermost:  # what calls another kernel compiles that too
+                return compile_one(dispatcher, signature)
+            fcntl.flock(place, fcntl.LOCK_EX)
+            outermost.append(dispatcher)
+            try:
+                return compile_one(dispatcher, signature)
+            finally:
+                outermost.clear()
+                fcntl.flock(place, fcntl.LOCK_UN)  # also for processes forked meanwhile, which have it open too
+
+    return compile_alone
 
 
 def pytest_collection_modifyitems(config, items):
