@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
-from functools import wraps
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
@@ -179,7 +179,11 @@ def forked_proofs():
 
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory, forked_proofs):
-    """An MLflow database without runs; its schema takes seconds to make, so one worker makes it for all."""
+    """An MLflow database without runs; its schema takes seconds to make, so one worker makes it for all.
+
+    Which schema MLflow's newest is, it works out for each database from all its migrations: once is enough.
+    """
+    from mlflow.store.db import utils
 
     def made(file):
         from mlflow import MlflowClient
@@ -187,7 +191,9 @@ def empty_database(tmp_path_factory, forked_proofs):
         MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
         put_into_one_file(file)
 
-    return made_once("mlflow.db", made, tmp_path_factory)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(utils, "_get_latest_schema_revision", cache(utils._get_latest_schema_revision))
+        yield made_once("mlflow.db", made, tmp_path_factory)
 
 
 @pytest.fixture
