@@ -245,12 +245,17 @@ def made_once(name, make, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def prefect_server(empty_prefect, forked_proofs, tmp_path_factory):
-    """Prefect's server, one for all workers; no flow run sends heartbeats, whose end takes a second each."""
+    """Prefect's server, one for all workers; no flow run sends heartbeats, whose end takes a second each.
+
+    It is reached without TLS: its clients, two or more a run, need not read all certificates that there are.
+    """
+    import certifi
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import (
         PREFECT_API_REQUEST_TIMEOUT,
+        PREFECT_API_SSL_CERT_FILE,
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
         PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED,
         PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED,
@@ -268,10 +273,13 @@ def prefect_server(empty_prefect, forked_proofs, tmp_path_factory):
     def joined(server):
         return SharedServer(server, empty_prefect, tmp_path_factory)
 
+    certificate = tmp_path_factory.mktemp("certificate") / "one.pem"
+    first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")
+    certificate.write_text(first + end, encoding="utf-8")
+    client = {PREFECT_API_REQUEST_TIMEOUT: 300, PREFECT_API_SSL_CERT_FILE: str(certificate)}
+
     with (
-        temporary_settings(
-            {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 300, **dict.fromkeys(unread, False)}
-        ),
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, **client, **dict.fromkeys(unread, False)}),
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr(SubprocessASGIServer, "_run_uvicorn_command", joined)
