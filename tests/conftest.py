@@ -10,8 +10,10 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
+from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
+from threading import RLock
 from types import SimpleNamespace
 
 import pytest
@@ -72,6 +74,44 @@ def pytest_collection():
         gc.freeze()
         gc.set_threshold(ALLOCATIONS)
         gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """The worker that comes to a module of tests first compiles it for all of them, one module ahead of the others."""
+    if not isinstance(collector, pytest.Module):
+        return (yield)
+    with collector.path.open() as module:
+        fcntl.flock(module, fcntl.LOCK_EX)
+        return (yield)
+
+
+def pytest_collection_finish():
+    """What numba compiles, one worker compiles, and the others read it from the cache."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from numba.core.dispatcher import Dispatcher
+
+        Dispatcher.compile = alone(Dispatcher.compile)
+
+
+def alone(compile_one):
+    """A compilation that begins when no other worker compiles."""
+    lock, outermost = RLock(), []
+
+    @wraps(compile_one)
+    def compile_alone(dispatcher, signature):
+        with lock, Path(__file__).open() as place:
+            if outermost:  # what calls another kernel compiles that too
+                return compile_one(dispatcher, signature)
+            fcntl.flock(place, fcntl.LOCK_EX)
+            outermost.append(dispatcher)
+            try:
+                return compile_one(dispatcher, signature)
+            finally:
+                outermost.clear()
+                fcntl.flock(place, fcntl.LOCK_UN)  # also for processes forked meanwhile, which have it open too
+
+    return compile_alone
 
 
 def pytest_collection_modifyitems(config, items):
@@ -139,7 +179,11 @@ def forked_proofs():
 
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory, forked_proofs):
-    """An MLflow database without runs; its schema takes seconds to make, so one worker makes it for all."""
+    """An MLflow database without runs; its schema takes seconds to make, so one worker makes it for all.
+
+    Which schema MLflow's newest is, it works out for each database from all its migrations: once is enough.
+    """
+    from mlflow.store.db import utils
 
     def made(file):
         from mlflow import MlflowClient
@@ -147,7 +191,9 @@ def empty_database(tmp_path_factory, forked_proofs):
         MlflowClient(f"sqlite:///{file}").search_experiments(max_results=1)
         put_into_one_file(file)
 
-    return made_once("mlflow.db", made, tmp_path_factory)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(utils, "_get_latest_schema_revision", cache(utils._get_latest_schema_revision))
+        yield made_once("mlflow.db", made, tmp_path_factory)
 
 
 @pytest.fixture
@@ -199,12 +245,17 @@ def made_once(name, make, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def prefect_server(empty_prefect, forked_proofs, tmp_path_factory):
-    """Prefect's server, one for all workers; no flow run sends heartbeats, whose end takes a second each."""
+    """Prefect's server, one for all workers; no flow run sends heartbeats, whose end takes a second each.
+
+    It is reached without TLS: its clients, two or more a run, need not read all certificates that there are.
+    """
+    import certifi
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import (
         PREFECT_API_REQUEST_TIMEOUT,
+        PREFECT_API_SSL_CERT_FILE,
         PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
         PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED,
         PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED,
@@ -222,10 +273,13 @@ def prefect_server(empty_prefect, forked_proofs, tmp_path_factory):
     def joined(server):
         return SharedServer(server, empty_prefect, tmp_path_factory)
 
+    certificate = tmp_path_factory.mktemp("certificate") / "one.pem"
+    first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")
+    certificate.write_text(first + end, encoding="utf-8")
+    client = {PREFECT_API_REQUEST_TIMEOUT: 300, PREFECT_API_SSL_CERT_FILE: str(certificate)}
+
     with (
-        temporary_settings(
-            {PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, PREFECT_API_REQUEST_TIMEOUT: 300, **dict.fromkeys(unread, False)}
-        ),
+        temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None, **client, **dict.fromkeys(unread, False)}),
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr(SubprocessASGIServer, "_run_uvicorn_command", joined)

@@ -1,19 +1,21 @@
 """Python programs in processes that are forked from one which has imported the libraries: that saves seconds in each.
 
 The program itself is imported by each process anew, and Prefect's settings are read when it imports that.
-`python nursery.py` is the one they are forked from: it reads what to start, a line each, and writes which process that
-is and how it ended.
+`python nursery.py` is the one they are forked from, for all workers of a run. A connection names a process to start, a
+line of JSON, and is given the id of that process, and its exit code when it has ended.
 """
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import importlib.machinery
 import json
 import os
-import queue
 import runpy
+import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +29,8 @@ LIBRARIES = (
     "mlflow.store.tracking.sqlalchemy_store", "matplotlib.figure", "numba", "click", "rich.console", "pydantic",
     "httpx", "prefect.main", "prefect.client.orchestration", "prefect.events.clients",
 )  # fmt: skip
+N_BYTES = 8  # of a number that is reported
+QUEUE = 100  # connections that may wait while it imports
 
 
 @cache
@@ -41,8 +45,15 @@ class Begun:
     def __init__(self, words, surroundings):
         self._out, self._err = (Path(tempfile.mkstemp(f"-{name}", dir=_room().name)[1]) for name in ("out", "err"))
         given = {"words": [str(word) for word in words], "cwd": os.getcwd(), "env": surroundings}
-        self.pid, self._ended = _nursery().begin({**given, "out": str(self._out), "err": str(self._err)})
-        self.returncode = None
+        self._nursery = _connected(_nursery()[0])
+        self._nursery.sendall(json.dumps({**given, "out": str(self._out), "err": str(self._err)}).encode() + b"\n")
+        self.pid, self.returncode = self._reported(0), None
+
+    def _reported(self, how):
+        """The next number that the nursery reports."""
+        number = self._nursery.recv(N_BYTES, socket.MSG_WAITALL | how)
+        assert len(number) == N_BYTES, "the nursery has ended"
+        return int.from_bytes(number, "big", signed=True)
 
     def poll(self):
         """The exit code, or None while it runs."""
@@ -53,10 +64,9 @@ class Begun:
     def wait(self, timeout=None):
         """The exit code once it has ended."""
         if self.returncode is None:
-            try:
-                self.returncode = self._ended.get(block=timeout != 0, timeout=timeout or None)
-            except queue.Empty:
-                raise subprocess.TimeoutExpired("nursery", timeout) from None
+            if not select.select([self._nursery], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("nursery", timeout)
+            self.returncode = self._reported(socket.MSG_PEEK)  # which another thread may wait for too
         return self.returncode
 
     def communicate(self, timeout=None):
@@ -101,39 +111,43 @@ def ended(process, timeout=300):
 
 @cache
 def _nursery():
-    return _Nursery()
+    """Where the process listens that others are forked from, and a connection that keeps it alive.
+
+    All workers of one run share it: the first that needs it starts it, and it ends once none of them is connected.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    place = Path(tempfile.gettempdir(), f"nursery-{run[:12]}")
+    with _alone():
+        with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+            return place, _connected(place)
+        place.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(str(place))
+            door.listen(QUEUE)
+            subprocess.Popen(
+                [sys.executable, __file__, str(door.fileno()), str(place)], pass_fds=[door.fileno()], cwd="/",
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            )  # fmt: skip
+        return place, _connected(place)
 
 
-class _Nursery:
-    """The process that others are forked from, started when the first is asked for; it ends with this one."""
-
-    def __init__(self):
-        self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd="/",
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )  # fmt: skip
-        self._lock, self._pids, self._ends = threading.Lock(), queue.SimpleQueue(), {}
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def begin(self, given):
-        """The id of a process that was started, and where its exit code comes."""
-        with self._lock:
-            self._process.stdin.write(json.dumps(given) + "\n")
-            pid = self._pids.get()
-            return pid, self._ends[pid]
-
-    def _listen(self):
-        for line in self._process.stdout:
-            pid, *code = json.loads(line)
-            if code:
-                self._ends[pid].put(*code)
-            else:
-                self._ends[pid] = queue.SimpleQueue()
-                self._pids.put(pid)
+@contextlib.contextmanager
+def _alone():
+    """Nobody else starts or ends a nursery."""
+    with Path(__file__).open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
-def serve():
-    """Start what is asked for until nobody can ask any more."""
+def _connected(place):
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(str(place))
+    return connection
+
+
+def serve(number, place):
+    """Start what is asked for until nobody is connected who could ask."""
     gc.disable()  # imports leave no garbage
     for name in LIBRARIES:
         importlib.import_module(name)
@@ -141,26 +155,52 @@ def serve():
     gc.freeze()
     gc.set_threshold(100_000)  # as our own command has it
     gc.enable()
-    for line in iter(sys.stdin.readline, ""):
-        given = json.loads(line)
-        ready, go = os.pipe()
-        if not (pid := os.fork()):
-            os.close(go)
-            os.read(ready, 1)  # until its id is known
-            os.close(ready)
-            _become(given)
-        _report(pid)
-        threading.Thread(target=_wait, args=(pid,), daemon=True).start()
-        os.close(ready)
+    door, connected = socket.socket(fileno=int(number)), []
+    while True:
+        for each in select.select([door, *connected], [], [])[0]:
+            if each is door:
+                connected.append(door.accept()[0])
+            elif line := _line(each):
+                _start(json.loads(line), each, [door, *connected])
+            else:
+                connected.remove(each)
+                each.close()
+        if not connected:
+            with _alone():
+                if not select.select([door], [], [], 0)[0]:
+                    Path(place).unlink()
+                    return
+
+
+def _line(connection):
+    """What is asked for, or nothing once nobody is there."""
+    with contextlib.suppress(ConnectionResetError), connection.makefile("rb") as asked:
+        return asked.readline()
+
+
+def _start(given, asking, sockets):
+    """Fork a process that does what is given, and report its id, and how it ended when it has."""
+    ready, go = os.pipe()
+    if not (pid := os.fork()):
+        for each in sockets:
+            each.close()
         os.close(go)
+        os.read(ready, 1)  # until its id is known
+        os.close(ready)
+        _become(given)
+    _report(asking, pid)
+    threading.Thread(target=_wait, args=(asking, pid), daemon=True).start()
+    os.close(ready)
+    os.close(go)
 
 
-def _wait(pid):
-    _report(pid, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+def _wait(asking, pid):
+    _report(asking, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
-def _report(*what):
-    os.write(1, (json.dumps(what) + "\n").encode())
+def _report(asking, number):
+    with contextlib.suppress(OSError):  # who asked may be gone
+        asking.sendall(number.to_bytes(N_BYTES, "big", signed=True))
 
 
 def _become(given):
@@ -232,4 +272,4 @@ def _outcome(kind, what):
 
 
 if __name__ == "__main__":
-    serve()
+    serve(*sys.argv[1:])

@@ -1,5 +1,6 @@
 """A Prefect server that was named but is not there is one message, before anything is begun."""
 
+import logging
 import socket
 import threading
 import time
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 import nursery
 import pytest
 from prefect.events.worker import EventsWorker
+from prefect.logging import configuration
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
@@ -116,3 +118,20 @@ def test_a_server_that_stays_is_not_left(monkeypatch):
     monkeypatch.setattr(prefect_session, "TEMPORARY", SimpleNamespace(api=""))
 
     prefect_session.leave()
+
+
+def test_what_is_asked_of_prefects_logs_after_its_import_is_heeded_and_read_once(monkeypatch):
+    n_read = []
+    setup = configuration.setup_logging
+    monkeypatch.setattr(configuration, "setup_logging", lambda: (n_read.append(1), setup()))
+    levels = []
+
+    for level in ("CRITICAL", "CRITICAL", "ERROR"):
+        monkeypatch.setenv("PREFECT_LOGGING_LOGGERS_PREFECT_LEVEL", level)
+        prefect_session.leave_failures_to_the_caller()
+        levels.append(logging.getLevelName(logging.getLogger("prefect").level))
+
+    assert levels == ["CRITICAL", "CRITICAL", "ERROR"]
+    assert len(n_read) == 2
+    monkeypatch.undo()
+    prefect_session.leave_failures_to_the_caller()

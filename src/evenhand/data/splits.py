@@ -83,7 +83,7 @@ class RowHashes:
 def row_hashes(features: ColumnSource) -> RowHashes:
     """`content_hashes`, the same of near rows, and `linked_rows`, with each column hashed once."""
     names = list(features.columns)
-    numbers = [name for name in names if pd.api.types.is_numeric_dtype(features.dtypes[name])]
+    numbers = dict.fromkeys(name for name in names if pd.api.types.is_numeric_dtype(features.dtypes[name]))
     content, near = _Joined(len(features), len(names)), _Joined(len(features), len(names))
     others = _Joined(len(features), len(names) - len(numbers))
     for name, (hashes, on_grid) in zip(
@@ -94,7 +94,7 @@ def row_hashes(features: ColumnSource) -> RowHashes:
         if name not in numbers:
             others.add(hashes)
     blocks = others.hashes if len(numbers) < len(names) else np.zeros(len(features), dtype=np.uint64)
-    links = near_links(_Numbers(features, numbers), blocks, content.hashes)
+    links = near_links(_Numbers(features, [*numbers]), blocks, content.hashes)
     return RowHashes(content.hashes, near.hashes, links)
 
 

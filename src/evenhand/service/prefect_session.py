@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -128,13 +128,20 @@ def _no_heartbeat() -> AbstractContextManager[Any]:
 
 def leave_failures_to_the_caller() -> None:
     """Keep off the console the tracebacks that Prefect writes for a failed task and its flow; they are raised too."""
-    from prefect.logging.configuration import setup_logging
     from prefect.logging.handlers import PrefectConsoleHandler
 
-    setup_logging()
+    _set_up_logs(tuple(sorted(each for each in os.environ.items() if each[0].startswith("PREFECT_LOGGING_"))))
     for handler in logging.getLogger().handlers:
         if isinstance(handler, PrefectConsoleHandler) and _is_no_failure not in handler.filters:
             handler.addFilter(_is_no_failure)
+
+
+@lru_cache(maxsize=1)
+def _set_up_logs(variables: tuple[tuple[str, str], ...]) -> None:
+    """Have Prefect heed variables about its logs that came after its import; where they are as before, it has."""
+    from prefect.logging.configuration import setup_logging
+
+    setup_logging()
 
 
 def _is_no_failure(record: logging.LogRecord) -> bool:

@@ -29,11 +29,12 @@ def training_against_holdout(rows: CheckedRows) -> CheckFinding:
     used = np.concatenate([thinned(training, MOST_OF_A_SIDE), thinned(held, MOST_OF_A_SIDE)])
     is_held = (rows.sides["side"].to_numpy()[used] == HOLDOUT).astype(int)
     chance = auc_by_chance(int(is_held.sum()), int(len(used) - is_held.sum()), level=LEVEL)
-    area, columns = _separated(rows, used, is_held)
+    X = rows.matrix(used)
+    area = _area(X, is_held)
     words = f"features separate training from holdout rows with AUC {area:.3f}"
     if area <= chance.high:
         return CheckFinding("ok", f"{words}, by chance up to {chance.high:.3f}")
-    words += f", by chance up to {chance.high:.3f}; most by {named(columns, NAMED)}"
+    words += f", by chance up to {chance.high:.3f}; most by {named(_most_used(rows, X, is_held), NAMED)}"
     if how == "time":
         return CheckFinding("note", f"{words}: what rows are like moves with time", "look at drift of these columns")
     remedy = (
@@ -56,11 +57,18 @@ def _units(rows: CheckedRows) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(kept & (side == TRAINING)), np.flatnonzero(kept & (side == HOLDOUT))
 
 
-def _separated(rows: CheckedRows, used: np.ndarray, is_held: np.ndarray) -> tuple[float, list[str]]:
-    """The area out of fold, and the columns that trees use most."""
-    X = rows.matrix(used)
-    trees = ExtraTreesClassifier(40, min_samples_leaf=5, class_weight="balanced", random_state=0)
+def _trees() -> ExtraTreesClassifier:
+    return ExtraTreesClassifier(40, min_samples_leaf=5, class_weight="balanced", random_state=0)
+
+
+def _area(X: np.ndarray, is_held: np.ndarray) -> float:
+    """How well trees separate the sides, out of fold."""
     folds = StratifiedKFold(2, shuffle=True, random_state=0)
-    shares = cross_val_predict(trees, X, is_held, cv=folds, method="predict_proba")[:, 1]
-    used_most = np.argsort(-trees.fit(X, is_held).feature_importances_)[:NAMED]
-    return float(roc_auc_score(is_held, shares)), [rows.features[j].name for j in used_most]
+    shares = cross_val_predict(_trees(), X, is_held, cv=folds, method="predict_proba")[:, 1]
+    return float(roc_auc_score(is_held, shares))
+
+
+def _most_used(rows: CheckedRows, X: np.ndarray, is_held: np.ndarray) -> list[str]:
+    """The columns that trees use most."""
+    most = np.argsort(-_trees().fit(X, is_held).feature_importances_)[:NAMED]
+    return [rows.features[j].name for j in most]
