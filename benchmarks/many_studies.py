@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def main() -> int:
             where.worker(f"w{number}")
         up = begun(where)
         try:
-            return lived(psutil.Process(up.pid), n_studies, list(ticks(n_studies, n_ticks, minutes)))
+            return lived(psutil.Process(up.pid), n_studies, n_ticks, minutes)
         finally:
             up.send_signal(signal.SIGTERM)
             up.wait()
@@ -87,34 +87,36 @@ def begun(where: Room) -> "subprocess.Popen[str]":
     return up
 
 
-def ticks(n_studies: int, n_ticks: int, minutes: int) -> Iterator[datetime]:
-    """The times that are next due, after a while in which nothing is."""
-    first = datetime.now(UTC) + timedelta(seconds=QUIET_SECONDS + 20)
-    day = first.replace(hour=0, minute=0, second=0, microsecond=0)
-    number = math.ceil((first - day) / timedelta(minutes=minutes))
-    for k in range(n_ticks):
-        yield day + (number + k) * timedelta(minutes=minutes)
+def tick_after(moment: datetime, minutes: int) -> datetime:
+    """The first time that is due after a moment."""
+    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return day + (1 + (moment - day) // timedelta(minutes=minutes)) * timedelta(minutes=minutes)
 
 
-def lived(up: psutil.Process, n_studies: int, due: list[datetime]) -> int:
+def lived(up: psutil.Process, n_studies: int, n_ticks: int, minutes: int) -> int:
     """Wait for each tick of each study, and print what was seen."""
+    names, first = [f"s{number}" for number in range(n_studies)], tick_after(datetime.now(UTC), minutes)
+    if first - datetime.now(UTC) < timedelta(seconds=QUIET_SECONDS + 10):  # too soon to see what is taken before
+        seen(up, lambda: all(is_over(name, first) for name in names))
+        first = tick_after(datetime.now(UTC) + timedelta(seconds=QUIET_SECONDS + 10), minutes)
     before = processor_seconds(up)
     time.sleep(QUIET_SECONDS)
     print(f"nothing due: {100 * (processor_seconds(up) - before) / QUIET_SECONDS:.0f} % of a core", flush=True)
+    due = [first + k * timedelta(minutes=minutes) for k in range(n_ticks)]
     memory: list[dict[str, float]] = []
     for number, moment in enumerate(due):
-        began = seen(up, lambda moment=moment: all(is_over(f"s{each}", moment) for each in range(n_studies)))
-        seconds = (datetime.now(UTC) - moment).total_seconds()
-        print(f"tick {moment:%H:%M}: all {n_studies} ended {seconds:.0f} s later; {began}", flush=True)
         for each in range(n_studies):
             write_rows(each, number + 1)
+        most = seen(up, lambda moment=moment: all(is_over(name, moment) for name in names))
+        seconds = (datetime.now(UTC) - moment).total_seconds()
+        print(f"tick {moment:%H:%M}: all {n_studies} ended {seconds:.0f} s later; {most}", flush=True)
         memory.append({name: process.memory_info().rss / 2**20 for name, process in staying(up).items()})
     for name, mb in memory[0].items():
         print(
             f"memory of {name}: {mb:.0f} MB after the first tick, {memory[-1].get(name, math.nan):.0f} after the last"
         )
-    wrong = lost_or_twice(n_studies, due)
-    kinds = Counter(line.outcome for each in range(n_studies) for line in ticks_of(f"s{each}"))
+    wrong = lost_or_twice(names, due)
+    kinds = Counter(line.outcome for name in names for line in ticks_of(name) if line.moment in due)
     print(f"asked: {n_studies * len(due)} ticks, each once; lost or twice: {wrong or 'none'}; lines {dict(kinds)}")
     return 1 if wrong else 0
 
@@ -155,12 +157,12 @@ def staying(up: psutil.Process) -> dict[str, psutil.Process]:
     return found
 
 
-def lost_or_twice(n_studies: int, due: list[datetime]) -> list[str]:
+def lost_or_twice(names: list[str], due: list[datetime]) -> list[str]:
     """The ticks that came to no end, or to two."""
     found = []
-    for each in range(n_studies):
-        over = Counter(line.moment for line in ticks_of(f"s{each}") if line.outcome in OVER)
-        found += [f"s{each} {moment:%H:%M} x{over[moment]}" for moment in due if over[moment] != 1]
+    for name in names:
+        over = Counter(line.moment for line in ticks_of(name) if line.outcome in OVER)
+        found += [f"{name} {moment:%H:%M} x{over[moment]}" for moment in due if over[moment] != 1]
     return found[:20]
 
 
