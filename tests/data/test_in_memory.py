@@ -107,3 +107,14 @@ def test_a_polars_frame_is_read_where_it_lies_and_kept_as_any_other():
     assert keep(frame) == keep(FRAME)
     assert keep(frame.with_columns(polars.col("b").cast(polars.Categorical))) == keep(FRAME)
     assert as_pandas(frame).to_dict("list") == {"a": [1.0, 2.0], "b": ["x", "y"]}
+
+
+def test_what_is_no_data_frame_is_refused_by_its_kind():
+    with pytest.raises(DataError, match="a data frame of pandas, polars or Arrow, but a dict was given"):
+        keep({"a": [1.0]})
+
+
+@pytest.mark.parametrize("frame", [FRAME.head(0), TABLE.slice(0, 0)], ids=["pandas", "arrow"])
+def test_a_frame_without_rows_is_refused(frame):
+    with pytest.raises(DataError, match="0 rows and 2 columns"):
+        keep(frame)

@@ -129,8 +129,7 @@ def kept_type(given: pa.DataType) -> pa.DataType:
 def arrow_column(column: pd.Series) -> pa.Array:
     """A column of a frame as a canonical array; mixed values, periods and intervals become text, as in a CSV file."""
     column = column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
-    values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
-    if isinstance(values.dtype, pd.PeriodDtype | pd.IntervalDtype):
+    if isinstance(getattr(column.dtype, "categories", column).dtype, pd.PeriodDtype | pd.IntervalDtype):
         column = column.astype("string")
     try:
         array = pa.Array.from_pandas(column)
