@@ -100,6 +100,8 @@ def test_slices_of_one_value_are_the_figures_of_the_leaderboard(run, frame):
 def test_slices_by_fewer_values_than_rows_are_refused(run):
     with pytest.raises(eh.DataError, match=r"at least [\d,]+, but `by` holds 3\. Give a column of the frame"):
         run.slices([1, 2, 3])
+    with pytest.raises(eh.DataError, match="one column, but `by` is a DataFrame of several: give one of them"):
+        run.slices(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
 
 
 @pytest.mark.parametrize("candidate", [None, "gaussian_nb", "logistic", "svm"])

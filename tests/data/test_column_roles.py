@@ -108,6 +108,16 @@ def test_a_role_is_reported_from_the_values(name, values, role, note):
     assert bool(note) == bool(said)
 
 
+@pytest.mark.parametrize(
+    ("values", "is_noted"), [([2**53, 3], False), ([2**53 + 1, 3], True), ([2**64 - 1, None, 3], True)]
+)
+def test_whole_numbers_that_no_float_holds_are_noted(values, is_noted):
+    role, note = inferred_role("customer", pa.array(values, pa.uint64()))
+
+    assert role == "numeric"
+    assert ("beyond 2^53, which are rounded" in note) is is_noted
+
+
 def test_numbers_written_as_text_are_refused():
     with pytest.raises(
         DataError, match=r"'amount' is text, but all of its values read as numbers.*types: {amount: numeric}"

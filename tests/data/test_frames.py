@@ -54,6 +54,21 @@ def test_a_column_without_any_value_is_missing_throughout():
     assert rows["shop"].isna().all()
 
 
+def test_columns_called_by_numbers_are_found_by_the_text_that_they_were_kept_as():
+    rows = as_features(
+        pd.DataFrame({0: [1.5], ("a", 1): ["x"]}), (Feature("0", "numeric"), Feature("('a', 1)", "text"))
+    )
+
+    assert rows.to_dict("list") == {"0": [1.5], "('a', 1)": ["x"]}
+
+
+def test_a_column_that_the_model_needs_and_that_is_there_twice_is_refused():
+    rows = pd.DataFrame([[1.0, 2.0, "x", "y"]], columns=["age", "age", "note", "note"])
+
+    with pytest.raises(DataError, match=r"several columns of the same name: 'age'\. Rename them"):
+        as_features(rows, (Feature("age", "numeric"),))
+
+
 def test_a_missing_column_is_reported_with_the_nearest_name():
     with pytest.raises(DataError, match=r"lack 1 column that the model needs: 'age'\. Did you mean 'agee'"):
         as_features(frame().rename(columns={"age": "agee"}), FEATURES)

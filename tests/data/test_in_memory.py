@@ -1,5 +1,7 @@
 """Data frames that were kept: what is read again is what was kept, of whichever kind the frame was."""
 
+import uuid
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,6 +65,30 @@ def test_lists_in_an_arrow_table_are_kept_as_text():
     assert pq.read_table(file)["a"].to_pylist() == ["[1, 2]", None]
 
 
+IDENTIFIER = uuid.UUID(int=7)
+ODD_COLUMNS = {
+    "intervals": (pd.cut(pd.Series([1, 2, None]), [0, 1, 2]), ["(0.0, 1.0]", "(1.0, 2.0]", None]),
+    "periods": (pd.Series(pd.PeriodIndex(["2024-01", "2024-02", None], freq="M")), ["2024-01", "2024-02", None]),
+    "sparse numbers": (pd.Series(pd.arrays.SparseArray([0, 1.5, None])), [0.0, 1.5, None]),
+    "identifiers": (pd.Series([IDENTIFIER, None]), ["00000000-0000-0000-0000-000000000007", None]),
+    "categories of pairs": (pd.Series(pd.Categorical([(1, 2), (3, 4)])), ["[1, 2]", "[3, 4]"]),
+    "complex numbers": (pd.Series([1 + 2j, 3]), ["(1+2j)", "(3+0j)"]),
+}
+
+
+@pytest.mark.parametrize(("column", "kept"), ODD_COLUMNS.values(), ids=ODD_COLUMNS)
+def test_columns_of_pandas_that_arrow_cannot_write_are_kept_as_what_they_say(column, kept):
+    file = keep(pd.DataFrame({"a": column}))
+
+    assert pq.read_table(file)["a"].to_pylist() == kept
+
+
+def test_identifiers_in_an_arrow_table_are_kept_as_in_a_frame_of_pandas():
+    identifiers = [IDENTIFIER, None]
+
+    assert keep(pa.table({"a": pa.array(identifiers, pa.uuid())})) == keep(pd.DataFrame({"a": identifiers}))
+
+
 def test_a_stream_that_was_read_before_is_refused():
     stream = pa.RecordBatchReader.from_batches(TABLE.schema, TABLE.to_batches())
     keep(stream)
@@ -81,3 +107,14 @@ def test_a_polars_frame_is_read_where_it_lies_and_kept_as_any_other():
     assert keep(frame) == keep(FRAME)
     assert keep(frame.with_columns(polars.col("b").cast(polars.Categorical))) == keep(FRAME)
     assert as_pandas(frame).to_dict("list") == {"a": [1.0, 2.0], "b": ["x", "y"]}
+
+
+def test_what_is_no_data_frame_is_refused_by_its_kind():
+    with pytest.raises(DataError, match="a data frame of pandas, polars or Arrow, but a dict was given"):
+        keep({"a": [1.0]})
+
+
+@pytest.mark.parametrize("frame", [FRAME.head(0), TABLE.slice(0, 0)], ids=["pandas", "arrow"])
+def test_a_frame_without_rows_is_refused(frame):
+    with pytest.raises(DataError, match="0 rows and 2 columns"):
+        keep(frame)

@@ -96,6 +96,17 @@ def test_what_drifts_is_noted_and_not_refused(now, words):
     assert re.search(words, note)
 
 
+def test_dates_that_drift_are_noted_as_dates():
+    hold("small", [Column("day", "date", 0, 0.0, 86400.0)])
+
+    (note,) = hold("small", [Column("day", "date", 0, 3600.0, 3 * 86400.0)])
+
+    assert note == (
+        "column 'day' now runs from 1970-01-01 01:00:00 to 1970-01-04 00:00:00, "
+        "before from 1970-01-01 00:00:00 to 1970-01-02 00:00:00"
+    )
+
+
 def test_many_categories_after_few_are_no_break():
     hold("small", [CITY])
 

@@ -70,6 +70,7 @@ def test_the_rarer_class_counts_as_positive_and_that_is_said():
             {"positive": "yes"},
             "classes that differ in spaces alone: 'no', 'no '. Write each class",
         ),
+        (["no", "no\0", "yes"], {}, r"target 'label' has NUL bytes in classes: 'no\\0'\. Take them out"),
         (["no", "yes", "no "], {}, "classes that differ in spaces alone: 'no', 'no '"),
         ([" no", "no"], {}, "classes that differ in spaces alone: ' no', 'no'"),
         (["no", "yes"], {"positive": "yess"}, r"positive: yess is no value of target 'label'\. Found: 'no', 'yes'"),

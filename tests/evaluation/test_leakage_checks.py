@@ -502,6 +502,14 @@ def test_a_column_that_follows_the_holdout_is_named():
     assert "most by 'x2'" in found.words
 
 
+def test_numbers_beyond_those_that_trees_read_are_looked_at_as_very_large_ones():
+    columns, y, _ = clean_rows(1500)
+    columns["x1"][:3] = 1e200, -1e200, np.nan
+    write_rows("rows.csv", columns, y)
+
+    assert training_against_holdout(rows_of()).severity == "ok"
+
+
 def vars_of(rows):
     return {name: getattr(rows, name) for name in ("frame", "y", "table", "ledger", "study", "plans", "order")}
 

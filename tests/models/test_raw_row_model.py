@@ -2,6 +2,7 @@ import threading
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -48,6 +49,24 @@ def test_columns_are_found_by_name_and_others_ignored():
     mixed = frame.assign(extra=1)[["sky", "extra", "height"]]
 
     assert model.scores(mixed).tolist() == model.scores(frame).tolist()
+
+
+def test_rows_of_arrow_are_taken_as_those_of_pandas_and_what_is_no_frame_is_refused():
+    model, frame = served(GaussianNB())
+    table = pa.Table.from_pandas(frame)
+
+    assert model.predict(table).tolist() == model.predict(frame).tolist()
+    assert model.score(table).equals(model.score(frame))
+    with pytest.raises(DataError, match="a data frame of pandas, polars or Arrow, but a ndarray was given"):
+        model.predict(frame.to_numpy())
+
+
+@pytest.mark.parametrize("ask", ["predict", "predict_proba", "score"])
+def test_a_frame_without_rows_is_refused(ask):
+    model, frame = served(GaussianNB())
+
+    with pytest.raises(DataError, match="rows to score are needed, but there are 0"):
+        getattr(model, ask)(frame.head(0))
 
 
 def test_one_row_is_scored_as_among_many():

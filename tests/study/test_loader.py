@@ -96,6 +96,26 @@ def test_mistakes_of_single_parts_and_between_parts_are_reported_together(tmp_pa
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("target: 2", "target: is text, so write it in quotes; found 2"),
+        ("target: [a, 2]", "target.1: is text, so write it in quotes; found 2"),
+        ("engine: thread", "engine: Input should be 'threads', 'processes' or 'dask'; found 'thread'"),
+        ("positive: [1]", r"positive: Input should be a valid string; found [1]"),
+        ("decide: {cost: {1: {0: x}}}", "decide.cost.1.0: Input should be a valid number, unable to parse"),
+        ("encodings: {str: {select: 3}}", "encodings.str.select: needs keys of its own below it"),
+    ],
+)
+def test_a_value_that_may_be_of_several_forms_is_one_mistake_at_its_key(tmp_path, line, words):
+    text = f"source: {{path: rows.csv}}\n{'' if 'target' in line else 'target: y'}\n{line}\ncandidates:\n  knn:\n"
+
+    message = refused(tmp_path, text)
+
+    assert "weather.yaml has 1 mistake:" in message
+    assert f"line 3: {words}" in message
+
+
 @pytest.mark.parametrize("left_out", ["source: {path: rows.csv}\n", "target: y\n", "  knn: \n"])
 def test_a_part_that_is_missing_hides_no_mistake_between_others(tmp_path, left_out):
     text = "source: {path: rows.csv}\ntarget: y\ncandidates:\n  knn: \n  gaussian_nb: {encodings: bins}\n"

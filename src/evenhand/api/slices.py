@@ -18,6 +18,8 @@ __all__ = ["slice_metrics"]
 
 def slice_metrics(found: CandidatePredictions, classes: Sequence[Any], places: np.ndarray, by: Any) -> pd.DataFrame:
     """Every metric with its 95 % interval on the rows of each value of `by`, out of fold and on the holdout."""
+    if getattr(by, "ndim", 1) != 1:
+        raise DataError(f"slices need one column, but `by` is a {type(by).__name__} of several: give one of them.")
     values = pd.Series(by).reset_index(drop=True)
     if (n_rows := int(places[found.row].max()) + 1) > len(values):
         raise DataError(

@@ -21,6 +21,7 @@ FEW_ROWS = 20
 WORDS_OF_TEXT = 5
 SIGNED = "holds numbers with a currency or percent sign"
 DATES = ("ignored", "holds dates; name it in columns.time to split by it")
+ROUNDED = "has whole numbers beyond 2^53, which are rounded; if it names something, put it into columns.ignore or key"
 ROW_NUMBER = re.compile(r"(unnamed.*|index|id|row|row_?(id|no|num|number)|rownames?)", re.IGNORECASE)
 
 
@@ -71,7 +72,8 @@ def inferred_role(name: str, array: pa.Array) -> tuple[str, str]:
         return _role_of_text(name, array, n_values)
     if ROW_NUMBER.fullmatch(name) and _counts_rows(array):
         return "ignored", "numbers the rows"
-    return ("categorical" if pa.types.is_boolean(array.type) else "numeric"), ""
+    is_rounded = pa.types.is_integer(array.type) and max(map(abs, pc.min_max(array).as_py().values())) > 2**53
+    return ("categorical" if pa.types.is_boolean(array.type) else "numeric"), ROUNDED * is_rounded
 
 
 def summary(roles: dict[str, str]) -> str:

@@ -161,13 +161,16 @@ def as_features(frame: pd.DataFrame, features: Sequence[Feature], cleaning: Clea
 
     `cleaning` is that of the study, so that its `missing_values` and `types` are applied to new rows as to the old.
     """
-    lacking = [feature.name for feature in features if feature.name not in frame.columns]
-    if lacking:
+    places = {str(name): place for place, name in enumerate(frame.columns)}  # names of other kinds are kept as text
+    if lacking := [feature.name for feature in features if feature.name not in places]:
         raise DataError(
             f"the rows to score lack {counted(len(lacking), 'column')} that the model needs: {listed(lacking)}."
-            f"{nearest(lacking[0], map(str, frame.columns))}"
+            f"{nearest(lacking[0], places)}"
         )
-    columns = {feature.name: _as_feature(frame[feature.name], feature, cleaning) for feature in features}
+    again = {str(name) for place, name in enumerate(frame.columns) if places[str(name)] != place}
+    if twice := [each.name for each in features if each.name in again]:
+        raise DataError(f"the rows to score have several columns of the same name: {listed(twice)}. Rename them.")
+    columns = {each.name: _as_feature(frame.iloc[:, places[each.name]], each, cleaning) for each in features}
     return pa.table(columns).to_pandas().set_index(frame.index)
 
 

@@ -78,29 +78,23 @@ def _fingerprint_of(file: Path) -> str:
 
 def as_pandas(frame: Any) -> pd.DataFrame:
     """The same rows as a frame of pandas."""
-    if isinstance(frame, pd.DataFrame):
-        return frame
-    if not is_tabular(frame):
-        raise DataError(
-            f"rows are needed as a data frame of pandas, polars or Arrow, but a {type(frame).__name__} was given."
-        )
-    return _arrow_table(frame).to_pandas()
+    return frame if isinstance(frame, pd.DataFrame) else _arrow_table(frame).to_pandas()
 
 
 def _rows(frame: Any) -> Rows:
-    _check_shape(frame)
-    if isinstance(frame, pd.DataFrame):
-        return frame_rows(frame)
-    table = _arrow_table(frame)
-    if not table.num_rows or not table.num_columns:
-        raise DataError(EMPTY.format(table.num_rows, table.num_columns))
-    return Rows(table.schema, table.to_batches)
+    table = frame if isinstance(frame, pd.DataFrame) else _arrow_table(frame)
+    _check_shape(table)
+    return frame_rows(table) if isinstance(table, pd.DataFrame) else Rows(table.schema, table.to_batches)
 
 
 def _arrow_table(frame: Any) -> pa.Table:
     """Any data frame as an Arrow table; by Arrow's own exchange, which shares memory, where it has that."""
     if isinstance(frame, pa.Table):
         return frame
+    if not is_tabular(frame):
+        raise DataError(
+            f"rows are needed as a data frame of pandas, polars or Arrow, but a {type(frame).__name__} was given."
+        )
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
     if hasattr(frame, "__arrow_c_array__"):
@@ -112,12 +106,10 @@ def _arrow_table(frame: Any) -> pa.Table:
     return from_dataframe(frame)
 
 
-def _check_shape(frame: Any) -> None:
+def _check_shape(table: pd.DataFrame | pa.Table) -> None:
     """Refuse columns that share a name, and rows or columns that are not there."""
-    schema = getattr(frame, "schema", None)
-    columns = schema.names if isinstance(schema, pa.Schema) else getattr(frame, "columns", ())
-    names = [str(name) for name in columns]
+    names = [str(name) for name in (table.columns if isinstance(table, pd.DataFrame) else table.column_names)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"the data frame (source) has columns of the same name: {listed(twice)}. Rename them.")
-    if isinstance(frame, pd.DataFrame) and frame.empty:
-        raise DataError(EMPTY.format(len(frame), len(names)))
+    if 0 in table.shape:
+        raise DataError(EMPTY.format(*table.shape))

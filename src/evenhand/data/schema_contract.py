@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -122,10 +123,12 @@ def _drifts(before: Column, after: Column) -> Iterator[str]:
     if None not in (before.low, before.high, after.low, after.high) and (
         after.low < before.low or after.high > before.high  # type: ignore[operator]
     ):
-        yield (
-            f"column '{after.name}' now runs from {after.low:g} to {after.high:g}, "
-            f"before from {before.low:g} to {before.high:g}"
-        )
+        ends = (_end(each, after.kind) for each in (after.low, after.high, before.low, before.high))
+        yield "column '{}' now runs from {} to {}, before from {} to {}".format(after.name, *ends)
+
+
+def _end(value: float | None, kind: Kind) -> str:
+    return str(np.datetime64(int(value or 0), "s")).replace("T", " ") if kind == "date" else f"{value:g}"
 
 
 def _form(kind: Kind) -> str:

@@ -32,6 +32,7 @@ WORDLESS = (
     pa.types.is_fixed_size_binary,
     pa.types.is_time,
     pa.types.is_duration,
+    lambda given: isinstance(given, pa.BaseExtensionType),  # as of UUIDs
 )
 
 
@@ -126,14 +127,17 @@ def kept_type(given: pa.DataType) -> pa.DataType:
 
 
 def arrow_column(column: pd.Series) -> pa.Array:
-    """A column of a frame as a canonical array; a column of mixed values becomes text."""
+    """A column of a frame as a canonical array; mixed values, periods and intervals become text, as in a CSV file."""
+    column = column.sparse.to_dense() if isinstance(column.dtype, pd.SparseDtype) else column
+    if isinstance(getattr(column.dtype, "categories", column).dtype, pd.PeriodDtype | pd.IntervalDtype):
+        column = column.astype("string")
     try:
         array = pa.Array.from_pandas(column)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return as_kept(array, kept_type(array.type))
+    except (pa.ArrowException, OverflowError):
         missing = column.isna().to_numpy()
-        values = [None if gone else as_words(value) for value, gone in zip(column, missing, strict=True)]
-        array = pa.array(values, pa.string())
-    return as_kept(array, kept_type(array.type))
+        words = [None if gone else as_words(value) for value, gone in zip(column, missing, strict=True)]
+        return pa.array(words, pa.string())
 
 
 class _Content:
@@ -205,8 +209,8 @@ def as_kept(array: pa.Array, kept: pa.DataType) -> pa.Array:
     """A column as the type it is kept as; not-a-number is missing."""
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
-    if pa.types.is_dictionary(array.type) and pa.types.is_string_view(array.type.value_type):  # Arrow cannot cast it
-        array = pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(pa.string()))
+    if pa.types.is_dictionary(array.type):
+        return as_kept(array.dictionary, kept).take(array.indices)
     if pa.types.is_string(kept) and any(check(array.type) for check in WORDLESS):
         return pa.array([None if value is None else as_words(value) for value in array.to_pylist()], pa.string())
     array = array if array.type == kept else array.cast(kept)

@@ -131,6 +131,8 @@ def _check_varied(n_distinct: int, array: pa.Array, study: Study) -> None:
 def _ordered(counts: dict[Any, int], study: Study) -> tuple[tuple[Any, ...], list[str]]:
     """The classes, the positive one last where there are two."""
     classes = tuple(sorted(counts))
+    if wrong := [word.replace("\0", r"\0") for word in map(str, classes) if "\0" in word]:
+        raise DataError(f"target '{study.target}' has NUL bytes in classes: {listed(wrong)}. Take them out.")
     alike = alike_but_for_form(map(str, classes))
     if any(word != word.strip() for word in alike):
         raise DataError(f"target '{study.target}' has classes that differ in spaces alone: {listed(alike)}. {ALIKE}")

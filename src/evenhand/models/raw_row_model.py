@@ -13,6 +13,8 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from evenhand.data.frames import as_features
+from evenhand.data.in_memory import as_pandas
+from evenhand.errors import DataError
 from evenhand.estimators._door import named_at
 from evenhand.models.acceleration import (
     asked_of_few,
@@ -156,6 +158,7 @@ class RawRowModel(BaseEstimator):
         """What `evenhand score` writes of these rows and `mlflow models serve` answers; no measure of goodness."""
         from evenhand.models.batch_scorer import BatchScorer
 
+        frame = as_pandas(frame)
         columns = BatchScorer(self).columns(frame)
         return pd.DataFrame({name: list(values.tolist()) for name, values in columns.items()}, index=frame.index)
 
@@ -177,7 +180,10 @@ class RawRowModel(BaseEstimator):
 
     def _rows(self, frame: pd.DataFrame) -> pd.DataFrame:
         features = tuple(Feature(name, kind) for name, kind in self.features)  # type: ignore[arg-type]
-        return as_features(frame, features, Cleaning.model_validate(self.cleaning or {}))
+        rows = as_pandas(frame)
+        if not len(rows):
+            raise DataError("rows to score are needed, but there are 0 in the data frame: ask about one row or more.")
+        return as_features(rows, features, Cleaning.model_validate(self.cleaning or {}))
 
     @property
     def _decides_itself(self) -> bool:

@@ -1,6 +1,7 @@
 """Mistakes in settings in words: each with its place, what was found there, and its line where there is a file."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -9,6 +10,8 @@ from evenhand.errors import nearest
 from evenhand.runtime.redaction import masked_text
 from evenhand.study.validation import Inconsistent, Mistake, Place
 
+FORM = re.compile(r"str|int|float|bool|DaskEngine|(tuple|dict|literal)\[.*\]")  # as pydantic puts it into a place
+NAMED = {("encodings",), ("balance",), ("candidates",)}  # below which people name parts
 MOST_MISTAKES, MOST_FOUND, MOST_WORDS = 40, 120, 1200  # signs; a whole file may stand where a word should
 
 
@@ -29,14 +32,31 @@ def mistakes_text(mistakes: Iterable[Mistake], lines: Mapping[Place, int], file:
 def mistakes_of(error: ValidationError, settings: type[BaseModel]) -> list[Mistake]:
     """Every mistake that pydantic found, with its place."""
     found: list[Mistake] = []
-    for item in error.errors():
-        place = tuple(str(part) for part in item["loc"] if not str(part).startswith(("function-", "tagged-union")))
+    for item, place in _placed(error.errors()):
         cause = item.get("ctx", {}).get("error")
         if isinstance(cause, Inconsistent):
             found += cause.mistakes
         else:
             found.append((place, _in_words(item, place, settings)))
     return found
+
+
+def _placed(items: Sequence[Any]) -> Iterator[tuple[Any, Place]]:
+    """Each mistake with its place; where a value may be of several forms, those of the form that it comes nearest."""
+    places = [
+        tuple(str(part) for part in item["loc"] if not str(part).startswith(("function-", "tagged-union")))
+        for item in items
+    ]
+    forms = [next((n for n in range(1 + (at[:1] in NAMED), len(at)) if FORM.fullmatch(at[n])), 0) for at in places]
+    nearest_form: dict[Place, Place] = {}
+    for place, n in zip(places, forms, strict=True):
+        if len(place) > len(nearest_form.get(place[:n], ())):
+            nearest_form[place[:n]] = place
+    for item, place, n in zip(items, places, forms, strict=True):
+        if not n:
+            yield item, place
+        elif nearest_form[place[:n]][n] == place[n]:
+            yield item, place[:n] + place[n + 1 :]
 
 
 def _in_words(item: Mapping[str, Any], place: Place, settings: type[BaseModel]) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_IN_ORDER = 50_000, 20_000
 LEVEL = 1e-5  # of all columns of one check together
+LARGEST = 3e38  # of float32, to which trees cut their columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,8 +168,8 @@ class CheckedRows:
         return self.looked_at[name].iloc[places] if is_kept else self.frame[name].iloc[rows]
 
     def matrix(self, used: np.ndarray) -> np.ndarray:
-        """The features of some rows, missing values below all others."""
-        columns = [self.numbers(feature.name, used) for feature in self.features]
+        """The features of some rows, missing values below all others, in the range that trees read."""
+        columns = [np.clip(self.numbers(each.name, used), -LARGEST, LARGEST) for each in self.features]
         return np.column_stack([np.where(np.isfinite(x), x, np.nanmin(x, initial=0.0) - 1.0) for x in columns])
 
     def numbers(self, name: str, rows: np.ndarray | None = None) -> np.ndarray:
