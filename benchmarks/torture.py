@@ -41,7 +41,7 @@ class Part:
 
 PARTS = (
     Part("flips", ("benchmarks/flips.py", "2000", "200", str(SEED)), 20, "0 wrong results without a message"),
-    Part("kills", ("benchmarks/kills.py", "30", str(SEED), "0.25"), 22, "0 not made good, 0 orphans, 0 RUNNING"),
+    Part("kills", ("benchmarks/kills.py", "16", str(SEED), "0.2"), 22, "0 not made good, 0 orphans, 0 RUNNING"),
     Part("fault loop", ("benchmarks/fault_loop.py", "25", str(SEED)), 15, "0 tracebacks, 0 that do not recover"),
     Part("bad inputs", ("benchmarks/bad_inputs.py", "500", str(SEED)), 8, "0 tracebacks, 0 hangs, 0 losses"),
     Part("hypothesis", (*TESTS, "tests/estimators", "tests/statistics", "tests/study"), 8, "0 failures, free seed"),

@@ -211,6 +211,18 @@ def test_small_codes_are_counted_as_other_numbers_are(kind, weights, monkeypatch
     assert small.predict_joint_log_proba(new.astype(kind)).tolist() == other.predict_joint_log_proba(new).tolist()
 
 
+def test_a_small_code_that_one_class_alone_has_is_known():
+    X, y = np.array([[0], [0], [1], [2], [2], [2]], dtype=np.uint8), [0, 1, 0, 1, 1, 1]
+
+    assert MixedNB(categorical=[0]).fit(X, y).categories_ == [[0, 1, 2]]
+
+
+def test_numbers_and_words_may_stand_in_one_column_of_categories():
+    X = np.array([["b"], [2], ["a"], [1]] * 5, dtype=object)
+
+    assert MixedNB(categorical=[0]).fit(X, [0, 1, 0, 1] * 5).categories_ == [[1, 2, "a", "b"]]
+
+
 def test_a_kernel_density_is_that_of_scipy_with_silvermans_bandwidth():
     values = np.random.default_rng(0).normal(size=60)
     quartiles = np.quantile(values, [0.25, 0.75], method="averaged_inverted_cdf")

@@ -304,6 +304,14 @@ def test_categories_that_say_the_same_of_the_class_are_grouped():
     assert made.outputs_[0]["n_codes"] > codes.max()
 
 
+def test_groups_of_categories_are_named_by_their_numbers():
+    sky = ["blue"] * 40 + ["azure"] * 40 + ["black"] * 40 + ["grey"] * 40
+
+    _, _, made = encoded({"sky": sky}, {"categorical": {"group": "mdl"}}, y=[0] * 80 + [1] * 80)
+
+    assert names(made)[:2] == ["sky = group 0", "sky = group 1"]
+
+
 def test_bins_are_named_by_their_ends():
     _, _, made = encoded({"a": [0.0, 1.0, 2.0, NAN]}, {"numeric": {"bins": "equal_width", "n_bins": 2}})
 

@@ -19,7 +19,7 @@ from makers import make_study
 from evenhand.errors import PlaceError
 from evenhand.storage import artifact_store as store_module
 from evenhand.storage import verification
-from evenhand.storage.artifact_store import Store, home, local
+from evenhand.storage.artifact_store import Store, home, kept_file, local
 from evenhand.storage.code_digest import versions
 from evenhand.storage.digests import digest, file_digest
 
@@ -532,3 +532,17 @@ def test_prune_to_nothing_empties_the_store():
 
     assert Store().prune(0) == (1, 0)
     assert Store().entries() == []
+
+
+def test_a_file_from_elsewhere_is_kept_by_its_name_and_content(tmp_path):
+    file = tmp_path / "ledger.parquet"
+    file.write_bytes(b"rows")
+    first = kept_file(file)
+
+    again = kept_file(file)
+    file.write_bytes(b"other rows")
+
+    assert again == first
+    assert local(first).read_bytes() == b"rows"
+    assert local(first).name == "ledger.parquet"
+    assert local(kept_file(file)).read_bytes() == b"other rows"

@@ -278,3 +278,15 @@ def test_too_few_different_rows_for_a_holdout_are_named_as_the_reason(tmp_path, 
 
     with pytest.raises(DataError, match=f"copies of a row stay on one side, and these are {n_different} different row"):
         split.fn(table, plain_study())
+
+
+def test_a_class_of_which_a_fold_by_time_has_but_copies_of_judged_rows_is_reported(tmp_path):
+    drawn = np.random.default_rng(3).normal(size=(40, 2))
+    drawn[[2, 3]] = drawn[[12, 13]]  # of the first ten rows these alone are positive
+    columns = {"a": drawn[:, 0], "b": drawn[:, 1], "day": np.arange(40.0)}
+    y = np.isin(np.arange(40), [2, 3, 12, 13, 22, 25, 32, 35]).astype(int)
+    table = make_table(tmp_path / "t", columns, y, roles={"day": "time"})
+    study = make_study(columns={"time": "day"}, split={"folds": 3, "folds_by": "time", "holdout": "none"})
+
+    with pytest.raises(DataError, match="leaves no row of class '1' to train fold 0"):
+        ledger_of(table, study)
