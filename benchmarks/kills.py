@@ -76,7 +76,9 @@ def prefect(folder: Path) -> Iterator[str]:
             time.sleep(0.2)
         yield address
     finally:
-        os.killpg(server.pid, signal.SIGKILL)
+        for process in psutil.Process().children(recursive=True):  # the server, and a run that is under way
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         server.wait()
 
 

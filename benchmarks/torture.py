@@ -15,12 +15,13 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SEED = random.SystemRandom().randrange(1_000_000)
-AT_ONCE = 2
+AT_ONCE, ENDS_WITHIN = 2, 60
 TESTS = ("-m", "pytest", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={SEED}")
 
 
@@ -63,7 +64,11 @@ def ended(part: Part, folder: Path) -> tuple[str, float, str]:
             code = process.wait(part.minutes * 60)
             how = "well" if code == 0 else f"failed ({code})"
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            process.terminate()  # so that it ends what it started in groups of their own
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ENDS_WITHIN)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             how = f"not done in {part.minutes:g} min"
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
