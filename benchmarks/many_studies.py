@@ -19,11 +19,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import psutil
 import yaml
 from clusters import SMALL, Room, room
+from soak import sixty_rows
 
 from evenhand.service.servers import free_port
 from evenhand.service.tick_ledger import OVER, ticks_of
@@ -67,11 +66,8 @@ def write_studies(n_studies: int, minutes: int) -> None:
 
 def write_rows(number: int, tick: int) -> None:
     """Sixty rows that no other study and no other tick has."""
-    draw = np.random.default_rng([number, tick])
-    y = np.arange(60) % 3 == 0
     Path("rows").mkdir(exist_ok=True)
-    frame = pd.DataFrame({"x": draw.normal(size=60) + 1.5 * y, "z": draw.normal(size=60), "y": y.astype(int)})
-    frame.to_csv(f"rows/{number}.csv", index=False)
+    sixty_rows([number, tick]).to_csv(f"rows/{number}.csv", index=False)
 
 
 def begun(where: Room) -> "subprocess.Popen[str]":

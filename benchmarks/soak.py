@@ -168,11 +168,14 @@ def fault_of(number: int, every: int) -> str:
 
 def write_rows(day: int) -> None:
     """Sixty rows that differ from those of the day before."""
-    draw = np.random.default_rng(day)
+    sixty_rows(day).to_csv("rows.csv", index=False)
+
+
+def sixty_rows(seed: int | list[int]) -> pd.DataFrame:
+    """Two numbers, one of which says something of the class."""
+    draw = np.random.default_rng(seed)
     y = np.arange(60) % 3 == 0
-    pd.DataFrame({"x": draw.normal(size=60) + 1.5 * y, "z": draw.normal(size=60), "y": y.astype(int)}).to_csv(
-        "rows.csv", index=False
-    )
+    return pd.DataFrame({"x": draw.normal(size=60) + 1.5 * y, "z": draw.normal(size=60), "y": y.astype(int)})
 
 
 def tick_at(moment: datetime, life: Life, because: str = "schedule", at: datetime | None = None) -> Any:

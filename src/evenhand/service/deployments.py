@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -46,6 +47,7 @@ LATEST_WORD = timedelta(
 )  # a run that ends reports its tasks' states by events, which the server is behind with
 LOOKS, LOOK_SECONDS, STILL_SECONDS = 10, 0.2, 30.0
 PAGE = 200
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
@@ -211,13 +213,12 @@ def plans() -> list[Planned]:
     """Every schedule of the server, with its next time."""
     with _server() as client:
         deployments = sorted(_deployments(client), key=lambda one: one.name)
-        ids = [one.id for one in deployments]
-        going = {run.deployment_id for run in _all_runs(client, _of(ids, UNDER_WAY))}
-        next_at: dict[UUID | None, datetime] = {}
-        for run in _coming(client, ids):
-            next_at[run.deployment_id] = min(_moment(run), next_at.get(run.deployment_id, _moment(run)))
+        going = {run.deployment_id for run in _all_runs(client, _of([one.id for one in deployments], UNDER_WAY))}
+    coming = coming_runs({one.id: one.name for one in deployments})
+    next_at = {name: min(map(_moment, runs)) for name, runs in coming.items()}
     return [
-        Planned(one.name, one.id, _is_active(one), next_at.get(one.id), is_going=one.id in going) for one in deployments
+        Planned(one.name, one.id, _is_active(one), next_at.get(one.name), is_going=one.id in going)
+        for one in deployments
     ]
 
 
@@ -259,10 +260,8 @@ def coming_runs(ids: Mapping[UUID, str]) -> dict[str, list[FlowRun]]:
 
 def due_runs(ids: Mapping[UUID, str], at: datetime) -> dict[str, StateType]:
     """The schedules with a run that is due and not over, and how it stands: scheduled while it waits for its turn."""
-    due = FlowRunFilterExpectedStartTime(before_=at)
     with _server() as client:
-        chosen = _of(list(ids), [StateType.SCHEDULED, *UNDER_WAY]).model_copy(update={"expected_start_time": due})
-        runs = _all_runs(client, chosen)
+        runs = _all_runs(client, _of(list(ids), [StateType.SCHEDULED, *UNDER_WAY], until=at))
     return {ids[run.deployment_id]: run.state_type for run in runs if run.deployment_id and run.state_type}
 
 
@@ -270,18 +269,16 @@ def _coming(client: SyncPrefectClient, ids: list[UUID]) -> Sequence[FlowRun]:
     return _all_runs(client, _of(ids, [StateType.SCHEDULED]))
 
 
-def _of(ids: list[UUID], kinds: list[StateType]) -> FlowRunFilter:
-    """The runs of deployments in states of some kinds."""
-    return FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=ids), state=_in(kinds))
+def _of(ids: list[UUID], kinds: list[StateType], until: datetime | None = None) -> FlowRunFilter:
+    """The runs of deployments in states of some kinds; of those due until a moment, if one is given."""
+    due = None if until is None else FlowRunFilterExpectedStartTime(before_=until)
+    return FlowRunFilter(deployment_id=FlowRunFilterDeploymentId(any_=ids), state=_in(kinds), expected_start_time=due)
 
 
 def _deployments(client: SyncPrefectClient) -> list[DeploymentResponse]:
     """The schedules that we put on the server."""
     ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
-    found: list[DeploymentResponse] = []
-    while len(more := client.read_deployments(deployment_filter=ours, limit=PAGE, offset=len(found))) == PAGE:
-        found += more
-    return found + more
+    return _all_pages(partial(client.read_deployments, deployment_filter=ours))
 
 
 def _is_orphan(run: FlowRun, deployments: Mapping[UUID, Any]) -> bool:
@@ -298,19 +295,19 @@ def _parent(client: SyncPrefectClient, run: FlowRun) -> UUID | None:
 
 
 def _all_runs(client: SyncPrefectClient, chosen: FlowRunFilter) -> Sequence[FlowRun]:
-    runs: list[FlowRun] = []
-    while len(more := client.read_flow_runs(flow_run_filter=chosen, limit=PAGE, offset=len(runs))) == PAGE:
-        runs += more
-    return runs + more
+    return _all_pages(partial(client.read_flow_runs, flow_run_filter=chosen))
 
 
 def _all_parts(client: SyncPrefectClient, of: FlowRunFilter, chosen: TaskRunFilter) -> Sequence[TaskRun]:
-    parts: list[TaskRun] = []
-    while True:
-        more = client.read_task_runs(flow_run_filter=of, task_run_filter=chosen, limit=PAGE, offset=len(parts))
-        parts += more
-        if len(more) < PAGE:
-            return parts
+    return _all_pages(partial(client.read_task_runs, flow_run_filter=of, task_run_filter=chosen))
+
+
+def _all_pages(read: Callable[..., list[Read]]) -> list[Read]:
+    """All that the server has, which gives a page at a time."""
+    found: list[Read] = []
+    while len(more := read(limit=PAGE, offset=len(found))) == PAGE:
+        found += more
+    return found + more
 
 
 def _in(kinds: list[StateType]) -> FlowRunFilterState:

@@ -129,13 +129,11 @@ def agree(name: str, found: Switch | None) -> None:
 def _new_lines(names: Sequence[str], echo: Callable[[str], None]) -> Callable[[], None]:
     """Echo each line that is added to the record of ticks, for ever."""
     known = {name: len(ticks_of(name)) for name in names}
-    sizes: dict[Path, tuple[int, ...]] = {}
 
     def look() -> None:
-        waits = threading.Event()
+        waits, sizes = threading.Event(), dict[Path, tuple[int, ...]]()
         while not waits.wait(FOLLOW_SECONDS):
-            before = dict(sizes)
-            sizes.update(tick_ledgers())
+            before, sizes = sizes, tick_ledgers()
             for name in known:
                 if sizes.get(ticks_path(name)) == before.get(ticks_path(name)):
                     continue
