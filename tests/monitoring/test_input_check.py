@@ -57,3 +57,22 @@ def test_a_category_of_which_no_row_has_a_known_value_is_warned_of(caplog, monke
 
     expected = [f"no value that the model knows in any of {len(cities)} rows: 'city'"] * is_warned
     assert [record.getMessage().partition(". ")[0] for record in caplog.records] == expected
+
+
+@pytest.mark.parametrize(
+    ("trained_on", "is_wrong"),
+    [
+        ([1.0, 2.0], [False, True, True, True, False]),  # scaled: numbers whose squares overflow cannot be
+        ([1.0, 1e300], [False, False, False, True, False]),  # in bins or by rank, else no model had been made of them
+        (None, [False, True, True, True, False]),
+    ],
+)
+def test_numbers_too_large_for_the_model_are_put_aside_with_their_rows(trained_on, is_wrong):
+    shapes = [] if trained_on is None else [shape_of("age", "numeric", pa.array(trained_on))]
+
+    (batch,) = read([1e100, 1e200, -1e300, float("inf"), None], ["bern"] * 5, shapes)
+
+    assert batch.is_right.to_pylist() == [not each for each in is_wrong]
+    kept = [None if value is None or wrong else value for value, wrong in
+            zip([1e100, 1e200, -1e300, float("inf"), None], is_wrong, strict=True)]  # fmt: skip
+    assert batch.columns["age"].to_pylist() == kept

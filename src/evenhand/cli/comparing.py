@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
-from evenhand.cli.shared import STDOUT, RegistryOption, check_json, echo, json_option, write_json
+from evenhand.cli.shared import STDOUT, RegistryOption, StudyName, check_json, echo, json_option, write_json
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN ...]")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN ...]", type=StudyName())
 @click.option(
     "--metric", cls=RegistryOption, registry="METRICS", help="Compare by this metric instead of the study's own."
 )
@@ -21,8 +21,9 @@ def compare(
 ) -> None:
     """Set the winners of runs of one study side by side, or rank candidates over several studies.
 
-    A RUN is a study (its latest run), STUDY~1 (the run before), STUDY@3 (its third run) or a run id. One study alone:
-    its latest run against the one before. Several studies: Friedman's test and Nemenyi's over candidates that all have.
+    A RUN is a study or its file (its latest run), STUDY~1 (the run before), STUDY@3 (its third run) or a run id. One
+    study alone: its latest run against the one before. Several studies: Friedman's test and Nemenyi's over candidates
+    that all have.
     """
     import evenhand as eh
     from evenhand.reporting.terminal.waiting import waiting

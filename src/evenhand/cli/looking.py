@@ -2,11 +2,11 @@
 
 import click
 
-from evenhand.cli.shared import STDOUT, RegistryOption, check_json, echo, json_option, write_json
+from evenhand.cli.shared import STDOUT, RegistryOption, StudyName, check_json, echo, json_option, write_json
 
 
 @click.command()
-@click.argument("study", required=False)
+@click.argument("study", metavar="[CONF|STUDY]", type=StudyName(), required=False)
 @click.option(
     "--metric", cls=RegistryOption, registry="METRICS", help="Rank by this metric instead of the study's own."
 )
@@ -64,7 +64,7 @@ def ui(port: int) -> None:
 
 
 @click.command()
-@click.argument("study", metavar="[STUDY|RUN_ID]", required=False)
+@click.argument("study", metavar="[CONF|STUDY|RUN_ID]", type=StudyName(), required=False)
 @click.option("--print-path", is_flag=True, help="Print where the page lies instead of opening it.")
 def report(study: str | None, print_path: bool) -> None:
     """Open the HTML page of the latest run of STUDY or of a run; without either, of the study that ran last."""

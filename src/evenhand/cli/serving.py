@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from evenhand.cli.shared import echo
+from evenhand.cli.shared import echo, study_argument
 
 
 @click.command()
-@click.argument("study")
+@study_argument
 @click.argument("source", metavar="ROWS")
 @click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
@@ -27,14 +27,14 @@ def score(study: str, source: str, output: Path, run_id: str | None, reasons: in
     echo(f"scored {found.n_scored:,} of {found.n_rows:,} rows with run {found.run_id} ({model}) -> {output}")
     for column, wrong in found.strange.items():
         examples = ", ".join(f"'{value}'" for value in wrong["examples"])
-        echo(f"no number in column '{column}': {counted(wrong['rows'], 'row')}, such as {examples}")
+        echo(f"no usable number in column '{column}': {counted(wrong['rows'], 'row')}, such as {examples}")
     if found.quarantine:
         echo(f"put aside {counted(found.n_quarantined, 'row')} -> {found.quarantine}")
     echo(f"manifest -> {found.manifest}")
 
 
 @click.command()
-@click.argument("study")
+@study_argument
 @click.option("--port", type=click.IntRange(1, 65535), default=5001, show_default=True)
 @click.option("--run", "run_id", help="The model of this run; left out: the champion's, else the latest run's.")
 def serve(study: str, port: int, run_id: str | None) -> None:
@@ -56,14 +56,14 @@ version_option = click.option("--version", type=click.IntRange(1), help="A versi
 
 
 @champion.command("show")
-@click.argument("study")
+@study_argument
 def show_champion(study: str) -> None:
     """Show the champion of STUDY; an alias in MLflow that names another one is reported and fixed."""
     _show_champion(study, _standing(study, lambda one: one))
 
 
 @champion.command()
-@click.argument("study")
+@study_argument
 def history(study: str) -> None:
     """List every decision on STUDY, the latest last."""
     lines = _standing(study, lambda one: one).decisions.lines
@@ -78,7 +78,7 @@ def history(study: str) -> None:
 
 
 @champion.command()
-@click.argument("study")
+@study_argument
 @version_option
 @why_option
 def promote(study: str, version: int | None, why: str) -> None:
@@ -87,7 +87,7 @@ def promote(study: str, version: int | None, why: str) -> None:
 
 
 @champion.command()
-@click.argument("study")
+@study_argument
 @version_option
 @why_option
 def rollback(study: str, version: int | None, why: str) -> None:
@@ -96,7 +96,7 @@ def rollback(study: str, version: int | None, why: str) -> None:
 
 
 @champion.command()
-@click.argument("study")
+@study_argument
 @why_option
 def restart(study: str, why: str) -> None:
     """Begin the horizon of the gate of STUDY anew, so that its alpha may be spent once more."""

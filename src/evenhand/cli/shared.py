@@ -16,6 +16,16 @@ def study_of(conf: str, changes: tuple[str, ...]) -> "Study":
     return load_study(conf, changes)
 
 
+class StudyName(click.ParamType):
+    """The name of a study, or its file, of which the name is taken."""
+
+    name = "study"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name."""
+        return study_of(value, ()).name if value.endswith((".yaml", ".yml")) else value
+
+
 class RegistryOption(click.Option):
     """An option whose help lists the names of a registry, read only when help is asked for."""
 
@@ -32,6 +42,7 @@ class RegistryOption(click.Option):
         return None if record is None else (record[0], f"{record[1]} Known: {names}.")
 
 
+study_argument = click.argument("study", metavar="CONF|STUDY", type=StudyName())
 set_option = click.option(
     "--set", "changes", multiple=True, metavar="KEY=VALUE", help="Change a setting, such as split.folds=3; repeatable."
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,6 +13,7 @@ from evenhand.data.casting import NUMBER_FORMS, as_numbers, as_text, in_form, wi
 from evenhand.data.snapshot import Rows, as_kept, kept_type
 from evenhand.data.type_inference import tidy
 from evenhand.errors import DataError, listed, nearest
+from evenhand.models.encoder import LARGEST
 from evenhand.monitoring.reference_profile import Shape, Tally
 from evenhand.records.pipeline import Feature
 from evenhand.runtime.logs import logger
@@ -83,6 +85,10 @@ class Incoming:
         self.strange = {feature.name: Strange() for feature in features}
         self._n_values: Counter[str] = Counter()
         self._categories = {each.name: Tally(each) for each in shapes if each.kind == "categorical"}
+        trained_on_huge = [each.name for each in shapes if np.max(np.abs(each.edges), initial=0.0) > LARGEST]
+        self._most = dict.fromkeys(
+            trained_on_huge, np.finfo(np.float64).max
+        )  # in bins or by rank, which any number suits
         self._forms = {name: self._form(name) for name in self._written_numbers()}
 
     def batches(self, n_rows: int) -> Iterator[Checked]:
@@ -143,11 +149,11 @@ class Incoming:
             is_wrong = pc.and_(read.is_null(), text.is_valid())
         else:
             read, is_wrong = as_numbers(array)[0], None
-        infinite = pc.fill_null(pc.is_inf(read), False)
+        too_large = pc.fill_null(pc.greater(pc.abs(read), self._most.get(name, LARGEST)), False)
         if is_wrong is None or self._may_be_missing(name):
-            is_wrong = infinite
-        wrong = pc.if_else(pc.or_(is_wrong, infinite), array.cast(pa.string()), pa.scalar(None, pa.string()))
-        return pc.if_else(infinite, pa.scalar(None, pa.float64()), read), wrong
+            is_wrong = too_large
+        wrong = pc.if_else(pc.or_(is_wrong, too_large), array.cast(pa.string()), pa.scalar(None, pa.string()))
+        return pc.if_else(too_large, pa.scalar(None, pa.float64()), read), wrong
 
     def _may_be_missing(self, name: str) -> bool:
         return self.cleaning.types.get(name) == "numeric" and self.cleaning.unreadable == "missing"
