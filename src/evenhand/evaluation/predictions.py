@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -113,11 +114,13 @@ class Predictions:
     def __init__(self, file: Path, table: Table | None = None) -> None:
         self.file = file
         self.classes = tuple(map(str, table.classes)) if table is not None else labels_in(file)
-        self.is_multilabel = json.loads((pq.read_schema(file).metadata or {}).get(b"is_multilabel", b"false"))
-        shared = pq.read_table(file, columns=["fold", "row", "truth"])
+        opened, _ = self._reader
+        schema = opened.schema_arrow
+        self.is_multilabel = json.loads((schema.metadata or {}).get(b"is_multilabel", b"false"))
+        shared = opened.read(["fold", "row", "truth"])
         self._fold = shared["fold"].to_numpy(zero_copy_only=False)
         self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
-        self._names = set(pq.read_schema(file).names)
+        self._names = set(schema.names)
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -129,7 +132,9 @@ class Predictions:
         single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.classes]
         wanted = [single] if single in self._names else [n for n in several if n in self._names]
         decided = [f"decision:{name}"] if f"decision:{name}" in self._names else []
-        columns: pa.Table = pq.read_table(self.file, columns=[f"predicted:{name}", *wanted, *decided])
+        opened, reading = self._reader
+        with reading:
+            columns: pa.Table = opened.read([f"predicted:{name}", *wanted, *decided])
         scores = [columns[n].to_numpy() for n in wanted]
         return CandidatePredictions(
             name=name,
@@ -141,6 +146,14 @@ class Predictions:
             is_probability=scale == "probability",
             decisions=columns[decided[0]].to_numpy() if decided else None,
         )
+
+    @cached_property
+    def _reader(self) -> tuple[pq.ParquetFile, Lock]:
+        """The open file, whose footer grows with every candidate and is read once, for one thread at a time."""
+        return pq.ParquetFile(self.file), Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_reader"}
 
     def _as_labels(self, codes: np.ndarray) -> np.ndarray:
         """A column of 0 and 1 for each label where rows may have several, else the values as they are."""
