@@ -55,6 +55,17 @@ def test_metrics_are_the_means_of_folds(run):
     )
 
 
+def test_metrics_of_a_fold_are_those_of_the_predictions_in_it(run):
+    predicted = run.predictions("logistic")
+    held = predicted[predicted["fold"] != "final"].groupby("fold")
+    worked_out = held.apply(lambda rows: (rows["truth"] == rows["predicted"]).mean())
+
+    folds = run.folds.query("metric == 'accuracy' and candidate == 'logistic'").set_index("fold")["value"]
+
+    assert len(folds) == 3
+    assert folds.to_dict() == pytest.approx(worked_out.to_dict())
+
+
 def test_predictions_give_the_judged_metric_back(run):
     found = run.predictions("logistic")
     held = found[found["fold"] == "final"]

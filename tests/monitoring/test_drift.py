@@ -72,6 +72,24 @@ def test_rows_without_a_shift_are_hardly_ever_called_drifted(n):
     assert n_false <= 1  # at 1 % each, two or more of 10 come four times in a thousand
 
 
+def test_what_is_rare_in_one_column_is_not_enough_among_many():
+    known = profile(moved=numbers(5_000), **{f"still_{k}": numbers(500, seed=k + 1) for k in range(60)})
+    alone = Profile(known.columns[:1], known.targets)
+    moved, still = numbers(60, shift=0.4, seed=3), {f"still_{k}": numbers(500, seed=k + 1) for k in range(60)}
+
+    assert state(shifts(alone, moved=moved), "moved") == "drift"  # p = .0004, and six looks
+    assert state(shifts(known, moved=moved, **still), "moved") == "unsure"  # of 246
+
+
+def test_what_sampling_alone_gives_is_no_part_of_a_shift():
+    known = profile(still=numbers(5_000))
+
+    found = [shifts(known, still=numbers(100, seed=seed)) for seed in range(1, 9)]
+
+    sizes = [next(shift.value for shift in each if shift.measure == "psi") for each in found]
+    assert abs(np.mean(sizes)) < 0.03  # of which sampling alone gives .09 for ten cells of 100 rows
+
+
 def test_too_few_rows_to_exclude_a_drift_are_said_to_be_too_few():
     found = shifts(profile(few=numbers(N_TRAINING)), few=numbers(15, seed=1))
 

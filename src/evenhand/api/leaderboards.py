@@ -44,13 +44,13 @@ def metrics_of(report: Report) -> pd.DataFrame:
     return pd.DataFrame({each["name"]: _metrics(each) for each in report["candidates"]}).T.rename_axis("candidate")
 
 
-def folds_of(report: Report) -> pd.DataFrame:
-    """Every metric of every candidate on every fold, a line each."""
+def folds_of(report: Report, names: Sequence[str]) -> pd.DataFrame:
+    """Every metric of every candidate on every fold, a line each; `names` are those of the folds."""
     rows = [
-        (each["name"], metric, number, value)
+        (each["name"], metric, fold, value)
         for each in report["candidates"]
         for metric, found in each["cv"].items()
-        for number, value in enumerate(found["folds"])
+        for fold, value in zip(names, found["folds"], strict=True)
     ]
     return pd.DataFrame(rows, columns=["candidate", "metric", "fold", "value"])
 

@@ -109,10 +109,10 @@ class Run:
 
     @property
     def folds(self) -> "pd.DataFrame":
-        """Every metric of every candidate on every fold, a line each."""
+        """Every metric of every candidate on every fold, a line each; folds are named as in `predictions`."""
         from evenhand.api.leaderboards import folds_of
 
-        return folds_of(self._recorded.report)
+        return folds_of(self._recorded.report, self._recorded.all_predictions.fold_names)
 
     @property
     def checks(self) -> "pd.DataFrame":

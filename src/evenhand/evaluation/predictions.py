@@ -127,6 +127,11 @@ class Predictions:
         """The class labels as the data has them: text, numbers or truth values."""
         return _values_in(self.file)
 
+    @property
+    def fold_names(self) -> list[str]:
+        """The folds that training rows were judged in."""
+        return [str(name) for name in dict.fromkeys(self._fold) if name != FINAL]
+
     def of(self, name: str, scale: str) -> CandidatePredictions:
         """The predictions of the candidate of that name."""
         single, several = f"score:{name}", [f"score:{name}:{label}" for label in self.classes]
