@@ -4,6 +4,7 @@ import uuid
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -72,6 +73,7 @@ ODD_COLUMNS = {
     "sparse numbers": (pd.Series(pd.arrays.SparseArray([0, 1.5, None])), [0.0, 1.5, None]),
     "identifiers": (pd.Series([IDENTIFIER, None]), ["00000000-0000-0000-0000-000000000007", None]),
     "categories of pairs": (pd.Series(pd.Categorical([(1, 2), (3, 4)])), ["[1, 2]", "[3, 4]"]),
+    "durations": (pd.to_timedelta(pd.Series([90, None]), unit="s"), [90.0, None]),
     "complex numbers": (pd.Series([1 + 2j, 3]), ["(1+2j)", "(3+0j)"]),
 }
 
@@ -81,6 +83,20 @@ def test_columns_of_pandas_that_arrow_cannot_write_are_kept_as_what_they_say(col
     file = keep(pd.DataFrame({"a": column}))
 
     assert pq.read_table(file)["a"].to_pylist() == kept
+
+
+@pytest.mark.parametrize(
+    ("array", "kept"),
+    [
+        (pa.array([1500, None], pa.duration("ms")), [1.5, None]),
+        (pa.array([2**40], pa.duration("s")), [2.0**40]),  # more nanoseconds than there are whole numbers
+        (pc.run_end_encode(pa.array([7, 7, None])), [7, 7, None]),
+        (pc.run_end_encode(pa.array(["x", "x", None])), ["x", "x", None]),
+        (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), ["MonthDayNano(months=1, days=2, nanoseconds=3)"]),
+    ],
+)
+def test_columns_of_arrow_that_models_cannot_read_are_kept_as_what_they_say(array, kept):
+    assert pq.read_table(keep(pa.table({"a": array})))["a"].to_pylist() == kept
 
 
 def test_identifiers_in_an_arrow_table_are_kept_as_in_a_frame_of_pandas():

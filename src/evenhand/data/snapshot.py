@@ -31,7 +31,7 @@ WORDLESS = (
     pa.types.is_large_binary,
     pa.types.is_fixed_size_binary,
     pa.types.is_time,
-    pa.types.is_duration,
+    pa.types.is_interval,
     lambda given: isinstance(given, pa.BaseExtensionType),  # as of UUIDs
 )
 
@@ -114,12 +114,12 @@ def rows_at_once(n_columns: int) -> int:
 
 
 def kept_type(given: pa.DataType) -> pa.DataType:
-    """The type a column is kept as: numbers, booleans and times as they are, everything else as text."""
-    if pa.types.is_dictionary(given):
+    """The type a column is kept as: numbers, booleans and times as they are, durations in seconds, all else as text."""
+    if pa.types.is_dictionary(given) or pa.types.is_run_end_encoded(given):
         return kept_type(given.value_type)
     if pa.types.is_boolean(given) or pa.types.is_integer(given) or given in {pa.float32(), pa.float64()}:
         return given
-    if pa.types.is_floating(given) or pa.types.is_decimal(given):
+    if pa.types.is_floating(given) or pa.types.is_decimal(given) or pa.types.is_duration(given):
         return pa.float64()
     if pa.types.is_timestamp(given):
         return given if given.unit in {"us", "ns"} else pa.timestamp("us", given.tz)
@@ -211,6 +211,10 @@ def as_kept(array: pa.Array, kept: pa.DataType) -> pa.Array:
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     if pa.types.is_dictionary(array.type):
         return as_kept(array.dictionary, kept).take(array.indices)
+    if pa.types.is_run_end_encoded(array.type):
+        return as_kept(pc.run_end_decode(array), kept)
+    if pa.types.is_duration(array.type):
+        array = pc.divide(array.cast(pa.int64()), np.timedelta64(1, "s") / np.timedelta64(1, array.type.unit))
     if pa.types.is_string(kept) and any(check(array.type) for check in WORDLESS):
         return pa.array([None if value is None else as_words(value) for value in array.to_pylist()], pa.string())
     array = array if array.type == kept else array.cast(kept)
@@ -221,6 +225,5 @@ def as_kept(array: pa.Array, kept: pa.DataType) -> pa.Array:
 
 def as_words(value: Any) -> str:
     """A value as text that says all of it."""
-    if isinstance(value, bytes):
-        return value.hex()
-    return json.dumps(value, default=str) if isinstance(value, list | dict) else str(value)
+    words = json.dumps(value, default=str) if isinstance(value, list | dict) else str(value)
+    return value.hex() if isinstance(value, bytes) else words

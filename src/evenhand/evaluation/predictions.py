@@ -19,6 +19,8 @@ from evenhand.models.raw_row_model import RawRowModel
 from evenhand.records.pipeline import FINAL, Table
 from evenhand.statistics.label_sets import label_columns
 
+FACTS = {b"classes", b"labels", b"is_multilabel"}
+
 
 @dataclass(frozen=True)
 class CandidatePredictions:
@@ -113,19 +115,17 @@ class Predictions:
 
     def __init__(self, file: Path, table: Table | None = None) -> None:
         self.file = file
-        self.classes = tuple(map(str, table.classes)) if table is not None else labels_in(file)
         opened, _ = self._reader
         schema = opened.schema_arrow
-        self.is_multilabel = json.loads((schema.metadata or {}).get(b"is_multilabel", b"false"))
+        facts = {name: json.loads(each) for name, each in (schema.metadata or {}).items() if name in FACTS}
+        named = facts.get(b"classes", []) if table is None else map(str, table.classes)
+        self.classes, self.is_multilabel = tuple(named), facts.get(b"is_multilabel", False)
+        self.labels: tuple[Any, ...] = tuple(facts.get(b"labels") or self.classes)
+        """The class labels as the data has them, such as numbers; as text in files of earlier versions."""
         shared = opened.read(["fold", "row", "truth"])
         self._fold = shared["fold"].to_numpy(zero_copy_only=False)
         self._row, self._truth = shared["row"].to_numpy(), shared["truth"].to_numpy()
         self._names = set(schema.names)
-
-    @property
-    def labels(self) -> tuple[Any, ...]:
-        """The class labels as the data has them: text, numbers or truth values."""
-        return _values_in(self.file)
 
     @property
     def fold_names(self) -> list[str]:
@@ -163,16 +163,6 @@ class Predictions:
     def _as_labels(self, codes: np.ndarray) -> np.ndarray:
         """A column of 0 and 1 for each label where rows may have several, else the values as they are."""
         return label_columns(codes, len(self.classes)) if self.is_multilabel else codes
-
-
-def labels_in(file: Path) -> tuple[str, ...]:
-    """The class labels that a file of predictions names; none where numbers are predicted."""
-    return tuple(json.loads((pq.read_schema(file).metadata or {}).get(b"classes", b"[]")))
-
-
-def _values_in(file: Path) -> tuple[Any, ...]:
-    """The class labels as the data has them; as text in files that were written before these were kept."""
-    return tuple(json.loads((pq.read_schema(file).metadata or {}).get(b"labels", "null")) or labels_in(file))
 
 
 def predictions_on(model: RawRowModel, frame: pd.DataFrame, truth: np.ndarray, asks_probability: bool) -> PredictionSet:
