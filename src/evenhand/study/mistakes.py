@@ -12,6 +12,19 @@ from evenhand.study.validation import Inconsistent, Mistake, Place
 
 FORM = re.compile(r"str|int|float|bool|DaskEngine|(tuple|dict|literal)\[.*\]")  # as pydantic puts it into a place
 NAMED = {("encodings",), ("balance",), ("candidates",)}  # below which people name parts
+WANTED = {  # by pydantic's names of mistakes
+    **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    "string_type": "text",
+}
+BOUNDS = {
+    "too_short": "is empty: give at least {min_length}",
+    "string_too_short": "should be at least {min_length} long",
+    "string_too_long": "should be at most {max_length} long",
+    "string_pattern_mismatch": "should have letters and digits, with - and _ between them",
+}
 MOST_MISTAKES, MOST_FOUND, MOST_WORDS = 40, 120, 1200  # signs; a whole file may stand where a word should
 
 
@@ -68,15 +81,21 @@ def _in_words(item: Mapping[str, Any], place: Place, settings: type[BaseModel]) 
     if item["type"] in {"dict_type", "model_type"}:
         known = _fields_at(place, settings)
         return f"needs keys of its own below it; found {_shown(item['input'])}. Known here: {', '.join(known)}"
-    message = item["msg"].removeprefix("Value error, ")
-    given = item.get("input")
-    if item["type"] == "string_type" and isinstance(given, bool | int | float):
-        message = "is text, so write it in quotes"
-    return message if isinstance(given, dict | BaseModel) else f"{message}; found {_shown(given)}"
+    message, given = item["msg"].removeprefix("Value error, "), item.get("input")
+    if (wanted := WANTED.get(item["type"])) is not None:
+        message = f"should be {wanted}"
+        if wanted == "text" and isinstance(given, bool | int | float):
+            message = "is text, so write it in quotes"
+    elif (bound := BOUNDS.get(item["type"])) is not None:
+        message = bound.format(**item["ctx"])
+    is_part = isinstance(given, BaseModel) or (wanted is None and isinstance(given, dict))
+    return message.replace("Input should", "should") + ("" if is_part else f"; found {_shown(given)}")
 
 
 def _shown(given: Any) -> str:
-    """What was given, without the secrets of an address, and not much longer than a line."""
+    """What was given as a study file has it, without the secrets of an address, and not much longer than a line."""
+    if given is None or isinstance(given, bool):
+        return "nothing" if given is None else str(given).lower()
     return _cut(repr(masked_text(given) if isinstance(given, str) else given))
 
 
@@ -99,8 +118,8 @@ def _resolved(node: Any, content: Mapping[str, Any]) -> dict[str, Any]:
         if "$ref" in node:
             node = content["$defs"][node["$ref"].rsplit("/", 1)[1]]
         else:
-            options = node.get("anyOf") or node["oneOf"]
-            node = next((option for option in options if option.get("type") not in {"null", "array"}), {})
+            options = [each for each in node.get("anyOf") or node["oneOf"] if each.get("type") not in {"null", "array"}]
+            node = next((each for each in options if "$ref" in each), options[0] if options else {})
     if isinstance(node, dict) and "additionalProperties" in node and "properties" not in node:
         return {"additionalProperties": node["additionalProperties"]}
     return node if isinstance(node, dict) else {}
