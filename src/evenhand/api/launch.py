@@ -105,8 +105,7 @@ def _notify_failure(study: Study, error: Exception, key: str) -> None:
 
 def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick":
     """What became of a tick that is run here and now; a Prefect server starts where none is configured."""
-    check_places()
-    away_from_loop(start_server)
+    prepare()
     from evenhand.flows.tick import tick
 
     return cast("Tick", result_of(tick, conf, as_of, because=because, promotes=promotes))
@@ -114,7 +113,7 @@ def run_tick(conf: str, as_of: datetime, because: str, promotes: bool) -> "Tick"
 
 def run_scoring(study: str, source: str, output: Path, run_id: str | None = None, n_reasons: int = 0) -> "Scored":
     """What came of scoring the rows of a file."""
-    check_places()
+    prepare()
     from evenhand.flows.score import score
 
     return result_of(score, study, source, output, run_id, n_reasons)
@@ -122,7 +121,7 @@ def run_scoring(study: str, source: str, output: Path, run_id: str | None = None
 
 def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "") -> "Watched":
     """What the rows of a file have moved by since the champion of a study was trained."""
-    check_places()
+    prepare()
     from evenhand.flows.watch import watch
 
     return result_of(watch, name, source, study, as_of)
@@ -130,7 +129,7 @@ def run_watch(name: str, source: str, study: Study | None = None, as_of: str = "
 
 def run_feedback(study: Study, as_of: str) -> "tuple[list[RealizedPerformance], list[str]]":
     """What labels that arrived say of each model that scored rows of a study, and notes on rows that do not fit."""
-    check_places()
+    prepare()
     from evenhand.flows.feedback import feedback
 
     return result_of(feedback, study, as_of)
@@ -140,7 +139,7 @@ def run_replication(
     studies: "Mapping[str, Study | None]", beyond: "Mapping[str, Study] | None" = None
 ) -> "Replication":
     """The published figures beside the measured ones."""
-    check_places()
+    prepare()
     from evenhand.flows.replicate import replicate
 
     return result_of(replicate, studies, beyond)
