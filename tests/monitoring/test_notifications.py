@@ -301,7 +301,7 @@ def test_both_ways_are_used_and_only_the_one_that_failed_is_repeated(hook, mailb
     ("kind", "given", "words"),
     [
         (Notify, {}, "say how: webhook"),
-        (Notify, {"webhook": "x", "events": []}, "at least 1 item"),
+        (Notify, {"webhook": "x", "events": []}, "is empty: give at least 1"),
         (Email, {"to": "a", "host": "h", "user": "u"}, "user and password go together"),
         (Email, {"to": "a", "host": "h", "user": "u", "password": "sesame"}, "must not stand in the file"),
     ],

@@ -74,7 +74,7 @@ def test_a_bundled_source_may_be_just_a_name():
         (CategoricalEncoding, {"top": 0}, "greater than or equal to 1"),
         (Encoding, {"as": "two_hot"}, "there is no as 'two_hot'. Did you mean 'one_hot'"),
         (Encoding, {"dummy_weight": 0}, "greater than 0"),
-        (Selection, {"by": []}, "at least 1 item"),
+        (Selection, {"by": []}, "is empty: give at least 1"),
         (Balance, {"ratio": 0.5, "rows_per_class": 3}, "give ratio or rows_per_class, not both"),
         (Balance, {"ratio": 1.5}, "less than or equal to 1"),
         (Candidate, {"grid": {"C": []}}, "grid.C is empty: list at least one value or leave it out"),
