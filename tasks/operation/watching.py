@@ -190,7 +190,7 @@ def _no_champion(reference: DriftReference) -> tuple[str, ...]:
 def _notes(incoming: Incoming, new: Tallies) -> Iterator[str]:
     for name, each in incoming.strange.items():
         if each.n_rows:
-            values = counted(each.n_rows, "value that is no number", "values that are no numbers")
+            values = f"{counted(each.n_rows, 'value')} unusable as a number"
             yield f"column '{name}' has {values}, such as {listed(each.examples)}; counted as missing"
     for name, tally in new.targets.items():
         if not tally.n_known + tally.n_unseen:
