@@ -99,7 +99,7 @@ def test_rows_without_the_target_and_with_words_for_numbers_are_reported(room):
 
     assert [shift.column for shift in found.drifted if shift.measure == "missing"] == ["noise"]
     assert found.notes[:-1] == (
-        "column 'noise' has 400 values that are no numbers, such as 'broken'; counted as missing",
+        "column 'noise' has 400 values unusable as a number, such as 'broken'; counted as missing",
         "the new rows have no 'y', so a shift of the target is unknown",
     )
 
