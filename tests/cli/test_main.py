@@ -197,9 +197,10 @@ def test_a_study_that_never_ran_is_reported(mlruns):
     refused(typed("show", "storm"), "there is no study 'storm'")
 
 
+@with_server
 @pytest.mark.parametrize("words", [("show",), ("report",), ("score", "rows.csv", "scores.csv"), ("compare",)])
-def test_a_study_is_also_named_by_its_file(mlruns, words):
-    file = conf(name="thunder")
+def test_a_study_is_also_named_by_its_file(words):
+    file = conf(name="thunder", source={"sql": {"url": "${NOT_SET}", "query": "select 1"}})
 
     refused(typed(words[0], file, *words[1:]), "'thunder'")
     refused(typed(words[0], "gone.yaml", *words[1:]), "there is no study file 'gone.yaml'")

@@ -23,7 +23,11 @@ class StudyName(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name."""
-        return study_of(value, ()).name if value.endswith((".yaml", ".yml")) else value
+        if not value.endswith((".yaml", ".yml")):
+            return value
+        from evenhand.study.loader import name_in
+
+        return name_in(value)
 
 
 class RegistryOption(click.Option):

@@ -34,15 +34,7 @@ def as_changes(changes: Mapping[str, Any] | Iterable[str]) -> list[str]:
 def load_study(path: str | os.PathLike[str], changes: Mapping[str, Any] | Iterable[str] = ()) -> Study:
     """The study in a file, with `key.path=value` changes applied; every mistake is reported at once."""
     file = Path(path)
-    if file.is_dir():
-        raise ConfError(f"'{file}' is a folder: name one study file.{_files_beside(file / 'any')}")
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ConfError(f"there is no study file '{file}'.{_files_beside(file)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfError(f"the study file '{file}' cannot be read as UTF-8 text: {error}") from None
-    content, lines = _parsed(text, file)
+    content, lines = _parsed(_text_of(file), file)
     content.setdefault("name", file.stem)
     for change in as_changes(changes):
         _set(content, change)
@@ -57,6 +49,12 @@ def load_study(path: str | os.PathLike[str], changes: Mapping[str, Any] | Iterab
     study._file = str(file)
     find_beside(study, file)
     return study
+
+
+def name_in(path: str | os.PathLike[str]) -> str:
+    """The name of the study in a file, whatever else stands there."""
+    file = Path(path)
+    return str(_parsed(_text_of(file), file)[0].get("name", file.stem))
 
 
 def refuse(study: Study, mistakes: list[Mistake]) -> None:
@@ -82,6 +80,17 @@ def schema() -> str:
     content["required"] = [name for name in content["required"] if name != "name"]
     content["title"] = "Evenhand study"
     return json.dumps(content, indent=2) + "\n"
+
+
+def _text_of(file: Path) -> str:
+    if file.is_dir():
+        raise ConfError(f"'{file}' is a folder: name one study file.{_files_beside(file / 'any')}")
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfError(f"there is no study file '{file}'.{_files_beside(file)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfError(f"the study file '{file}' cannot be read as UTF-8 text: {error}") from None
 
 
 def _files_beside(file: Path) -> str:
