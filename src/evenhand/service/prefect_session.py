@@ -15,6 +15,7 @@ from evenhand.runtime.event_loop import away_from_loop
 from evenhand.runtime.process_identity import own_children
 from evenhand.service.prefect_server.at_hand import is_temporary, server_at_hand, start_server
 from evenhand.service.prefect_server.temporary import TEMPORARY
+from evenhand.service.prefect_server.unheard import give_up_soon
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -85,6 +86,7 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
     own_children()
     with server_at_hand():
         leave_failures_to_the_caller()
+        give_up_soon()
         has_closed = _close_lost()
         n_before = Step.n_called
         with _no_heartbeat(), _owned():
