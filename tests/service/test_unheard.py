@@ -1,4 +1,4 @@
-"""What is sent to a Prefect's server that has gone: tried once in a while, reported once, and waited for by nobody."""
+"""What is sent to a Prefect server that has gone: tried once in a while, reported once, and waited for by nobody."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from evenhand.service.prefect_server.unheard import GONE_SECONDS, Listener, give
 
 
 class Server:
-    """Takes what is sent, or fails as it is told to; how often it was tried."""
+    """Takes what is sent, or fails in one way; how often it was tried."""
 
     def __init__(self, failure=None):
         self.failure, self.n_tried = failure, 0

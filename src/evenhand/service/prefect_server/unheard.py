@@ -1,7 +1,6 @@
-"""What a run tells a Prefect's server that has gone: given up at the first try for a while, instead of thing by thing.
+"""Events and logs of a run whose Prefect server has gone: given up for a while after one try, not after one try each.
 
-Prefect tries each event for seven seconds, and a process waits at its end until all were tried: for hours, where
-a run had thousands of fits.
+Prefect tries each event for seven seconds, and a process waits at its end until all were tried: twenty minutes and more.
 """
 
 import logging
