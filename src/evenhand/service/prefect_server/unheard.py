@@ -1,6 +1,6 @@
 """Events and logs of a run whose Prefect server has gone: given up for a while after one try, not after one try each.
 
-Prefect tries each event for seven seconds, and a process waits at its end until all were tried: twenty minutes and more.
+Prefect tries each event for seven seconds, and a process waits at its end until all were tried: minutes upon minutes.
 """
 
 import logging
