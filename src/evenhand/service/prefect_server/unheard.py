@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-GONE_SECONDS = 60.0  # before the server is tried again
+GONE_SECONDS = 10.0  # before the server is tried again
 
 
 class Listener:
