@@ -73,9 +73,9 @@ def test_rows_without_a_shift_are_hardly_ever_called_drifted(n):
 
 
 def test_what_is_rare_in_one_column_is_not_enough_among_many():
-    known = profile(moved=numbers(5_000), **{f"still_{k}": numbers(500, seed=k + 1) for k in range(60)})
-    alone = Profile(known.columns[:1], known.targets)
-    moved, still = numbers(60, shift=0.4, seed=3), {f"still_{k}": numbers(500, seed=k + 1) for k in range(60)}
+    still = {f"still_{k}": numbers(500, seed=k + 1) for k in range(60)}
+    known = profile(moved=numbers(5_000), **still)
+    alone, moved = Profile(known.columns[:1], known.targets), numbers(60, shift=0.4, seed=3)
 
     assert state(shifts(alone, moved=moved), "moved") == "drift"  # p = .0004, and six looks
     assert state(shifts(known, moved=moved, **still), "moved") == "unsure"  # of 246

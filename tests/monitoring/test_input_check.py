@@ -70,9 +70,10 @@ def test_a_category_of_which_no_row_has_a_known_value_is_warned_of(caplog, monke
 def test_numbers_too_large_for_the_model_are_put_aside_with_their_rows(trained_on, is_wrong):
     shapes = [] if trained_on is None else [shape_of("age", "numeric", pa.array(trained_on))]
 
-    (batch,) = read([1e100, 1e200, -1e300, float("inf"), None], ["bern"] * 5, shapes)
+    ages = [1e100, 1e200, -1e300, float("inf"), None]
+
+    (batch,) = read(ages, ["bern"] * 5, shapes)
 
     assert batch.is_right.to_pylist() == [not each for each in is_wrong]
-    kept = [None if value is None or wrong else value for value, wrong in
-            zip([1e100, 1e200, -1e300, float("inf"), None], is_wrong, strict=True)]  # fmt: skip
+    kept = [None if wrong else age for age, wrong in zip(ages, is_wrong, strict=True)]
     assert batch.columns["age"].to_pylist() == kept

@@ -8,6 +8,7 @@ from evenhand.cli.shared import StudyName, echo, set_option
 
 ONLY_DAY, WITH_TIME = "%Y-%m-%d", "%Y-%m-%dT%H:%M"
 port_type = click.IntRange(1, 65535)
+schedule_argument = click.argument("name", metavar="CONF|NAME", type=StudyName())
 
 
 @click.command()
@@ -44,7 +45,7 @@ def status(ctx: click.Context, confs: tuple[str, ...], check: bool) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="CONF|NAME", type=StudyName())
+@schedule_argument
 @set_option
 @click.option("--force", is_flag=True, help="Run even if nothing changed.")
 @click.option("--wait", is_flag=True, help="Wait until it has ended; exit code 1 if it failed.")
@@ -83,7 +84,7 @@ def list_schedules(confs: tuple[str, ...]) -> None:
 
 
 @schedule.command()
-@click.argument("name", metavar="CONF|NAME", type=StudyName())
+@schedule_argument
 def pause(name: str) -> None:
     """Have the schedule NAME do nothing until it is resumed."""
     import evenhand as eh
@@ -95,7 +96,7 @@ def pause(name: str) -> None:
 
 
 @schedule.command()
-@click.argument("name", metavar="CONF|NAME", type=StudyName())
+@schedule_argument
 def resume(name: str) -> None:
     """Have the schedule NAME run again; ticks that passed meanwhile are not run later."""
     import evenhand as eh

@@ -85,10 +85,8 @@ class Incoming:
         self.strange = {feature.name: Strange() for feature in features}
         self._n_values: Counter[str] = Counter()
         self._categories = {each.name: Tally(each) for each in shapes if each.kind == "categorical"}
-        trained_on_huge = [each.name for each in shapes if np.max(np.abs(each.edges), initial=0.0) > LARGEST]
-        self._most = dict.fromkeys(
-            trained_on_huge, np.finfo(np.float64).max
-        )  # in bins or by rank, which any number suits
+        # a model that was trained on numbers so large reads bins or ranks, which any number suits
+        self._takes_any = {each.name for each in shapes if np.max(np.abs(each.edges), initial=0.0) > LARGEST}
         self._forms = {name: self._form(name) for name in self._written_numbers()}
 
     def batches(self, n_rows: int) -> Iterator[Checked]:
@@ -149,7 +147,8 @@ class Incoming:
             is_wrong = pc.and_(read.is_null(), text.is_valid())
         else:
             read, is_wrong = as_numbers(array)[0], None
-        too_large = pc.fill_null(pc.greater(pc.abs(read), self._most.get(name, LARGEST)), False)
+        is_over = pc.is_inf(read) if name in self._takes_any else pc.greater(pc.abs(read), LARGEST)
+        too_large = pc.fill_null(is_over, False)
         if is_wrong is None or self._may_be_missing(name):
             is_wrong = too_large
         wrong = pc.if_else(pc.or_(is_wrong, too_large), array.cast(pa.string()), pa.scalar(None, pa.string()))

@@ -86,7 +86,7 @@ def _ended(flow: Any, *arguments: Any, **named: Any) -> Any:
     own_children()
     with server_at_hand():
         leave_failures_to_the_caller()
-        if not is_temporary():  # which is started again while its run waits in line
+        if not is_temporary():  # one that is temporary is started again while its run waits in line
             give_up_soon()
         has_closed = _close_lost()
         n_before = Step.n_called

@@ -88,7 +88,7 @@ def _in_words(item: Mapping[str, Any], place: Place, settings: type[BaseModel]) 
             message = "is text, so write it in quotes"
     elif (bound := BOUNDS.get(item["type"])) is not None:
         message = bound.format(**item["ctx"])
-    is_part = isinstance(given, BaseModel) or (wanted is None and isinstance(given, dict | list))
+    is_part = isinstance(given, BaseModel) or (wanted is None and isinstance(given, dict))
     return message.replace("Input should", "should") + ("" if is_part else f"; found {_shown(given)}")
 
 

@@ -44,12 +44,12 @@ def give_up_soon() -> None:
     if handle.__module__ == __name__:
         return
 
-    async def event(self: Any, event: Any) -> None:
+    async def send_event(self: Any, event: Any) -> None:
         await listener.hear(lambda: handle(self, event))
         self._context_cache.pop(event.id, None)
 
-    async def lines(self: Any, items: list[dict[str, Any]]) -> None:
+    async def send_lines(self: Any, items: list[dict[str, Any]]) -> None:
         await listener.hear(lambda: self._client.create_logs(items))
 
-    EventsWorker._handle = event  # type: ignore[method-assign]
-    APILogWorker._handle_batch = lines  # type: ignore[method-assign]
+    EventsWorker._handle = send_event  # type: ignore[method-assign]
+    APILogWorker._handle_batch = send_lines  # type: ignore[method-assign]
